@@ -120,7 +120,7 @@ func reachVerdicts(files map[string]*File) (verdicts []verdict) {
 			ofRounds(atMost, what+"elapsed", collect(runs, elapsedOrNever), 60, "%.1f s"))
 	}
 	return append(verdicts,
-		verdict{what: "deadline", must: "met in 9 of 10 runs", value: math.NaN(), note: "not a measurement of the bench"},
+		verdict{what: "deadline", must: "met in 9 of 10 runs", value: math.NaN(), note: "the bench does not measure it"},
 		perRowVerdict(files[measureCost]), costMemoryVerdict(files[measureCost]), forecastVerdict(files[measurePredict]))
 }
 
@@ -129,8 +129,11 @@ func keptVerdict(what string, runs, none []Run, bound float64) verdict {
 		adding("without a tool %s", number(median(collect(none, keptPercent)), "%.1f %%"))
 }
 
-// adding puts more into the note.
+// adding puts more into the note of a measured value.
 func (v verdict) adding(format string, args ...any) verdict {
+	if math.IsNaN(v.value) {
+		return v
+	}
 	if v.note != "" {
 		v.note += "; "
 	}
