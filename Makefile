@@ -58,8 +58,8 @@ vuln: ## look for known vulnerabilities in what the program calls (VULN="-db URL
 short: check ## the tests that need no server
 	go test -short ./...
 
-# make check has run vet.
-test: check ## all tests, on real servers
+# make check runs the linters, and vet with them.
+test: ## all tests, on real servers
 	MIDSTREAM_TEST_STRICT=1 go test -vet=off -p 3 -parallel 4 -timeout 40m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak)
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images /tmp/pictures" for pictures)

@@ -237,10 +237,17 @@ func (b *bench) mustMigrate(clauses string, listeners ...event.Listener) migrati
 	return result
 }
 
+// commitRate bounds the transactions per second of a ledger that names no rate, on a commit: tests
+// of other packages need the processors too. At night (-servers) such a ledger writes at full speed.
+const commitRate = 300
+
 // ledger makes table t with that many rows, and its writer.
 func (b *bench) ledger(profile ledger.Profile, rows int, opts ledger.Options) *ledger.Ledger {
 	b.Helper()
 	opts.Number = dbconn.Number
+	if opts.Rate == 0 && *servers == "" {
+		opts.Rate = commitRate
+	}
 	l, err := ledger.New(b.db, b.schema+".t", profile, opts)
 	if err != nil {
 		b.Fatal(err)
