@@ -257,7 +257,7 @@ func TestStopCapture(t *testing.T) {
 	if s := c.status(); s.State != "stopped" || s.PausedBy == "" {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "stopped at a checkpoint already")
+	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "already stopped at a checkpoint")
 	copied := c.query("SELECT COUNT(*) FROM t_shadow")
 	c.obeys("set", []string{"copy-share=100%"}, `copy-share is "100%", was "5%"`)
 	time.Sleep(300 * time.Millisecond)
@@ -422,7 +422,7 @@ func TestTwoAtOnce(t *testing.T) {
 		first <- stdout + stderr
 	}()
 	c.await("a pause is under way", func() bool { return strings.HasPrefix(c.status().Command, "pause by ") })
-	c.refuses(exitNotNow, "throttle", []string{"50%"}, "another command is being carried out: pause by ", "(uid ", ", since ")
+	c.refuses(exitNotNow, "throttle", []string{"50%"}, "the run executes another command: pause by ", "(uid ", ", since ")
 	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)
 	}

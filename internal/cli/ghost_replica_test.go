@@ -134,7 +134,7 @@ func TestGhostOnReplica(t *testing.T) {
 	const tables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"
 	const running = "SELECT GROUP_CONCAT(service_state) FROM performance_schema.replication_applier_status"
 	trial := []string{"--alter=ENGINE=InnoDB", "--execute", "--test-on-replica"}
-	d.ghostsOn(primary, 1, trial, "replicates from nobody")
+	d.ghostsOn(primary, 1, trial, "replicates from no server")
 	b := newHookBook(t)
 	b.hook("stop-replication", "exit 9")
 	d.ghostsOn(follower, 1, append(trial, "--hooks-path="+b.folder, "--hooks-hint=hint"), "gh-ost-on-stop-replication: exit status 9")

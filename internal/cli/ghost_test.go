@@ -141,7 +141,7 @@ func TestGhostPostponed(t *testing.T) {
 	first.exit()
 	second := d.ghost(drops...)
 	second.await(&second.stdout, "State: postponing cut-over; ETA: due")
-	contains(t, second.stderr.String(), "_t_gho, which an earlier run has left")
+	contains(t, second.stderr.String(), "_t_gho, which an earlier run left")
 	second.interrupt()
 	if code := second.exit(); code != 1 {
 		t.Errorf("exit code %d\n%s\n%s", code, &second.stdout, &second.stderr)
@@ -464,7 +464,7 @@ func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
 		contains(
 			t, unwrapped(r.stderr.String()),
 			"account narrow@% lacks "+lacks+" on *.*, and it shows which server a server replicates from\n",
-			"  next:  GRANT "+lacks+" ON *.* TO 'narrow'@'%'; or say by --assume-master-host which server is the primary",
+			"  next:  GRANT "+lacks+" ON *.* TO 'narrow'@'%'; or name the primary by --assume-master-host",
 		)
 		r = start(t, ghOst(t, i, append(args, "--assume-master-host="+i.Address)...))
 		if code := r.exit(); code != 1 {

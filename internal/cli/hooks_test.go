@@ -258,7 +258,7 @@ func TestHookFails(t *testing.T) {
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "there is no moment at-noon", "/nowhere/x is no program")
+	contains(t, stderr, "unknown moment at-noon", "cannot call /nowhere/x as a program")
 }
 
 // TestExampleHooks: those of contrib/hooks do what docs/hooks.md says.

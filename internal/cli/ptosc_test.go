@@ -194,7 +194,7 @@ func TestPtOSCHistory(t *testing.T) {
 	}
 	first.exit()
 	second := begin("--resume=1")
-	contains(t, second.stdout.String(), "Going on with an earlier run")
+	contains(t, second.stdout.String(), "Resuming an earlier run")
 	second.interrupt()
 	if code := second.exit(); code != 1 {
 		t.Errorf("exit code %d\n%s\n%s", code, &second.stdout, &second.stderr)
@@ -252,7 +252,7 @@ func TestPtOSCFails(t *testing.T) {
 		{10, []string{on("t"), "--execute", "--new-table-name=_t_new", "--no-drop-old-table"}, "_t_new"},
 		{11, []string{on("nothing"), "--execute"}, "The original table `" + database + "`.`nothing` does not exist."},
 		{11, []string{on("t"), "--execute", "--alter=ADD COLUMN c INTT"}, "`" + database + "`.`t` was not altered."},
-		{11, []string{on("t"), "--execute", "--alter=ALTER TABLE t ADD COLUMN c INT"}, "leave these words out"},
+		{11, []string{on("t"), "--execute", "--alter=ALTER TABLE t ADD COLUMN c INT"}, "leave out ALTER TABLE"},
 		{11, []string{on("t"), "--execute", "--alter=DROP COLUMN nothing"}, "nothing"},
 		{11, []string{on("t"), "--dry-run", "--no-drop-old-table", "--alter=ADD COLUMN z DATE NOT NULL DEFAULT '1970-00-00'"}, "Invalid default value for 'z'"},
 		{11, []string{on("t"), "--dry-run", "--alter=DROP COLUMN nothing"}, "Dry run complete.  `" + database + "`.`t` was not altered."},

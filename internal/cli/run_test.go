@@ -211,7 +211,7 @@ func TestExitCodes(t *testing.T) {
 		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
 		{"mistyped flag", []string{"run", "--lock-wiat=1s"}, exitUsage, []string{"unknown flag: --lock-wiat; did you mean --lock-wait?"}},
 		{"half a flag", []string{"run", "--lock-b=1s"}, exitUsage, []string{"unknown flag: --lock-b; did you mean --lock-backoff or --lock-backoff-max?"}},
-		{"no statement", []string{"run"}, exitUsage, []string{"say what to change"}},
+		{"no statement", []string{"run"}, exitUsage, []string{"name the change"}},
 		{"everything wrong at once", []string{"run", "DROP VIEW x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
 			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exitUsage,
 			[]string{"9 problems", "not one of the accepted statements", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",

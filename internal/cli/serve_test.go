@@ -34,8 +34,8 @@ func TestQueue(t *testing.T) {
 	q.submit("c", q.database()+".u ADD COLUMN e INT", "--after=b")
 	q.submit("a", q.name+" ADD COLUMN c INT", held...) // it is there
 	a := q.holds("a")
-	contains(t, q.at("b").Why, "a, which was submitted before, changes "+q.name)
-	contains(t, q.at("c").Why, "it comes after b")
+	contains(t, q.at("b").Why, "a, which was submitted earlier, also changes "+q.name)
+	contains(t, q.at("c").Why, "it waits for change b")
 	if a.Process == 0 || a.Began == nil || a.Ended != nil || a.ExitCode != nil || a.Table != q.name || a.SubmittedBy == "" {
 		t.Errorf("%+v", a)
 	}
@@ -43,7 +43,7 @@ func TestQueue(t *testing.T) {
 	if code != exitNotNow {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "there is another change with the id a", "nothing was changed", "give another id")
+	contains(t, stderr, "another change has the id a", "nothing was changed", "use another id")
 	if status, text := q.http(
 		"POST",
 		"/v1/changes/a/set",
@@ -131,7 +131,7 @@ func TestRunIsKilled(t *testing.T) {
 	a = q.becomes("a", queue.StateUnknown)
 	contains(t, a.Why, "its process was killed or has crashed")
 	contains(t, a.Next, "submit the same statement again", "midstream cleanup "+q.name)
-	contains(t, q.becomes("b", queue.StateFailed).Why, "it was to come after a, which is unknown")
+	contains(t, q.becomes("b", queue.StateFailed).Why, "it depends on change a, which is unknown")
 	if a.ExitCode != nil || a.Ended == nil {
 		t.Errorf("%+v", a)
 	}
@@ -183,7 +183,7 @@ func TestLimitAndWithdraw(t *testing.T) {
 	if code != exitNotNow {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "its run is at work")
+	contains(t, stderr, "its run is active")
 	if code, _, stderr := q.ask("withdraw", "nobody"); code != exitNoRun {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
@@ -200,7 +200,7 @@ func TestLimitAndWithdraw(t *testing.T) {
 		}
 	}
 	_, stdout, _ := q.ask("queue")
-	contains(t, stdout, "aborted   a  "+q.name+" on main", "withdrawn c  "+q.database()+".v on main: it was withdrawn before it had begun")
+	contains(t, stdout, "aborted   a  "+q.name+" on main", "withdrawn c  "+q.database()+".v on main: it was withdrawn before it began")
 }
 
 // TestRefusedSubmissions: what can't be taken is refused before it is queued, with what to do; a
@@ -210,19 +210,19 @@ func TestRefusedSubmissions(t *testing.T) {
 	q := toQueue(t, 10)
 	q.serve()
 	for want, args := range map[string][]string{
-		"there is no server \"other\"":               {"DROP TABLE shop.t", "--server=other"},
+		"unknown server \"other\"":                   {"DROP TABLE shop.t", "--server=other"},
 		"not one of the accepted":                    {"DELETE FROM shop.t", "--server=main"},
-		"in which database is t?":                    {"DROP TABLE t", "--server=main"},
+		"the database of t is missing":               {"DROP TABLE t", "--server=main"},
 		"--workers 1000: must be between 1 and 64":   {"DROP TABLE shop.t", "--server=main", "--option=workers=1000"},
-		"may not be given: host":                     {"DROP TABLE shop.t", "--server=main", "--option=host=elsewhere"},
+		"may not set these options: host":            {"DROP TABLE shop.t", "--server=main", "--option=host=elsewhere"},
 		"--drop-old and --drop-later exclude":        {"DROP TABLE shop.t", "--server=main", "--option=drop-old", "--option=drop-later"},
-		"after x, and there is no such":              {"DROP TABLE shop.t", "--server=main", "--after=x"},
+		"change x, which does not exist":             {"DROP TABLE shop.t", "--server=main", "--after=x"},
 		"name a server of the service":               {"DROP TABLE shop.t"},
 		"expected one statement":                     {"DROP", "TABLE", "shop.t", "--server=main"},
 		"--lock-wait 1h: ":                           {"DROP TABLE shop.t", "--server=main", "--option=lock-wait=1h"},
 		"--keep-shadow needs --rehearse":             {"DROP TABLE shop.t", "--server=main", "--option=keep-shadow"},
 		"--no-verify perhaps: must be true or false": {"DROP TABLE shop.t", "--server=main", "--option=no-verify=perhaps"},
-		"say what to change: ALTER TABLE":            {"", "--server=main"},
+		"submit a statement, such as ALTER TABLE":    {"", "--server=main"},
 		"--map b: must be old=new":                   {"DROP TABLE shop.t", "--server=main", "--option=map=a=x,b"},
 	} {
 		code, _, stderr := q.ask("submit", args...)
@@ -373,7 +373,7 @@ func TestQueueInATable(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "midstream_service", "another daemon works with the store: process ", "stop the other service first")
+	contains(t, stderr, "midstream_service", "another service uses the store: process ", "stop the other service first")
 	q.kill()
 	q.await("the end of the connection", func() bool {
 		return q.query(
@@ -421,7 +421,7 @@ func TestStoreIsTaken(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(
-		t, q.daemon.stderr.String(), "another daemon works with the store", "These runs continue: a.",
+		t, q.daemon.stderr.String(), "another service uses the store", "These runs continue: a.",
 		"start this one again",
 	)
 	q.obeys("abort", nil)
@@ -437,7 +437,7 @@ func TestWaitIsEnded(t *testing.T) {
 	cmd := command(t, "submit", "ALTER TABLE "+q.name+" ADD COLUMN d INT", "--server=main", "--id=b", "--wait", "--to="+q.url)
 	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
 	waiting := start(t, cmd)
-	waiting.await(&waiting.stdout, "a, which was submitted before")
+	waiting.await(&waiting.stdout, "a, which was submitted earlier")
 	waiting.interrupt()
 	if code := waiting.exit(); code != exitAborted {
 		t.Errorf("exit code %d", code)

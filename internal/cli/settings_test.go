@@ -73,7 +73,7 @@ func TestFilesThatWereAskedFor(t *testing.T) {
 	if err := os.Chmod(open, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{open: "everybody may write to it", dir: "is a directory", dir + "/none": "no such file"} {
+	for path, want := range map[string]string{open: "every user may write to it", dir: "is a directory", dir + "/none": "no such file"} {
 		for _, flag := range []string{"--defaults-file=", "--defaults-extra-file="} {
 			code, _, stderr := midstream(t, append(nowhere, "run", flag+path, anAlter)...)
 			if code != exitUsage {

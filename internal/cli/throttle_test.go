@@ -100,7 +100,7 @@ func TestLimitsOfARun(t *testing.T) {
 	if code == exitDone {
 		t.Error("a replica that is not there")
 	}
-	contains(t, stderr, "a replica can't be reached", "--unseen-replicas=ignore", "nothing was written")
+	contains(t, stderr, "cannot reach a replica", "--unseen-replicas=ignore", "nothing was written")
 	code, _, stderr = midstream(t, append(args, "--max-load=Threads", "--replica=db2", "--min-free-disk=much", "--throttle-url=db2")...)
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)

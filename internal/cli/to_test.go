@@ -90,7 +90,7 @@ func TestTo(t *testing.T) {
 		if result.Outcome != "done" || len(result.Tables) != 2 || result.Tables[0].State != session.StatePlanned || result.Swapped {
 			t.Errorf("%+v", result)
 		}
-		contains(t, notes, "not in the files, and left alone: "+database+".other")
+		contains(t, notes, "not in the files, and unchanged: "+database+".other")
 		if got := query(allTables); got != "other,t" {
 			t.Errorf("a plan makes of the tables %s", got)
 		}
@@ -103,7 +103,7 @@ func TestTo(t *testing.T) {
 			t, stdout, "INPLACE: ", "altered "+name,
 			"Done: created "+database+".fresh", "2 tables: 1 changed, 1 created",
 		)
-		contains(t, stderr, "left alone: "+database+".other")
+		contains(t, stderr, "unchanged: "+database+".other")
 		if got := query(columns); got != "id,a,b,c" {
 			t.Errorf("columns %s", got)
 		}

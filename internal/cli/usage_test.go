@@ -26,7 +26,7 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"cleanup", "-h"}, exitUsage, host},
 		{[]string{"demo", "-h"}, exitUsage, host},
 		{[]string{"sandbox", "run", "-h"}, exitUsage, host},
-		{[]string{"run", "-h", "--json", anAlter}, exitUsage, "host --json: it looks like a flag"},
+		{[]string{"run", "-h", "--json", anAlter}, exitUsage, "host --json: this looks like a flag"},
 		{[]string{"run", "-h", "db1:3306", anAlter}, exitUsage, "-h db1 -P 3306"},
 		{[]string{"cleanup", "--yes", "--host=[::1]:3306", "a.b"}, exitUsage, "-h ::1 -P 3306"},
 		{[]string{"run", anAlter, "--workers"}, exitUsage, "--workers needs a value"},
@@ -48,7 +48,7 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"cleanup", "--yes", "-p", "secret", "a.b"}, exitUsage, attached},
 		{[]string{"-p", "secret", "run", anAlter}, exitUsage, attached},
 		{[]string{"run", "-p", "ALTER", "TABLE", "a.b", "ADD", "c", "INT"}, exitUsage, "put the statement in quotes"},
-		{[]string{"run", "-p", "ALTER TABLE b ADD COLUMN c INT"}, exitUsage, "in which database"},
+		{[]string{"run", "-p", "ALTER TABLE b ADD COLUMN c INT"}, exitUsage, "the database of b is missing"},
 
 		{[]string{"help", "nosuch"}, exitUsage, `unknown command or topic "nosuch"`},
 		{[]string{"help", "run", "nosuch"}, exitUsage, `unknown command or topic "run nosuch"`},
@@ -60,8 +60,8 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"plan"}, exitUsage, `midstream plan "ALTER`},
 		{[]string{"plan"}, exitUsage, "see midstream plan --help"},
 		{[]string{"run", anAlter, "--ssl-mode=SOME"}, exitUsage, "--ssl-mode SOME: must be DISABLED"},
-		{[]string{"run", "--table=a.b", "--alter=" + anAlter}, exitUsage, "leave these words out"},
-		{[]string{"demo", "--alter=alter\ttable shop.orders ADD COLUMN c INT"}, exitUsage, "leave these words out"},
+		{[]string{"run", "--table=a.b", "--alter=" + anAlter}, exitUsage, "leave out ALTER TABLE"},
+		{[]string{"demo", "--alter=alter\ttable shop.orders ADD COLUMN c INT"}, exitUsage, "leave out ALTER TABLE"},
 		{append(nowhere, "run", "--table=a.b", "--alter=ALTER COLUMN c SET DEFAULT 1"), exitFailed, "connection refused"},
 		{append(nowhere, "cleanup", "a.b"), exitUsage, "add --yes"},
 	} {

@@ -208,7 +208,7 @@ func (r *Drive) clear(ctx context.Context, table schema.Name, s *session.Server)
 		_, err := leftovers.Cleanup(ctx, s.Pool, table, false, func(found []leftovers.Table) bool {
 			for _, l := range found {
 				if !l.Spared {
-					r.speaker.Note(fmt.Sprintf("dropping %s, which an earlier run has left (%s)", l.Name, l.Why))
+					r.speaker.Note(fmt.Sprintf("dropping %s, which an earlier run left (%s)", l.Name, l.Why))
 				}
 				for _, t := range l.Triggers {
 					r.speaker.Note(fmt.Sprintf("dropping trigger %s on %s with it", t.Name, t.Table))

@@ -60,16 +60,16 @@ func (a *Asked) Find(
 	}
 	switch {
 	case a.OnReplica() && len(sources) == 0:
-		return place, unfit("%s replicates from nobody: name a replica by --host", a.Server)
+		return place, unfit("%s replicates from no server: name a replica by --host", a.Server)
 	case a.OnReplica():
 		place.Ring = !a.Tries()
 		return place, nil
 	case len(sources) == 0 && !a.said.on("allow-on-master"):
-		return place, unfit("%s replicates from nobody: it is the primary. Name a replica by --host, or say --allow-on-master", a.Server)
+		return place, unfit("%s replicates from no server: it is the primary. Name a replica by --host, or add --allow-on-master", a.Server)
 	case len(sources) == 0:
 		return place, nil
 	case a.master != "":
-		return place, unfit("--assume-master-host is the server of --host: say --allow-on-master too, or name a replica by --host")
+		return place, unfit("--assume-master-host and --host are the same server: add --allow-on-master, or name a replica by --host")
 	}
 	return a.follow(ctx, place, sources, reach)
 }
@@ -83,7 +83,7 @@ type Lacking struct {
 }
 
 func (l *Lacking) Error() string {
-	return fmt.Sprintf("read from whom %s replicates: %s, and %s", l.address, l.lacked.What, l.lacked.Why)
+	return fmt.Sprintf("read the source of %s: %s, and %s", l.address, l.lacked.What, l.lacked.Why)
 }
 
 // sources are the channels by which a server replicates.
@@ -96,18 +96,18 @@ func (a *Asked) sources(ctx context.Context, db schema.Querier, address string) 
 		}
 		next := lacked.Fix
 		if !a.OnReplica() {
-			next += "; or " + errLost.Error() + ", with --allow-on-master where that is the one of --host"
+			next += "; or " + errLost.Error() + ", with --allow-on-master if that is the server of --host"
 		}
 		return nil, &Lacking{address, lacked, next}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read from whom %s replicates: %w", address, err)
+		return nil, fmt.Errorf("read the source of %s: %w", address, err)
 	}
 	return sources, nil
 }
 
 // errLost says that replication leads nowhere.
-var errLost = errors.New("say by --assume-master-host which server is the primary")
+var errLost = errors.New("name the primary by --assume-master-host")
 
 // follow goes from replica to source until there is one that has none, or has been there.
 func (a *Asked) follow(
@@ -131,7 +131,7 @@ func (a *Asked) follow(
 		server, err := reach(ctx, place.Primary)
 		if err != nil {
 			return place, fmt.Errorf(
-				"%s replicates from %s, which can't be reached so: %w; %w", been[len(been)-2], place.Primary, err,
+				"%s replicates from %s, and connecting there failed: %w; %w", been[len(been)-2], place.Primary, err,
 				errLost,
 			)
 		}
@@ -157,7 +157,7 @@ func (a *Asked) ofRing(
 	names := strings.Join(ring, ", ")
 	if !a.said.on("allow-master-master") {
 		return place, unfit(
-			"primaries replicate from each other (%s): say --allow-master-master, and perhaps by --assume-master-host which is meant",
+			"primaries replicate from each other (%s): add --allow-master-master, and name one by --assume-master-host if both take writes",
 			names,
 		)
 	}
@@ -171,7 +171,7 @@ func (a *Asked) ofRing(
 		err = server.DB.QueryRowContext(ctx, "SELECT @@GLOBAL.read_only").Scan(&readOnly)
 		server.Close()
 		if err != nil {
-			return place, fmt.Errorf("look whether %s takes writes: %w", address, err)
+			return place, fmt.Errorf("check whether %s takes writes: %w", address, err)
 		}
 		if !readOnly {
 			writable = append(writable, address)

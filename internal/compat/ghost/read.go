@@ -101,7 +101,7 @@ func Read(args []string, getenv func(string) string, now time.Time) (*Asked, err
 	}
 	r := &reading{said: s, asked: &Asked{said: s, Execute: s.on("execute"), Began: now}}
 	if len(rest) > 0 {
-		r.note("arguments from %q on are not read: a flag that is on or off takes a value only behind =", rest[0])
+		r.note("ignored the arguments from %q on: write the value of an on/off flag after =", rest[0])
 	}
 	for _, part := range []func(){r.fates, r.table, r.together, r.servers, r.values} {
 		part()
@@ -206,7 +206,7 @@ func (a *Asked) Approves(alter *ddl.Alter) error {
 	}
 	if len(pairs) > 0 && !a.said.on("approve-renamed-columns") {
 		return fmt.Errorf(
-			"the ALTER renames columns (%s): --approve-renamed-columns says that this is meant, and their values stay",
+			"the ALTER renames columns (%s): --approve-renamed-columns confirms that, and the values stay",
 			strings.Join(pairs, ", "),
 		)
 	}
@@ -285,12 +285,12 @@ func (r *reading) servers() {
 func (r *reading) values() {
 	for name, most := range map[string]float64{"nice-ratio": 100, "max-lag-millis": 3.6e6, "default-retries": 1e6, "cut-over-lock-timeout-seconds": 3600, "exponential-backoff-max-interval": 86400} {
 		if n := r.number(name); n < 0 || n > most {
-			r.problem("--%s is from 0 to %g", name, most)
+			r.problem("--%s must be between 0 and %g", name, most)
 		}
 	}
 	if query := r.text("throttle-query"); strings.Contains(query, r.asked.sibling("_ghc")) {
 		r.note(
-			"--throttle-query has no effect: there is no table %s. How far replicas are behind is measured by heartbeats of Midstream's own, for --max-lag-millis",
+			"--throttle-query has no effect: the table %s does not exist. For --max-lag-millis, Midstream measures the lag of replicas with its own heartbeats",
 			r.asked.sibling("_ghc"),
 		)
 		r.said.values["throttle-query"] = ""

@@ -123,7 +123,7 @@ func clearSocket(path string, any bool) error {
 	case err != nil:
 		return fmt.Errorf("--serve-socket-file: %w", err)
 	case info.Mode()&os.ModeSocket == 0:
-		return fmt.Errorf("--serve-socket-file: %s is there, and is no socket", path)
+		return fmt.Errorf("--serve-socket-file: %s exists, and is not a socket", path)
 	}
 	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
 		if err == nil {
@@ -131,7 +131,7 @@ func clearSocket(path string, any bool) error {
 		}
 		if !any {
 			return fmt.Errorf(
-				"--serve-socket-file: another run listens at %s. Name another file, or drop it by --initially-drop-socket-file",
+				"--serve-socket-file: another run listens at %s. Name another file, or remove this one by --initially-drop-socket-file",
 				path,
 			)
 		}

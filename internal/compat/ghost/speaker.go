@@ -175,7 +175,7 @@ func (s *Speaker) Show(e event.Event) {
 			s.log.warning("Waiting for %s: %s", b.Who(), b.Why)
 		}
 	case event.Killed:
-		s.log.warning("Ended %s, which was in the way", e.Blocker.Who())
+		s.log.warning("Killed %s, which blocked the lock", e.Blocker.Who())
 	case event.Controlled:
 		s.log.warning("%s, by %s: %s", e.Command, e.By, e.Text)
 	case event.Finding:
@@ -214,7 +214,7 @@ func (s *Speaker) enter(p event.Phase) {
 		s.native = false
 		s.log.info("Creating ghost table %s", s.asked.Table.Sibling(s.shadow()).Quoted())
 	case event.PhasePrescan:
-		s.log.info("Looking for rows that the ghost table would not take")
+		s.log.info("Checking that every row fits the ghost table")
 	case event.PhaseCopy:
 		s.began = time.Now()
 		s.log.info("Copying rows")

@@ -36,7 +36,7 @@ func NewTrial(ctx context.Context, s *Speaker, h *Hooks, db *sql.DB) (*Trial, er
 		return nil, fmt.Errorf("look whether a run is at work: %w", err)
 	}
 	if used.Valid {
-		return nil, unfit("another run is at work on %s", t.asked.Table)
+		return nil, unfit("another run is active on %s", t.asked.Table)
 	}
 	ghost := t.asked.Table.Sibling(t.asked.shadow)
 	for _, name := range []schema.Name{ghost, t.names.Shadow, t.names.State} {
@@ -48,11 +48,11 @@ func NewTrial(ctx context.Context, s *Speaker, h *Hooks, db *sql.DB) (*Trial, er
 			continue
 		case name == ghost && comment != schema.MarkFor(schema.TrialKind, t.asked.Table):
 			return nil, unfit(
-				"%s is there, and not from a test on a replica: the primary may have it too. Drop it if nobody needs it",
+				"%s exists, and not from a test on a replica: the primary may have it too. Drop it if no application needs it",
 				name,
 			)
 		case name == ghost && !t.asked.Restarts():
-			return nil, unfit("%s is there from an earlier test: --initially-drop-ghost-table drops it", name)
+			return nil, unfit("%s exists from an earlier test: --initially-drop-ghost-table drops it", name)
 		}
 		if _, err := db.ExecContext(ctx, "DROP TABLE "+name.Quoted()); err != nil {
 			return nil, fmt.Errorf("drop %s: %w", name, err)
@@ -88,7 +88,7 @@ func (t *Trial) BeforeLock(ctx context.Context) {
 
 func (t *Trial) stop(ctx context.Context) error {
 	if t.asked.said.on("test-on-replica-skip-replica-stop") {
-		t.speaker.Note("--test-on-replica-skip-replica-stop: replication is not stopped, and the table goes on changing")
+		t.speaker.Note("--test-on-replica-skip-replica-stop: replication continues, and the table keeps changing")
 		return nil
 	}
 	t.stopped = true
@@ -138,12 +138,12 @@ func (t *Trial) End(failed error) error {
 	}
 	t.speaker.Note(
 		fmt.Sprintf(
-			"%s and %s are left to be compared. Drop the second one with sql_log_bin=0, or by: midstream cleanup %s",
+			"%s and %s are kept, so that you can compare them. Drop the second table with sql_log_bin=0, or by: midstream cleanup %s",
 			t.asked.Table, ghost, t.asked.Table.Argument(),
 		),
 	)
 	if t.stopped {
-		t.speaker.Note("replication is stopped: START REPLICA lets it go on")
+		t.speaker.Note("replication is stopped: START REPLICA starts it again")
 	}
 	return nil
 }

@@ -198,8 +198,8 @@ func Refuse(w *Wrong, out, errors io.Writer) int {
 
 const (
 	usage = "Usage: pt-online-schema-change [OPTIONS] DSN\n"
-	about = "This is Midstream: it changes the table as it is asked to by pt-online-schema-change's command line.\n" +
-		"For more details, please use the --help option; docs/pt-osc-flags.md tells what becomes of each."
+	about = "This is Midstream: it takes pt-online-schema-change's command line.\n" +
+		"For more details, please use the --help option; docs/pt-osc-flags.md explains each option."
 	// Version is that program's.
 	Version = "3.7.1"
 )

@@ -53,7 +53,7 @@ func (h *history) begin(ctx context.Context, db *sql.DB, a *Asked) error {
 			"ts TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, PRIMARY KEY (job_id)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
 	} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("make the history table %s: %w", name, err)
+			return fmt.Errorf("create the history table %s: %w", name, err)
 		}
 	}
 	args, err := json.Marshal(a.arguments())
@@ -75,13 +75,13 @@ func (h *history) begin(ctx context.Context, db *sql.DB, a *Asked) error {
 func (h *history) find(ctx context.Context, db *sql.DB, name string, a *Asked) error {
 	id, err := strconv.ParseInt(h.resume, 10, 64)
 	if err != nil {
-		return fmt.Errorf("Cannot resume: %s is no number of a job", h.resume)
+		return fmt.Errorf("Cannot resume: %s is not the number of a job", h.resume)
 	}
 	var database, table, alter, done string
 	err = db.QueryRowContext(ctx, "SELECT db, tbl, altr, done FROM "+name+" WHERE job_id = ?", id).Scan(&database, &table, &alter, &done)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("Cannot resume: there is no job %d in %s", id, name)
+		return fmt.Errorf("Cannot resume: %[2]s has no job %[1]d", id, name)
 	case err != nil:
 		return fmt.Errorf("look for the job in %s: %w", name, err)
 	case done == yes:

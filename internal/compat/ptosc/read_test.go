@@ -99,7 +99,7 @@ func TestReads(t *testing.T) {
 		{line: "--alter-foreign-keys-method=hope" + to, problem: "Invalid --alter-foreign-keys-method value: hope"},
 		{line: "--plugin x.pm" + to, problem: "--plugin can't be taken: There is no Perl here"},
 		{line: "--where id>5" + to, problem: "--where can't be taken"},
-		{line: "--set-vars sql_log_bin=0" + to, problem: "--set-vars sql_log_bin can't be taken"},
+		{line: "--set-vars sql_log_bin=0" + to, problem: "--set-vars sql_log_bin is refused"},
 		{line: "--config /nowhere" + to, problem: "Cannot open /nowhere"},
 		{line: "D=shop,t=orders --config /nowhere", problem: "Unknown option: config"},
 	} {

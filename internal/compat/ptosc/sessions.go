@@ -10,18 +10,18 @@ var variable = regexp.MustCompile(`^([A-Za-z0-9_.]+)=(\S+)$`)
 // ours are the variables of sessions on which the proof rests, and why they stay.
 var ours = map[string]string{
 	"wait_timeout":             "connections are kept alive",
-	"lock_wait_timeout":        "nobody waits for the swap for longer than --lock-wait of midstream run; it still counts for how long is tried (--tries)",
+	"lock_wait_timeout":        "no session waits for the swap for longer than --lock-wait of midstream run; the value still counts for how long the run tries (--tries)",
 	"innodb_lock_wait_timeout": "no row of the table is locked",
-	"sql_mode":                 "rows are copied under STRICT_ALL_TABLES, and the ALTER is carried out under the server's own mode",
-	"transaction_isolation":    "it is READ COMMITTED",
-	"tx_isolation":             "it is READ COMMITTED",
+	"sql_mode":                 "the row copy uses STRICT_ALL_TABLES, and the ALTER the server's own mode",
+	"transaction_isolation":    "Midstream uses READ COMMITTED",
+	"tx_isolation":             "Midstream uses READ COMMITTED",
 	"autocommit":               "transactions are made by the statement",
-	"time_zone":                "it is the server's, for copy and changes alike",
+	"time_zone":                "the server's value applies, for copy and changes",
 	"foreign_key_checks":       "keys are checked",
 	"unique_checks":            "keys are checked",
 	"binlog_format":            "changes are read as rows",
 	"binlog_row_image":         "the key columns are all that is read",
-	"character_set_client":     "it is utf8mb4",
+	"character_set_client":     "Midstream uses utf8mb4",
 }
 
 // sessions reads --set-vars.
@@ -40,7 +40,7 @@ func (r *reading) sessions() {
 		why, is := ours[name]
 		switch {
 		case name == "sql_log_bin":
-			r.problem("--set-vars sql_log_bin can't be taken: replicas would keep the old table")
+			r.problem("--set-vars sql_log_bin is refused: replicas would keep the old table")
 		case is:
 			r.note("--set-vars %s has no effect: %s", name, why)
 		default:

@@ -93,7 +93,7 @@ func (s *Speaker) Planned(p *plan.Plan, former string) {
 	}
 	s.say("Method: %s%s", p.Choice.Method, s.speech.Of(suffix(": ", p.Choice.Why)))
 	if former != "" {
-		s.say("Going on with an earlier run: %s", former)
+		s.say("Resuming an earlier run: %s", former)
 	}
 	if s.asked.said.on("print", false) {
 		s.say("%s", listed(statements(p, s.asked)))
@@ -176,7 +176,7 @@ func (s *Speaker) Show(e event.Event) {
 			s.warn("# Waiting for connection %d (%s@%s): %s", b.ConnectionID, b.User, b.Host, b.Why)
 		}
 	case event.Killed:
-		s.warn("# Ended connection %d (%s@%s), which was in the way", e.Blocker.ConnectionID, e.Blocker.User, e.Blocker.Host)
+		s.warn("# Killed connection %d (%s@%s), which blocked the lock", e.Blocker.ConnectionID, e.Blocker.User, e.Blocker.Host)
 	case event.Controlled:
 		s.Note(fmt.Sprintf("%s, by %s: %s", e.Command, e.By, e.Text))
 	case event.Finding:
@@ -236,7 +236,7 @@ func (s *Speaker) enter(p event.Phase) {
 	case event.PhaseShadow:
 		s.say("Creating new table...")
 	case event.PhasePrescan:
-		s.at("Looking for rows that the new table doesn't take...")
+		s.at("Checking that every row fits the new table...")
 	case event.PhaseCopy:
 		s.began, s.reported, s.part = time.Now(), time.Now(), 0
 		s.at("Copying approximately %d rows...", s.plan.Source.Rows)

@@ -155,7 +155,7 @@ func (s *Statement) read(database string) error {
 	}
 	switch {
 	case s.Name.Schema == "" && database == "":
-		return fmt.Errorf("in which database is %s? Write database.%[1]s, or use --database", s.Name.Table)
+		return fmt.Errorf("the database of %s is missing: write database.%[1]s, or use --database", s.Name.Table)
 	case s.Name.Schema == "":
 		s.Name.Schema = database
 	case database != "" && database != s.Name.Schema:

@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 	write(t, folder, "a.SQL", "\ufeffCREATE TABLE /*!32312 IF NOT EXISTS*/ t3\n(a INT) /*!50100 PARTITION BY HASH (a) */")
 	write(t, folder, "c.txt", "no SQL")
 	_, err := Read(token.Dialect{}, folder, "")
-	if err == nil || !strings.Contains(err.Error(), "in which database is t3? Write database.t3, or use --database") {
+	if err == nil || !strings.Contains(err.Error(), "the database of t3 is missing: write database.t3, or use --database") {
 		t.Fatalf("%v", err)
 	}
 	statements, err := Read(token.Dialect{}, write(t, t.TempDir(), "x.sql", "CREATE TABLE a.b (c INT); CREATE TABLE a.c (c INT)"), "a")

@@ -73,7 +73,7 @@ func TestL7_UnseenSwapOfAnEarlierRun(t *testing.T) {
 		b.address = b.server.Address
 		again := b.child("ADD INDEX (v)", "", nil, "--drop-old")
 		again.mustEnd()
-		if !again.heard("can't be found") {
+		if !again.heard("cannot find sessions") {
 			b.Error("it did not report that sessions can't be found")
 		}
 		if got := b.indexes(); got != "1" {

@@ -50,7 +50,7 @@ func OfStatus(s socket.Status) string {
 		line("held", escape.Line(s.Held))
 	}
 	if s.CopyShare != "100%" {
-		line("throttle", "the row copy works for at most "+s.CopyShare+" of its time")
+		line("throttle", "the row copy works at most "+s.CopyShare+" of its time")
 	}
 	line("command", escape.Line(s.Command))
 	line("socket", escape.Line(s.Socket))

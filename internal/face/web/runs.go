@@ -155,7 +155,7 @@ func (r *Runs) find(w http.ResponseWriter, q *http.Request) *Run {
 }
 
 func unknown(id string) *socket.Problem {
-	return &socket.Problem{Status: http.StatusNotFound, Title: "there is no change " + id, Next: "/v1/changes lists all changes"}
+	return &socket.Problem{Status: http.StatusNotFound, Title: "no such change: " + id, Next: "/v1/changes lists all changes"}
 }
 
 func answer(w http.ResponseWriter, told any) {

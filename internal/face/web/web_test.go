@@ -199,7 +199,7 @@ func TestOnlyWithTheToken(t *testing.T) {
 	s.wants(200, "GET", "/static/uplot.js", nil)
 	s.wants(200, "GET", "/metrics", withToken, "numbers")
 	s.wants(200, "GET", "/v1/changes/run", withToken, "db1:3306")
-	s.wants(404, "GET", "/v1/changes/other", withToken, "there is no change other")
+	s.wants(404, "GET", "/v1/changes/other", withToken, "no such change: other")
 	s.wants(404, "POST", "/v1/changes", withToken)
 }
 

@@ -52,7 +52,7 @@ func ofPool(name string) string {
 
 // ErrUnseen means that the sessions of another pool can't be found: the server shows no connection
 // attributes.
-var ErrUnseen = errors.New("sessions can't be found, as the server shows no connection attributes " +
+var ErrUnseen = errors.New("cannot find sessions, because the server shows no connection attributes " +
 	"(performance_schema, performance_schema_session_connect_attrs_size)")
 
 // Marked reports whether the server shows the marks of this pool's connections.
@@ -170,19 +170,19 @@ func (p *Pool) end(ctx context.Context, condition string) error {
 	for {
 		ids, err := p.sessions(ctx, condition)
 		if err != nil {
-			return fmt.Errorf("look for sessions to end: %w", err)
+			return fmt.Errorf("look for sessions to kill: %w", err)
 		}
 		if len(ids) == 0 {
 			return nil
 		}
 		for _, id := range ids {
 			if _, err := p.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id)); err != nil && Number(err) != errNoSuchThread {
-				return fmt.Errorf("end session %d: %w", id, err)
+				return fmt.Errorf("kill session %d: %w", id, err)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("end session %d: %w", ids[0], context.Cause(ctx))
+			return fmt.Errorf("kill session %d: %w", ids[0], context.Cause(ctx))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

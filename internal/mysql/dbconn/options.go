@@ -111,7 +111,7 @@ func (o Options) Config() (cfg Config, notes []string, err error) {
 	problems = append(problems, checkHost(o.Host))
 	cfg.Network, cfg.Address, notes = o.endpoint(defaultSockets)
 	if cfg.Address == "" {
-		problems = append(problems, errors.New("protocol is socket, but no socket is named and none is where servers put theirs"))
+		problems = append(problems, errors.New("protocol is socket, but no --socket is named, and none exists in the usual places"))
 	}
 	cfg.TLS, cfg.TLSFallback, err = o.tls(cfg.Network)
 	problems = append(problems, err)
@@ -125,7 +125,7 @@ func checkHost(host string) error {
 	}
 	switch {
 	case strings.HasPrefix(host, "["):
-		return fmt.Errorf("host %s: an address is written without brackets", host)
+		return fmt.Errorf("host %s: write the address without brackets", host)
 	case strings.HasPrefix(host, "-"):
 		return fmt.Errorf("host %s: it looks like a flag, but -h needs a host", host)
 	}
@@ -153,7 +153,7 @@ func (o Options) endpoint(sockets []string) (network, address string, notes []st
 	case socket == "":
 		return "tcp", net.JoinHostPort("localhost", port), nil
 	case o.Port != 0:
-		notes = append(notes, fmt.Sprintf("localhost means the socket %s, as with mysql; port %d is not used. "+
+		notes = append(notes, fmt.Sprintf("localhost means the socket %s, as in mysql; port %d is not used. "+
 			"Use --host=127.0.0.1 to use it", socket, o.Port))
 	}
 	return "unix", socket, notes

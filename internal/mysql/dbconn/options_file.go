@@ -84,9 +84,9 @@ func (r *optionReader) file(path string, required bool, depth int) error {
 	}
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o002 != 0 {
 		if required {
-			return fmt.Errorf("option file %s: everybody may write to it; chmod o-w it", path)
+			return fmt.Errorf("option file %s: every user may write to it; run chmod o-w", path)
 		}
-		r.filed.Notes = append(r.filed.Notes, fmt.Sprintf("option file %s is not read: everybody may write to it", path))
+		r.filed.Notes = append(r.filed.Notes, fmt.Sprintf("ignored option file %s: every user may write to it", path))
 		return nil
 	}
 	text, err := os.ReadFile(path)
@@ -114,7 +114,7 @@ func (r *optionReader) lines(path, text string, depth int) error {
 		case line[0] == '[':
 			name, _, closed := strings.Cut(line[1:], "]")
 			if !closed {
-				err = errors.New("a group's name is not closed by ]")
+				err = errors.New("the group's name has no closing ]")
 			}
 			group = strings.TrimRight(name, " \t")
 		case group == "":

@@ -88,7 +88,7 @@ user=late
 func TestOptionFileErrorsNameThePlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"user=x\n":                       "line 1: an option precedes the first group",
-		"[client]\n\n[mysql\n":           "line 3: a group's name is not closed",
+		"[client]\n\n[mysql\n":           "line 3: the group's name has no closing ]",
 		"[client]\nport=many\n":          `line 2: port: "many" is not a port`,
 		"[client]\nssl-mode=sometimes":   `line 2: ssl-mode: "sometimes": must be DISABLED`,
 		"[client]\nssl-crl=/x":           "line 2: ssl-crl: not supported",

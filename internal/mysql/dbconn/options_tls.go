@@ -106,7 +106,7 @@ func verify(state tls.ConnectionState, roots *x509.CertPool, host string) error 
 		others.AddCert(c)
 	}
 	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, Intermediates: others}); err != nil {
-		return fmt.Errorf("the server's certificate is not signed by one in ssl-ca: %w", err)
+		return fmt.Errorf("no certificate in ssl-ca has signed the server's certificate: %w", err)
 	}
 	if host == "" {
 		return nil

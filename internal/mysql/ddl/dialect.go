@@ -85,14 +85,14 @@ func Guess(read func(token.Dialect) error) error {
 func Cut(sql string) (table schema.Name, clauses string, err error) {
 	tokens, _ := token.Split(sql)
 	if len(tokens) == 0 {
-		return table, "", fmt.Errorf("%w: it is empty", ErrNotAlter)
+		return table, "", fmt.Errorf("%w: the statement is empty", ErrNotAlter)
 	}
 	head, rest, err := alterHead(tokens)
 	if err != nil {
 		return table, "", err
 	}
 	if len(rest) == 0 {
-		return table, "", fmt.Errorf("%w: it changes nothing", ErrNotAlter)
+		return table, "", fmt.Errorf("%w: the statement changes nothing", ErrNotAlter)
 	}
 	return head.table, strings.TrimRight(sql[max(head.end, rest[0].CommentStart):], "; \t\r\n"), nil
 }

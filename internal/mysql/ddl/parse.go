@@ -22,14 +22,14 @@ func Parse(sql string) (*Alter, error) {
 		return nil, err
 	}
 	if len(rest) == 0 {
-		return nil, fmt.Errorf("%w: it changes nothing", ErrNotAlter)
+		return nil, fmt.Errorf("%w: the statement changes nothing", ErrNotAlter)
 	}
 	start, end := rest[0].CommentStart, rest[len(rest)-1].CommentEnd
 	if start < head.end {
 		return nil, fmt.Errorf("%w: an executable comment begins before the table's name and holds clauses", ErrNotAlter)
 	}
 	if strings.HasSuffix(sql[start:end], "--") {
-		return nil, fmt.Errorf("%w: it ends with an operator, --", ErrNotAlter) // which begins a comment where nothing follows
+		return nil, fmt.Errorf("%w: the statement ends with the operator --", ErrNotAlter) // which begins a comment where nothing follows
 	}
 	a := &Alter{Table: head.table, Clauses: sql[start:end]}
 	s := scan{alter: a, text: sql, base: start}
@@ -84,7 +84,7 @@ func statement(sql string, refused error) ([]token.Token, error) {
 		tokens = tokens[:len(tokens)-1]
 	}
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("%w: it is empty", refused)
+		return nil, fmt.Errorf("%w: the statement is empty", refused)
 	}
 	depth := 0
 	for _, t := range tokens {
@@ -92,7 +92,7 @@ func statement(sql string, refused error) ([]token.Token, error) {
 		case t.Unclosed:
 			return nil, fmt.Errorf("%w: a quote is not closed: %s", refused, shorten(sql[t.Start:]))
 		case t.Is(";"):
-			return nil, fmt.Errorf("%w: there is more than one statement", refused)
+			return nil, fmt.Errorf("%w: more than one statement", refused)
 		case t.Is("("):
 			depth++
 		case t.Is(")"):
@@ -123,7 +123,7 @@ func alterHead(tokens []token.Token) (h head, rest []token.Token, err error) {
 	for ; i < len(tokens) && !tokens[i].Is("TABLE"); i++ {
 		switch {
 		case tokens[i].Is("IGNORE"):
-			return h, nil, fmt.Errorf("%w that can be carried out: IGNORE would lose rows", ErrNotAlter)
+			return h, nil, fmt.Errorf("%w that Midstream can run: IGNORE would lose rows", ErrNotAlter)
 		case tokens[i].Is("ONLINE"):
 		default:
 			return h, nil, fmt.Errorf("%w but ALTER %s", ErrNotAlter, shorten(tokens[i].Text))

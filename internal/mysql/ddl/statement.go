@@ -126,7 +126,7 @@ func (s *Statement) In(database string) error {
 	for _, name := range names {
 		switch {
 		case name.Schema == "" && database == "":
-			return fmt.Errorf("in which database is %s? Write database.%[1]s, or use --database", name.Table)
+			return fmt.Errorf("the database of %s is missing: write database.%[1]s, or use --database", name.Table)
 		case name.Schema == "":
 			name.Schema = database
 		case database != "" && database != name.Schema && s.Kind != KindRename:
@@ -190,7 +190,7 @@ func (r *reader) rest() string {
 func (r *reader) name() (schema.Name, error) {
 	name, n := readName(r.tokens[r.at:])
 	if n == 0 {
-		return name, fmt.Errorf("%w: a table's name is expected, and there is %s", ErrNotTaken, r.rest())
+		return name, fmt.Errorf("%w: expected a table's name, got %s", ErrNotTaken, r.rest())
 	}
 	r.at += n
 	return name, nil
@@ -202,9 +202,9 @@ func (r *reader) end(of Kind) error {
 	case r.over():
 		return nil
 	case r.peek(","):
-		return fmt.Errorf("%w: this one names several tables, and a run takes one: give a statement for each", ErrNotTaken)
+		return fmt.Errorf("%w: the statement names several tables, and a run changes one: use one statement for each table", ErrNotTaken)
 	}
-	return fmt.Errorf("%w: %s is not known behind a %s", ErrNotTaken, r.rest(), of)
+	return fmt.Errorf("%w: unknown %s in a %s", ErrNotTaken, r.rest(), of)
 }
 
 // cut returns the bytes of the tokens from one index to another. It fails where an executable
@@ -219,7 +219,7 @@ func (r *reader) cut(from, to int) (string, error) {
 	}
 	text := r.sql[start:end]
 	if strings.HasSuffix(text, "--") { // with a blank, it begins a comment
-		return "", fmt.Errorf("%w: there is an operator, --", ErrNotTaken)
+		return "", fmt.Errorf("%w: the statement has the operator --", ErrNotTaken)
 	}
 	return text, nil
 }
@@ -237,7 +237,7 @@ func (r *reader) rename() (*Statement, error) {
 			return nil, err
 		}
 		if !r.take("TO") {
-			return nil, fmt.Errorf("%w: TO is expected, and there is %s", ErrNotTaken, r.rest())
+			return nil, fmt.Errorf("%w: expected TO, got %s", ErrNotTaken, r.rest())
 		}
 		to, err := r.name()
 		if err != nil {
@@ -269,7 +269,7 @@ func (r *reader) drop() (*Statement, error) {
 	case r.take("INDEX"):
 		return altering(r.dropIndex())
 	case r.peek("TEMPORARY"):
-		return nil, fmt.Errorf("%w: a temporary table is its session's alone", ErrNotTaken)
+		return nil, fmt.Errorf("%w: a temporary table belongs to one session", ErrNotTaken)
 	case !r.take("TABLE") && !r.take("TABLES"):
 		return nil, fmt.Errorf("%w: it begins with DROP %s", ErrNotTaken, r.rest())
 	}

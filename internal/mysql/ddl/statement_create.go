@@ -9,7 +9,7 @@ func (r *reader) create() (*Statement, error) {
 	case r.peek("INDEX"), r.peek("UNIQUE"), r.peek("FULLTEXT"), r.peek("SPATIAL"):
 		return altering(r.createIndex())
 	case r.peek("TEMPORARY"):
-		return nil, fmt.Errorf("%w: a temporary table is its session's alone", ErrNotTaken)
+		return nil, fmt.Errorf("%w: a temporary table belongs to one session", ErrNotTaken)
 	case !r.take("TABLE"):
 		return nil, fmt.Errorf("%w: it begins with CREATE %s", ErrNotTaken, r.rest())
 	}
@@ -19,10 +19,10 @@ func (r *reader) create() (*Statement, error) {
 		return nil, err
 	}
 	if r.over() {
-		return nil, fmt.Errorf("%w: a definition is expected behind the table's name", ErrNotTaken)
+		return nil, fmt.Errorf("%w: expected a definition after the table's name", ErrNotTaken)
 	}
 	if r.selects() {
-		return nil, fmt.Errorf("%w: CREATE TABLE ... SELECT holds the rows that it reads, for as long as it takes", ErrNotTaken)
+		return nil, fmt.Errorf("%w: CREATE TABLE ... SELECT locks the rows that it reads until it ends", ErrNotTaken)
 	}
 	if s.Definition, err = r.cut(r.at, len(r.tokens)); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (r *reader) createIndex() (*Alter, error) {
 		on++
 	}
 	if on == r.at || on == len(r.tokens) {
-		return nil, fmt.Errorf("%w: a name and ON are expected behind CREATE INDEX", ErrNotTaken)
+		return nil, fmt.Errorf("%w: expected a name and ON after CREATE INDEX", ErrNotTaken)
 	}
 	head, err := r.cut(kind, on)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *reader) createIndex() (*Alter, error) {
 func (r *reader) dropIndex() (*Alter, error) {
 	on := r.at + 1
 	if on >= len(r.tokens) || !r.tokens[r.at].Name() || !r.tokens[on].Is("ON") {
-		return nil, fmt.Errorf("%w: a name and ON are expected behind DROP INDEX", ErrNotTaken)
+		return nil, fmt.Errorf("%w: expected a name and ON after DROP INDEX", ErrNotTaken)
 	}
 	clause := "DROP PRIMARY KEY"
 	if !isPrimary(r.tokens[r.at].Text) {
@@ -111,7 +111,7 @@ func (r *reader) onTable(on int, clause string, parts bool) (*Alter, error) {
 		return nil, err
 	}
 	if parts && !r.peek("(") {
-		return nil, fmt.Errorf("%w: the index's columns are expected, and there is %s", ErrNotTaken, r.rest())
+		return nil, fmt.Errorf("%w: expected the index's columns, got %s", ErrNotTaken, r.rest())
 	}
 	after := r.at
 	starts := []int{}
@@ -122,13 +122,13 @@ func (r *reader) onTable(on int, clause string, parts bool) (*Alter, error) {
 	}
 	for i := after; i < len(r.tokens); i++ {
 		if t := r.tokens[i]; t.Depth == 0 && t.Is(",") {
-			return nil, fmt.Errorf("%w: a comma is not known behind the table's name", ErrNotTaken)
+			return nil, fmt.Errorf("%w: unexpected comma after the table's name", ErrNotTaken)
 		}
 	}
 	starts = append(starts, len(r.tokens))
 	rest, err := r.cut(after, starts[0])
 	if err == nil && rest != "" && !parts {
-		err = fmt.Errorf("%w: %s is not known behind the table's name", ErrNotTaken, r.rest())
+		err = fmt.Errorf("%w: unexpected %s after the table's name", ErrNotTaken, r.rest())
 	}
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (r *reader) onTable(on int, clause string, parts bool) (*Alter, error) {
 func (r *reader) optimize() (*Alter, error) {
 	r.at++
 	if r.peek("NO_WRITE_TO_BINLOG") || r.peek("LOCAL") {
-		return nil, fmt.Errorf("%w: %s would keep it from replicas, and what is done here goes to them",
+		return nil, fmt.Errorf("%w: with %s the statement would not reach replicas, and Midstream's changes must reach them",
 			ErrNotTaken, r.tokens[r.at].Text)
 	}
 	if !r.take("TABLE") && !r.take("TABLES") {

@@ -53,7 +53,7 @@ func TestParseStatement(t *testing.T) {
 func TestStatementIn(t *testing.T) {
 	for _, c := range []struct{ sql, database, want string }{
 		{"RENAME TABLE a TO x.b", "d", "[d.a x.b]"},
-		{"RENAME TABLE a TO x.b", "", "in which database is a?"},
+		{"RENAME TABLE a TO x.b", "", "the database of a is missing"},
 		{"TRUNCATE t", "d", "[d.t]"},
 		{"DROP TABLE x.t", "d", "--database names d"},
 		{"DROP INDEX i ON t", "d", "[d.t]"},

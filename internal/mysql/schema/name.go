@@ -78,7 +78,7 @@ func ParseName(database, text string) (Name, error) {
 	case len(parts) == 1 && database != "":
 		return Name{Schema: database, Table: parts[0]}, nil
 	case len(parts) == 1:
-		return Name{}, fmt.Errorf("in which database is %s? Write database.%[1]s, or use --database", text)
+		return Name{}, fmt.Errorf("the database of %s is missing: write database.%[1]s, or use --database", text)
 	}
 	return Name{}, fmt.Errorf("%q is not a table's name: must be database.table", text)
 }

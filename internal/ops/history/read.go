@@ -20,10 +20,10 @@ import (
 )
 
 // ErrNone says that there is no such history.
-var ErrNone = errors.New("there is no history of such a run")
+var ErrNone = errors.New("no history of such a run")
 
 // ErrNotOne says that a file is no history.
-var ErrNotOne = errors.New("it is not the history of a run")
+var ErrNotOne = errors.New("not the history of a run")
 
 // Story is what a run has told.
 type Story struct {

@@ -78,7 +78,7 @@ var strange = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 // Begin makes the file of a run in a folder, which it makes too. It sets the run's ID.
 func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of histories: %w", err)
+		return nil, fmt.Errorf("create the folder of histories: %w", err)
 	}
 	name := fmt.Sprintf("%s-%.80s-%d", began.UTC().Format(moment), strange.ReplaceAllString(run.Table, "_"), run.Process)
 	for n := 1; ; n++ {
@@ -92,7 +92,7 @@ func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("make the history of a run: %w", err)
+			return nil, fmt.Errorf("create the history of a run: %w", err)
 		}
 		run.Head = record.HeadOf(record.NameRun, began)
 		w := &Writer{path: path, file: file, began: began, often: map[string]*often{record.NameProgress: {},

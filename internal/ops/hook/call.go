@@ -54,7 +54,7 @@ func (d Document) environment() []string {
 
 // call calls the hook. Its error says which it was and what it said.
 func (h Hook) call(ctx context.Context, d Document, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has taken longer than %s (--hook-timeout)", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the hook took longer than %s (--hook-timeout)", timeout))
 	defer cancel()
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -117,9 +117,9 @@ func (b *beginning) Write(p []byte) (int, error) {
 }
 
 var (
-	errElsewhere = errors.New("it redirects to another host, which is not followed")
-	errUnsaid    = errors.New("it redirects in a way that leaves the document behind, which is not followed: let it answer 307 or 308")
-	errTooOften  = errors.New("it redirects all the time")
+	errElsewhere = errors.New("the answer redirects to another host, and hooks do not follow that")
+	errUnsaid    = errors.New("the redirect drops the request's body, and hooks do not follow that: answer 307 or 308 instead")
+	errTooOften  = errors.New("too many redirects")
 )
 
 // post posts a document.
@@ -150,7 +150,7 @@ func (h Hook) post(ctx context.Context, text []byte) (said []byte, err error) {
 	defer answer.Body.Close()
 	said, _ = io.ReadAll(io.LimitReader(answer.Body, spoken)) // for people
 	if answer.StatusCode/100 != 2 {
-		return said, fmt.Errorf("it answers %s", cmp.Or(answer.Status, fmt.Sprint(answer.StatusCode)))
+		return said, fmt.Errorf("the answer is %s", cmp.Or(answer.Status, fmt.Sprint(answer.StatusCode)))
 	}
 	return said, nil
 }

@@ -44,8 +44,8 @@ func parse(t *testing.T, text string) Hook {
 // TestParse: what is no hook is refused, and a URL's secret is not repeated.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
-		"on-end": ErrBad.Error(), "on-end=": ErrBad.Error(), "after-all=/bin/true": "there is no moment after-all; there are before-copy", "on-end=/nowhere/x": "is no program",
-		"on-end=/etc/passwd": "is no program", "on-end=http://": "can't be read",
+		"on-end": ErrBad.Error(), "on-end=": ErrBad.Error(), "after-all=/bin/true": "unknown moment after-all; the moments are before-copy", "on-end=/nowhere/x": "as a program",
+		"on-end=/etc/passwd": "as a program", "on-end=http://": "cannot read the URL",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
@@ -141,7 +141,7 @@ func TestURL(t *testing.T) {
 		}
 	}))
 	d := Document{Moment: OnEnd}
-	for path, want := range map[string]string{"/yes": "", "/near": "", "/no": "it answers 409 Conflict: not now", "/away": errElsewhere.Error(), "/login": errUnsaid.Error(), "/round": errTooOften.Error()} {
+	for path, want := range map[string]string{"/yes": "", "/near": "", "/no": "the answer is 409 Conflict: not now", "/away": errElsewhere.Error(), "/login": errUnsaid.Error(), "/round": errTooOften.Error()} {
 		err := parse(t, "on-end="+s.URL+"/secret"+path).call(t.Context(), d, time.Minute)
 		if want == "" && err != nil ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
@@ -175,7 +175,7 @@ func TestRunNeverWaits(t *testing.T) {
 	h.End(record.Result{}, "")
 	h.Listen(event.Controlled{}) // comes too late, and is nobody's
 	all := strings.Join(notes, "\n")
-	for _, want := range []string{"longer than 1s (--hook-timeout)", "hooks were not called 3", "hooks were ended, as they took longer than 2s"} {
+	for _, want := range []string{"longer than 1s (--hook-timeout)", "hooks were not called 3", "hooks were killed, because they took longer than 2s"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not told:\n%s", want, all)
 		}

@@ -133,7 +133,7 @@ func (h *Hooks) End(result record.Result, report string) {
 	phase, dropped := string(h.tracker.phase), h.dropped
 	h.mu.Unlock()
 	if dropped > 0 {
-		h.note(fmt.Sprintf("hooks were not called %d times: those before them took too long", dropped))
+		h.note(fmt.Sprintf("hooks were not called %d times, because earlier hooks took too long", dropped))
 	}
 	for _, m := range []Moment{at, OnEnd} {
 		if len(h.of(m)) == 0 {
@@ -150,6 +150,6 @@ func (h *Hooks) End(result record.Result, report string) {
 	case <-patience.Done():
 		h.stop()
 		<-h.done // each call ends at once
-		h.note(fmt.Sprintf("hooks were ended, as they took longer than %s at the end of the run", 2*h.timeout))
+		h.note(fmt.Sprintf("hooks were killed, because they took longer than %s at the end of the run", 2*h.timeout))
 	}
 }

@@ -84,25 +84,25 @@ func Parse(text string) (Hook, error) {
 		known = known || string(m.Name) == name
 	}
 	if !known {
-		return Hook{}, fmt.Errorf("there is no moment %s; there are %s", name, strings.Join(names, ", "))
+		return Hook{}, fmt.Errorf("unknown moment %s; the moments are %s", name, strings.Join(names, ", "))
 	}
 	h := Hook{Moment: Moment(name), target: target}
 	if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
 		var err error
 		if h.url, err = url.Parse(target); err != nil || h.url.Host == "" {
-			return Hook{}, errors.New("the URL can't be read") // which may have a secret in it
+			return Hook{}, errors.New("cannot read the URL") // which may have a secret in it
 		}
 		return h, nil
 	}
 	if strings.Contains(target, "://") {
-		return Hook{}, errors.New("its URL does not begin with http:// or https://")
+		return Hook{}, errors.New("the URL must begin with http:// or https://")
 	}
 	path, err := exec.LookPath(target)
 	if err == nil {
 		h.target, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return Hook{}, fmt.Errorf("%s is no program that can be called: %w", target, err)
+		return Hook{}, fmt.Errorf("cannot call %s as a program: %w", target, err)
 	}
 	return h, nil
 }

@@ -271,9 +271,9 @@ func problemOf(err error) *socket.Problem {
 	}
 	return &socket.Problem{
 		Status: http.StatusInternalServerError,
-		Title:  "it could not be done",
+		Title:  "the request failed",
 		Detail: err.Error(),
-		Next:   "see what the service tells at its terminal or in its log, and try again",
+		Next:   "check the service's terminal or log, and try again",
 	}
 }
 

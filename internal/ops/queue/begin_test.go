@@ -57,7 +57,7 @@ func TestKilledBeforeItHadBegun(t *testing.T) {
 	if err := s.watch(t.Context(), running(t, s)); err != nil {
 		t.Fatal(err)
 	}
-	if c, _ := s.Change("a"); c.State != StateWaiting || c.Began != nil || c.Why != "its process was not started. It is tried again" {
+	if c, _ := s.Change("a"); c.State != StateWaiting || c.Began != nil || c.Why != "its process was not started. The service tries again" {
 		t.Errorf("%+v", c)
 	}
 }

@@ -30,7 +30,7 @@ const (
 )
 
 // errHeld says that a process of the change is there.
-var errHeld = errors.New("a process of it is at work")
+var errHeld = errors.New("a process of the change is active")
 
 // begin starts the run of a change. The store has the intention first. An error means that the
 // change still waits, because the state folder is full, say.
@@ -45,7 +45,7 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 	}
 	defer lock.Close()                   // the child has it too
 	if err := s.inherit(e); err != nil { // a report tells less, then
-		s.cfg.Note(fmt.Sprintf("the report of change %s will begin with its own run: %v", e.ID, err))
+		s.cfg.Note(fmt.Sprintf("the report of change %s covers only this run, without earlier attempts: %v", e.ID, err))
 	}
 	if err := s.makeRoom(e); err != nil {
 		return fmt.Errorf("begin change %s: %w", e.ID, err)
@@ -63,8 +63,8 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 			return errors.Join(err, s.waitAgain(ctx, &begun, err.Error()))
 		}
 		begun.end(
-			StateFailed, fmt.Sprintf("its process could not be started: %v. Nothing was written", err),
-			"see to that, and submit it again with another id",
+			StateFailed, fmt.Sprintf("cannot start its process: %v. Nothing was written", err),
+			"remove that cause, and submit the change again with another id",
 		)
 	}
 	return s.replace(ctx, &begun)
@@ -74,7 +74,7 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 func (s *Service) waitAgain(ctx context.Context, e *entry, why string) error {
 	changed := *e
 	changed.State, changed.Began, changed.Place, changed.Process = StateWaiting, nil, "", 0
-	changed.Why, changed.Next = why+". It is tried again", ""
+	changed.Why, changed.Next = why+". The service tries again", ""
 	return s.replace(ctx, &changed)
 }
 
@@ -190,7 +190,7 @@ func (s *Service) keep(ctx context.Context, e *entry, path string) error {
 	if err := s.replace(ctx, e); err != nil {
 		return err
 	}
-	s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, err)) // it is in its folder
+	s.cfg.Note(fmt.Sprintf("cannot keep the history of change %s in the store: %v", e.ID, err)) // it is in its folder
 	return nil
 }
 
@@ -200,7 +200,7 @@ func (e *entry) settle(result *record.Result) {
 		e.end(
 			StateUnknown,
 			socket.ErrKilled.Error(),
-			"submit the same statement again with another id; or see what is left, and remove it, with: midstream cleanup "+schema.NameOf(
+			"submit the same statement again with another id; or list and remove what is left with: midstream cleanup "+schema.NameOf(
 				e.Table,
 			).Argument(),
 		)

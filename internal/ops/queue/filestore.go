@@ -27,7 +27,7 @@ type fileStore struct{ db *bolt.DB }
 // OpenFile opens the store in a file, which it makes. It fails with ErrStoreTaken, ErrStoreNewer and ErrNotStore.
 func OpenFile(path string) (Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the store: %w", err)
+		return nil, fmt.Errorf("create the store: %w", err)
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second})
 	switch {

@@ -160,7 +160,7 @@ func TestARunThatPassesIsTriedAgain(t *testing.T) {
 	if _, _, err := s.Submit(t.Context(), Submission{ID: "b", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
 		t.Fatal(err)
 	}
-	if why := s.waitsFor(s.find("b")); !strings.Contains(why, "a, which was submitted before") {
+	if why := s.waitsFor(s.find("b")); !strings.Contains(why, "a, which was submitted earlier") {
 		t.Error("it has lost its place: " + why)
 	}
 	if due := s.pending.take(s.allWaiting); len(due) != 1 || due[0] != "b" {

@@ -40,7 +40,7 @@ func checkOptions(options map[string]string) error {
 		return nil
 	}
 	slices.Sort(not)
-	return fmt.Errorf("an option of this name may not be given: %s", strings.Join(not, ", "))
+	return fmt.Errorf("a submission may not set these options: %s", strings.Join(not, ", "))
 }
 
 // arguments are options as flags.

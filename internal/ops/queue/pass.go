@@ -24,9 +24,9 @@ import (
 func notNow(e *entry, why string) *socket.Problem {
 	return &socket.Problem{
 		Status: http.StatusConflict,
-		Title:  "the run of " + e.ID + " can't be asked or told",
+		Title:  "the run of " + e.ID + " does not answer",
 		Detail: why,
-		Next:   "look how the change stands",
+		Next:   "check the state of the change",
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *Service) runOf(ctx context.Context, e *entry) (*socket.Client, error) {
 	defer s.mu.Unlock()
 	if run == nil {
 		delete(s.runs, e.ID)
-		return nil, notNow(e, "its run has no socket: it begins, or ends")
+		return nil, notNow(e, "its run has no control socket now: the run begins or ends")
 	}
 	s.runs[e.ID] = run
 	return run, nil
@@ -123,7 +123,7 @@ func (s *Service) mayPass(command any) error {
 		return nil
 	}
 	if err := checkOptions(set.Settings); err != nil {
-		return bad("nothing is set", err.Error(), "it is for who runs the service: midstream set, on its machine")
+		return bad("nothing was changed", err.Error(), "only the operator of the service may change it: midstream set, on the machine of the service")
 	}
 	return nil
 }
@@ -153,8 +153,8 @@ func (p planners) take(ctx context.Context) (done func(), err error) {
 	busy := &socket.Problem{
 		Status: http.StatusServiceUnavailable,
 		Title:  "there is no plan",
-		Detail: fmt.Sprintf("the service makes %d plans at once, and others wait", mostPlans),
-		Next:   "ask again in a minute, or use midstream plan",
+		Detail: fmt.Sprintf("the service already makes %d plans, and others wait", mostPlans),
+		Next:   "try again in a minute, or use midstream plan",
 	}
 	select {
 	case p.waiting <- struct{}{}:

@@ -59,7 +59,7 @@ type Service struct {
 }
 
 // ErrFolderTaken says that another service works with the folder.
-var ErrFolderTaken = errors.New("another service works with the folder")
+var ErrFolderTaken = errors.New("another service uses the folder")
 
 // Open takes over what the store has: runs that are at work are watched, and those that have ended
 // meanwhile are settled. It fails with ErrFolderTaken, with socket.ErrFolder, and with
@@ -100,7 +100,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 // takeFolder makes the folder, takes it for this service alone, and reads which place it is.
 func (s *Service) takeFolder() error {
 	if err := os.MkdirAll(s.cfg.Folder, 0o700); err != nil {
-		return fmt.Errorf("make the folder: %w", err)
+		return fmt.Errorf("create the folder: %w", err)
 	}
 	lock, err := hold(filepath.Join(s.cfg.Folder, lockFile))
 	if errors.Is(err, errHeld) {
@@ -244,8 +244,8 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 		if before := s.find(id); before != nil && before.State.Over() && before.State != StateDone {
 			changed := *e
 			changed.end(
-				StateFailed, fmt.Sprintf("it was to come after %s, which is %s. Nothing was begun", id, before.State),
-				"see to "+id+", and submit both again with other ids",
+				StateFailed, fmt.Sprintf("it depends on change %s, which is %s. Nothing was begun", id, before.State),
+				"fix "+id+", and submit both changes again with other ids",
 			)
 			return s.replace(ctx, &changed)
 		}
@@ -259,20 +259,20 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 // waitsFor is what a waiting change waits for, for people; "" if it may begin.
 func (s *Service) waitsFor(e *entry) string {
 	if _, known := s.cfg.Servers[e.Server]; !known {
-		return fmt.Sprintf("this service has no server %s any more (--server)", e.Server)
+		return fmt.Sprintf("this service no longer has a server %s (--server)", e.Server)
 	}
 	for _, id := range e.After {
 		if before := s.find(id); before == nil || before.State != StateDone {
-			return "it comes after " + id
+			return "it waits for change " + id
 		}
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if other := s.board.before(e); other != nil {
-		return fmt.Sprintf("%s, which was submitted before, changes %s too", other.ID, e.shares(other))
+		return fmt.Sprintf("%s, which was submitted earlier, also changes %s", other.ID, e.shares(other))
 	}
 	if running := s.board.running[e.Server]; len(running) >= s.cfg.Limit {
-		return fmt.Sprintf("%d may run on %s at once (--limit), and %v does", s.cfg.Limit, e.Server, running.ids())
+		return fmt.Sprintf("at most %d may run on %s at the same time (--limit), and %v does", s.cfg.Limit, e.Server, running.ids())
 	}
 	return ""
 }
@@ -413,8 +413,8 @@ func (s *Service) view(e *entry) Change {
 	case c.State == StateWaiting:
 		c.Why = cmp.Or(s.waitsFor(e), s.notes(e.ID), c.Why)
 	case c.State == StateRunning && e.Place != s.place:
-		c.Why = "a service on another machine, or with another folder, has begun it (" + e.Place + ") and is not there"
-		c.Next = "see there whether its process is at work; to go on without it here, withdraw it: it is unknown then"
+		c.Why = "a service on another machine, or with another folder, began it (" + e.Place + ") and does not answer"
+		c.Next = "check there whether its process runs; to continue here without it, withdraw it: its state is then unknown"
 	case c.State == StateRunning:
 		c.Why = cmp.Or(s.notes(e.ID), s.awaitsOf(e.ID))
 	}

@@ -126,7 +126,7 @@ func TestSubmitIsIdempotent(t *testing.T) {
 			other,
 			&p,
 		); status != http.StatusConflict ||
-			!strings.Contains(p.Detail, "another change with the id a") {
+			!strings.Contains(p.Detail, "another change has the id a") {
 			t.Errorf("another %s: %d %+v", name, status, p)
 		}
 	}
@@ -176,7 +176,7 @@ func TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, known := s.Change("a")
-	if !known || c.State != StateWithdrawn || !strings.Contains(c.Why, "answered with an error") {
+	if !known || c.State != StateWithdrawn || !strings.Contains(c.Why, "with an error, because the store") {
 		t.Errorf("%t, %+v", known, c)
 	}
 	other := asked
@@ -204,23 +204,23 @@ func TestBadSubmissions(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	good := Submission{ID: "x", Server: "db1", Statement: "DROP TABLE shop.orders"}
 	for want, spoil := range map[string]func(*Submission){
-		"db1, db2":                     func(s *Submission) { s.Server = "db9" },
-		"there is no statement":        func(s *Submission) { s.Statement = " " },
-		"not one of the accepted":      func(s *Submission) { s.Statement = "DELETE FROM shop.orders" },
-		"In which database is orders?": func(s *Submission) { s.Statement = "DROP TABLE orders" },
+		"db1, db2":                          func(s *Submission) { s.Server = "db9" },
+		"the statement is missing":          func(s *Submission) { s.Statement = " " },
+		"not one of the accepted":           func(s *Submission) { s.Statement = "DELETE FROM shop.orders" },
+		"The database of orders is missing": func(s *Submission) { s.Statement = "DROP TABLE orders" },
 		"at most 100000": func(s *Submission) {
 			s.Statement += strings.Repeat(" ", 100) + "/*" + strings.Repeat("x", longest) + "*/"
 		},
-		`"../x" is no id`:         func(s *Submission) { s.ID = "../x" },
-		`".." is no id`:           func(s *Submission) { s.ID = ".." },
-		"there is no such change": func(s *Submission) { s.After = []string{"y"} },
-		"given: control-dir, host, to": func(s *Submission) {
+		`"../x" is not an id`:  func(s *Submission) { s.ID = "../x" },
+		`".." is not an id`:    func(s *Submission) { s.ID = ".." },
+		"which does not exist": func(s *Submission) { s.After = []string{"y"} },
+		"not set these options: control-dir, host, to": func(s *Submission) {
 			s.Options = map[string]string{"host": "h", "to": "/etc/passwd", "control-dir": "/", "hold": "true"}
 		},
-		"given: throttle-file, throttle-url": func(s *Submission) {
+		"not set these options: throttle-file, throttle-url": func(s *Submission) {
 			s.Options = map[string]string{"throttle-url": "http://169.254.169.254", "throttle-file": "/x"}
 		},
-		"given: defaults-file": func(s *Submission) { s.Options = map[string]string{"defaults-file": "/etc/other.cnf"} },
+		"not set these options: defaults-file": func(s *Submission) { s.Options = map[string]string{"defaults-file": "/etc/other.cnf"} },
 	} {
 		asked := good
 		spoil(&asked)
@@ -271,7 +271,7 @@ func TestOrder(t *testing.T) {
 			"rename":    "",
 			"renamed":   "rename, which",
 			"child":     "a, which",
-			"after":     "comes after rename",
+			"after":     "it waits for change rename",
 			"free":      "",
 		},
 	)
@@ -415,7 +415,7 @@ func TestFileStoreVersions(t *testing.T) {
 	kept(t, store)
 	store.Close()
 	is("2")
-	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "version 2, and this midstream knows 1") {
+	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 2, this midstream has 1") {
 		t.Errorf("%v", err)
 	}
 	is("two")

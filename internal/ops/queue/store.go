@@ -19,12 +19,12 @@ const Version = 1
 
 // The errors of stores.
 var (
-	// ErrStoreTaken says that another daemon works with the store.
-	ErrStoreTaken = errors.New("another daemon works with the store")
+	// ErrStoreTaken says that another service uses the store.
+	ErrStoreTaken = errors.New("another service uses the store")
 	// ErrStoreNewer says that a later version has written the store. Nothing was written to it.
-	ErrStoreNewer = errors.New("the store was written by a later version of midstream")
+	ErrStoreNewer = errors.New("a later version of midstream wrote the store")
 	// ErrNotStore says that what is there is something else, or can't be read. Nothing was written to it.
-	ErrNotStore = errors.New("it is not the store of a service")
+	ErrNotStore = errors.New("not the store of a service")
 )
 
 // Store keeps changes, for one daemon at a time. What a method has written is durable when it
@@ -45,16 +45,16 @@ type Store interface {
 // checkVersion fails with ErrStoreNewer.
 func checkVersion(version int) error {
 	if version > Version {
-		return fmt.Errorf("%w: it is of version %d, and this midstream knows %d", ErrStoreNewer, version, Version)
+		return fmt.Errorf("%w: the store has version %d, this midstream has %d", ErrStoreNewer, version, Version)
 	}
 	return nil
 }
 
 // errUnkept means that the store has not taken a change. The change then keeps its state.
-var errUnkept = errors.New("the store has not taken it")
+var errUnkept = errors.New("the store did not keep the change")
 
 // errTooLarge means that a history is larger than the store takes.
-var errTooLarge = errors.New("it is larger than the store takes")
+var errTooLarge = errors.New("the change is larger than the store allows")
 
 // storeBeat is how often a store is looked at that nothing is written to.
 const storeBeat = 10 * time.Second

@@ -30,12 +30,12 @@ func bad(what, why, next string) *socket.Problem {
 func unknown(id string) *socket.Problem {
 	return &socket.Problem{
 		Status: http.StatusNotFound,
-		Title:  "there is no change " + id,
+		Title:  "no such change: " + id,
 		Next:   "midstream queue lists all changes",
 	}
 }
 
-const notQueued = "the change is not taken into the queue"
+const notQueued = "the queue refuses the change"
 
 // Submit takes a change into the queue, and says whether it is a new one. from is where it comes
 // from. It fails with a *socket.Problem, or with what the store says.
@@ -46,8 +46,8 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 	}
 	if !idForm.MatchString(asked.ID) {
 		return c, false, bad(
-			notQueued, fmt.Sprintf("%q is no id: it has letters, digits and . _ -, and at most 64 of them", asked.ID),
-			"give another id, or none",
+			notQueued, fmt.Sprintf("%q is not an id: an id must be at most 64 letters, digits and . _ -", asked.ID),
+			"use another id, or none",
 		)
 	}
 	s.writing.Lock()
@@ -57,8 +57,8 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 			return c, false, &socket.Problem{
 				Status: http.StatusConflict,
 				Title:  notQueued,
-				Detail: "there is another change with the id " + asked.ID + ", of " + there.Table,
-				Next:   "give another id, or none",
+				Detail: "another change has the id " + asked.ID + ", of " + there.Table,
+				Next:   "use another id, or none",
 			}
 		}
 		if there.Why != unanswered {
@@ -94,7 +94,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 }
 
 // unanswered is why a change is withdrawn that nobody counts on; the same submission begins it anew.
-const unanswered = "its submission was answered with an error, as the store did not answer. Nothing was begun"
+const unanswered = "the service answered its submission with an error, because the store did not answer. Nothing was begun"
 
 // settleDoubts looks for the submissions that were answered with an error: the store may have them
 // all the same, where its answer was lost. Nobody counts on such a one any more, so it is
@@ -111,7 +111,7 @@ func (s *Service) settleDoubts(ctx context.Context) error {
 		if !s.doubted[e.ID] || e.State != StateWaiting {
 			continue
 		}
-		e.end(StateWithdrawn, unanswered, "submit it again, with this id or another")
+		e.end(StateWithdrawn, unanswered, "submit it again, with this id or another id")
 		if err := s.replace(ctx, e); err != nil {
 			return err
 		}
@@ -137,27 +137,27 @@ func tidied(asked Submission) Submission {
 func (s *Service) read(asked Submission) (*ddl.Statement, error) {
 	if _, known := s.cfg.Servers[asked.Server]; !known {
 		names := strings.Join(slices.Sorted(maps.Keys(s.cfg.Servers)), ", ")
-		return nil, bad(notQueued, fmt.Sprintf("there is no server %q", asked.Server), "name one of those that the service knows: "+names)
+		return nil, bad(notQueued, fmt.Sprintf("unknown server %q", asked.Server), "name a server of the service: "+names)
 	}
 	if len(asked.Statement) > longest || strings.ContainsRune(asked.Statement, 0) {
 		return nil, bad(
 			notQueued,
-			fmt.Sprintf("the statement has %d bytes, or a zero byte among them; at most %d are taken", len(asked.Statement), longest),
-			"give a shorter one",
+			fmt.Sprintf("the statement has %d bytes, or a zero byte; at most %d bytes are allowed, and no zero byte", len(asked.Statement), longest),
+			"submit a shorter statement",
 		)
 	}
 	if asked.Statement == "" {
-		return nil, bad(notQueued, "there is no statement", `say what to change: ALTER TABLE shop.orders ADD COLUMN ...`)
+		return nil, bad(notQueued, "the statement is missing", `submit a statement, such as ALTER TABLE shop.orders ADD COLUMN ...`)
 	}
 	if err := checkOptions(asked.Options); err != nil {
 		return nil, bad(
 			notQueued, err.Error(),
-			"docs/serve.md lists the options that may be given; others belong into the server's option file",
+			"docs/serve.md lists the permitted options; set others in the server's option file",
 		)
 	}
 	statement, err := s.cfg.Read(arguments(asked.Options), asked.Statement)
 	if err != nil {
-		return nil, bad(notQueued, err.Error(), "correct it, and submit it again")
+		return nil, bad(notQueued, err.Error(), "correct the statement, and submit it again")
 	}
 	return statement, nil
 }
@@ -166,11 +166,11 @@ func (s *Service) read(asked Submission) (*ddl.Statement, error) {
 func (s *Service) checkAfter(ids []string) error {
 	for _, id := range ids {
 		if before := s.find(id); before == nil {
-			return bad(notQueued, "it is to come after "+id+", and there is no such change", "submit that one first")
+			return bad(notQueued, "it depends on change "+id+", which does not exist", "submit that change first")
 		} else if before.State.Over() && before.State != StateDone {
 			return bad(
-				notQueued, fmt.Sprintf("it is to come after %s, which is %s", id, before.State),
-				"submit that change again with another id, and name that",
+				notQueued, fmt.Sprintf("it depends on change %s, which is %s", id, before.State),
+				"submit that change again with another id, and name that id",
 			)
 		}
 	}
@@ -187,7 +187,7 @@ func (s *Service) last() uint64 {
 // Withdraw takes a change out of the queue that has not begun, or whose run another service has
 // begun that is not there any more.
 func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
-	const what = "the change is not withdrawn"
+	const what = "the change cannot be withdrawn"
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	e := s.find(id)
@@ -200,22 +200,22 @@ func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 		return s.view(e), nil
 	case e.State == StateWaiting && e.Why != "":
 		changed.end(
-			StateWithdrawn, "it was withdrawn while it waited to be tried again: "+e.Why,
-			"see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
+			StateWithdrawn, "it was withdrawn while it waited for another attempt: "+e.Why,
+			"list and remove what is left with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
 		)
 	case e.State == StateWaiting:
-		changed.end(StateWithdrawn, "it was withdrawn before it had begun", "")
+		changed.end(StateWithdrawn, "it was withdrawn before it began", "")
 	case e.State == StateRunning && e.Place != s.place:
 		changed.end(
-			StateUnknown, "it was withdrawn while "+e.Place+" may have been at work on it",
-			"see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
+			StateUnknown, "it was withdrawn while "+e.Place+" may have worked on it",
+			"list and remove what is left with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
 		)
 	case e.State == StateRunning:
 		return Change{}, &socket.Problem{
 			Status: http.StatusConflict,
 			Title:  what,
-			Detail: "its run is at work",
-			Next:   "abort ends the run, and leaves the table as it was",
+			Detail: "its run is active",
+			Next:   "abort stops the run and leaves the table unchanged",
 		}
 	default:
 		return Change{}, &socket.Problem{Status: http.StatusConflict, Title: what, Detail: "it is " + string(e.State) + " already"}

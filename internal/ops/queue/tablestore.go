@@ -89,7 +89,7 @@ func (t *tableStore) claim(ctx context.Context) (*dbconn.Session, error) {
 	switch {
 	case err != nil:
 	case !got.Valid: // the request was withdrawn, or the server lacks memory
-		err = errors.New("the server has not said whether the lock of the store is free")
+		err = errors.New("the server did not report whether the lock of the store is free")
 	case got.Int64 != 1:
 		err = ErrStoreTaken
 	}
@@ -209,7 +209,7 @@ func (t *tableStore) with(ctx context.Context, do func(context.Context) error) e
 }
 
 // errStoreAway says that the connection to the store broke, and that the server has not noticed yet.
-var errStoreAway = errors.New("the store's connection broke, and the server holds its lock still")
+var errStoreAway = errors.New("the store's connection broke, and the server still holds its lock")
 
 // reclaim claims a store again.
 func (t *tableStore) reclaim(ctx context.Context) error {

@@ -142,8 +142,8 @@ func (p *carried) kept(ctx context.Context, err error) error {
 		Outcome: Kept,
 		Err:     err,
 		Left:    fmt.Sprintf("%s is untouched; %s and %s are kept", p.Table, names.Shadow, names.State),
-		Next: "the same command goes on with them once the cause is removed; midstream cleanup " + p.Table.Argument() +
-			" gives them up",
+		Next: "after you remove the cause, the same command resumes; midstream cleanup " + p.Table.Argument() +
+			" discards them",
 	}
 }
 

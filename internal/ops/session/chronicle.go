@@ -38,7 +38,7 @@ func (s *Session) keep(run *record.Run) error {
 		s.kept = chronicle{NewRelay(keeper{writer}), writer}
 		run.ID = strings.TrimSuffix(filepath.Base(writer.Path()), filepath.Ext(writer.Path()))
 	case folder.Named:
-		return unusable(err, "name another folder by --history-dir, or give --no-history")
+		return unusable(err, "name another folder by --history-dir, or add --no-history")
 	default:
 		s.show.Note(fmt.Sprintf("there will be no report of this run: %v", err))
 	}
@@ -85,7 +85,7 @@ func (s *Session) report(result record.Result) string {
 		err = errors.Join(err, unwritten)
 	}
 	if err != nil {
-		s.show.Note(fmt.Sprintf("the report of this run is not whole: %v", err))
+		s.show.Note(fmt.Sprintf("the report of this run is incomplete: %v", err))
 		return ""
 	}
 	s.options.Reported(page)

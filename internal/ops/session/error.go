@@ -11,7 +11,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // ErrGone is the end of a change that can't resume from its own work.
-var ErrGone = errors.New("what this run had kept is gone: another run has finished it, or somebody has removed it")
+var ErrGone = errors.New("the kept work of this run is gone: another run has finished it, or an operator has removed it")
 
 // Aborted is the end of a change that somebody has asked for.
 type Aborted struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // runAgain is what to do about an earlier run that could not be finished.
-const runAgain = "run the same command again once the cause is removed"
+const runAgain = "remove the cause, then run the same command again"
 
 // Finish brings an earlier run to its end that was stopped after its swap, and says whether that was all
 // there is to do for the ALTER. name is the table as the server spells it. Its error is an *Error.
@@ -39,7 +39,7 @@ func Finish(
 	if finished == nil {
 		return name, result, false, nil
 	}
-	note(fmt.Sprintf("an earlier run on %s was stopped after its swap; what it had left to do is done", alter.Table))
+	note(fmt.Sprintf("an earlier run on %s was stopped after its swap; its remaining work is done now", alter.Table))
 	if !ddl.SameClauses(finished.Alter, alter.Clauses) {
 		return name, result, false, nil
 	}

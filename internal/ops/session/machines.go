@@ -39,13 +39,13 @@ func (m Machines) begin(run record.Run, version string) (*machines, error) {
 	if m.MetricsFile != "" {
 		var err error
 		if told.keep, err = told.metrics.Keep(m.MetricsFile); err != nil {
-			return told, unusable(err, "name another file by --metrics-file, or leave it out")
+			return told, unusable(err, "name another file by --metrics-file, or leave out the flag")
 		}
 	}
 	if m.LogFile != "" {
 		var err error
 		if told.journal, err = openJournal(m.LogFile, m.LogAsJSON, m.Log, run, m.Line); err != nil {
-			return told, unusable(err, "name another file by --log-file, or leave it out")
+			return told, unusable(err, "name another file by --log-file, or leave out the flag")
 		}
 	}
 	return told, nil
@@ -67,12 +67,12 @@ func (m *machines) end(result record.Result, note func(string)) {
 	m.metrics.End(result.Outcome)
 	if m.keep != nil {
 		if err := m.keep(); err != nil {
-			note(fmt.Sprintf("the metrics of this run are not whole: %v", err))
+			note(fmt.Sprintf("the metrics of this run are incomplete: %v", err))
 		}
 	}
 	if m.journal != nil {
 		if err := m.journal.end(result); err != nil {
-			note(fmt.Sprintf("the log of this run is not whole: %v", err))
+			note(fmt.Sprintf("the log of this run is incomplete: %v", err))
 		}
 	}
 }

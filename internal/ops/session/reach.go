@@ -151,7 +151,7 @@ func (r *Reach) find(ctx context.Context, s desired.Statement) (*desired.Change,
 		return nil, &Error{
 			Outcome: Unremoved,
 			Err:     err,
-			Left:    left.Name.String() + " may be left, an empty table",
+			Left:    left.Name.String() + " may remain, an empty table",
 			Next:    "DROP TABLE IF EXISTS " + left.Name.Quoted(),
 		}
 	case errors.As(err, &refused):
@@ -202,7 +202,7 @@ func (r *Reach) leaveAlone(ctx context.Context) error {
 		names = append(names, n.String())
 	}
 	if len(names) > 0 {
-		r.Note("not in the files, and left alone: " + strings.Join(names, ", "))
+		r.Note("not in the files, and unchanged: " + strings.Join(names, ", "))
 	}
 	return nil
 }

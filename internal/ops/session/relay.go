@@ -102,4 +102,4 @@ func (r *Relay) Close() (shown bool) {
 }
 
 // errUntaken says that what was to be written is not: a pipe that nobody reads, a disk that does not answer.
-var errUntaken = fmt.Errorf("nobody has taken what was written for %s", flushPatience)
+var errUntaken = fmt.Errorf("no program has read the output for %s", flushPatience)

@@ -25,7 +25,7 @@ type Replicas struct {
 }
 
 // ErrUnseen says that a replica can't be reached.
-var ErrUnseen = errors.New("a replica can't be reached")
+var ErrUnseen = errors.New("cannot reach a replica")
 
 // open connects to one.
 func (r *Replicas) open(ctx context.Context, s *Server, address string) (*dbconn.Pool, error) {
@@ -59,7 +59,7 @@ func (r *Replicas) Follow(
 		}
 		if strings.HasPrefix(address, ":") {
 			if len(r.Listed) == 0 {
-				note("a replica does not tell its address (report_host), and nobody looks how far it is behind: name it by --replica")
+				note("a replica does not report its address (report_host), so the run does not watch its lag: name it by --replica")
 			}
 			continue
 		}
@@ -69,7 +69,7 @@ func (r *Replicas) Follow(
 			// A server may still count one that has been promoted (MariaDB, until it next sends it
 			// something in vain).
 			if from, err := facts.Sources(ctx, pool.DB()); err == nil && len(from) == 0 && !listed {
-				note(fmt.Sprintf("%s replicates from no server any more, and nobody looks how far it is behind", address))
+				note(fmt.Sprintf("%s no longer replicates, so the run does not watch its lag", address))
 				continue
 			}
 			followers = append(followers, operator.Follower{Name: address, DB: pool.DB()})
@@ -79,7 +79,7 @@ func (r *Replicas) Follow(
 			undo()
 			return nil, nil, fmt.Errorf("%w: %w", ErrUnseen, err)
 		}
-		note(fmt.Sprintf("replica %s can't be reached, and nobody looks how far it is behind: %v", address, err))
+		note(fmt.Sprintf("cannot reach replica %s, so the run does not watch its lag: %v", address, err))
 	}
 	return followers, undo, nil
 }

@@ -134,10 +134,10 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 		Metrics: s.told.metrics,
 	})
 	if err != nil && s.options.Socket.Named && errors.Is(err, socket.ErrFolder) {
-		return unusable(err, "name another folder by --control-dir, or leave it out")
+		return unusable(err, "name another folder by --control-dir, or leave out the flag")
 	}
 	if err != nil {
-		s.show.Note(fmt.Sprintf("the run can't be controlled by other commands: %v", err))
+		s.show.Note(fmt.Sprintf("other commands cannot control the run: %v", err))
 		s.server = nil
 	}
 	return nil
@@ -285,8 +285,8 @@ func (s *Session) halt(ctx context.Context, by string) error {
 		s.mu.Unlock()
 		return &operator.NotNow{
 			What: "the run can't be stopped at a checkpoint",
-			Why:  "it waits for its server",
-			Next: "midstream status tells when it is at work again",
+			Why:  "the run waits for its server",
+			Next: "midstream status shows when the run works again",
 		}
 	}
 	s.by, s.halted, s.goOn = by, make(chan struct{}), make(chan struct{})
@@ -297,8 +297,8 @@ func (s *Session) halt(ctx context.Context, by string) error {
 	if s.stoppedBy() == "" {
 		return &operator.NotNow{
 			What: "the run was not stopped at a checkpoint",
-			Why:  "it has come to an end of its own meanwhile",
-			Next: "look at what it told",
+			Why:  "the run has ended by itself",
+			Next: "see the output of the run",
 		}
 	}
 	return nil
@@ -377,7 +377,7 @@ func (s *Session) Abort(ctx context.Context, by string, keep bool) (left string,
 	case s.err == nil || errors.As(s.err, &failure) && failure.Swapped:
 		return "", &operator.NotNow{
 			What: what,
-			Why:  "it was too late: the run has come to its end, and the table has its new schema",
+			Why:  "it was too late: the run has ended, and the table was altered",
 			Next: "nothing",
 		}
 	case failure != nil:

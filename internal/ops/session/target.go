@@ -31,17 +31,17 @@ type Target struct {
 func (t *Target) Parse(args []string) (*ddl.Statement, error) {
 	switch {
 	case t.To != "" && (len(args) > 0 || t.Alter != ""):
-		return nil, errors.New("give the ALTER, or with --to the definitions that it shall lead to, not both")
+		return nil, errors.New("use either a statement or --to, not both")
 	case t.To != "":
 		return t.guess()
 	case len(args) == 0 && t.Alter == "" && t.Table == "":
-		return nil, fmt.Errorf(`say what to change: midstream %s "ALTER TABLE shop.orders ADD COLUMN ...", or --to=schema.sql`, t.Verb)
+		return nil, fmt.Errorf(`name the change: midstream %s "ALTER TABLE shop.orders ADD COLUMN ...", or --to=schema.sql`, t.Verb)
 	case len(args) == 0:
 		return t.guess()
 	case len(args) > 1:
 		return nil, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes", len(args))
 	case t.Alter != "" || t.Table != "":
-		return nil, errors.New("give the statement, or --table and --alter, not both")
+		return nil, errors.New("use either a statement or --table and --alter, not both")
 	}
 	t.sentence = &args[0]
 	return t.guess()
@@ -90,13 +90,13 @@ func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) 
 	risk := plan.Risk{
 		Code:     plan.CodeUnparsed,
 		Blocking: true,
-		Why:      "a run reads a statement as the server does, by the server's version and its global sql_mode",
+		Why:      "a run reads a statement as the server does, with the server's version and global sql_mode",
 	}
 	switch {
 	case err != nil:
-		risk.What = "the statement can't be read: " + err.Error()
+		risk.What = "cannot read the statement: " + err.Error()
 	case statement != nil && statement.Kind != guessed.Kind, !slices.Equal(before, t.names(statement)):
-		risk.What, risk.Fix = "the server reads another table than one without that sql_mode or version would", "Name the table bare or in backticks, outside of comments"
+		risk.What, risk.Fix = "with its version and sql_mode, the server reads another table name", "Write the table's name bare or in backticks, outside of comments"
 	default:
 		return statement, nil
 	}
@@ -154,7 +154,7 @@ func (t *Target) parseFlags(d token.Dialect) (*ddl.Alter, error) {
 func OnlyClauses(alter string) error {
 	words := strings.Fields(alter)
 	if len(words) > 1 && strings.EqualFold(words[0], "ALTER") && strings.EqualFold(words[1], "TABLE") {
-		return errors.New("--alter is what follows ALTER TABLE name: leave these words out")
+		return errors.New("--alter has only the clauses: leave out ALTER TABLE and the name")
 	}
 	return nil
 }

@@ -253,7 +253,7 @@ func (s *Server) settings() []Setting {
 func (s *Server) blockers(ctx context.Context) (Blockers, error) {
 	holding, waiting, err := s.run.Control.Blockers(ctx)
 	if err != nil {
-		return Blockers{}, fmt.Errorf("look who holds %s: %w", s.run.Table, err)
+		return Blockers{}, fmt.Errorf("list the sessions that hold %s: %w", s.run.Table, err)
 	}
 	return Blockers{Table: s.run.Table, Holding: record.Blockers(holding), Waiting: record.Blockers(waiting)}, nil
 }

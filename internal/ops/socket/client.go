@@ -126,7 +126,7 @@ func ReadAnswer(response *http.Response, answer any) error {
 	if response.StatusCode/100 != 2 {
 		p := &Problem{}
 		if err := json.NewDecoder(response.Body).Decode(p); err != nil || p.Title == "" {
-			return fmt.Errorf("it answers %s", response.Status)
+			return fmt.Errorf("the answer is %s", response.Status)
 		}
 		return p
 	}
@@ -172,7 +172,7 @@ func (c *Client) Metrics(ctx context.Context) (io.ReadCloser, error) {
 	}
 	if response.StatusCode != http.StatusOK {
 		response.Body.Close()
-		return nil, fmt.Errorf("ask the run of %s: it answers %s", c.Found.Table, response.Status)
+		return nil, fmt.Errorf("ask the run of %s: the answer is %s", c.Found.Table, response.Status)
 	}
 	return response.Body, nil
 }

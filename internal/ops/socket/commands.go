@@ -13,7 +13,7 @@ func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, 
 	if s.run.Stopped() != "" {
 		return "", &operator.NotNow{
 			What: "the run can't be paused",
-			Why:  "it is stopped at a checkpoint already",
+			Why:  "the run is already stopped at a checkpoint",
 			Next: "midstream resume continues it",
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (str
 	case none:
 		return "the row copy stops; the run still applies changes", nil
 	default:
-		return "the row copy works for at most " + share + " of its time", nil
+		return "the row copy works at most " + share + " of its time", nil
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrFolder says that the folder of the sockets can't be trusted, or not be made.
-var ErrFolder = errors.New("the folder of the control sockets can't be used")
+var ErrFolder = errors.New("cannot use the folder of the control sockets")
 
 // longestPath is what the address of a Unix socket holds on every system.
 const longestPath = 103
@@ -50,11 +50,11 @@ func checkFolder(folder string) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrFolder, err)
 	case !info.IsDir():
-		return fmt.Errorf("%w: %s is no folder", ErrFolder, folder)
+		return fmt.Errorf("%w: %s is not a folder", ErrFolder, folder)
 	case !ours(info):
-		return fmt.Errorf("%w: %s is another user's", ErrFolder, folder)
+		return fmt.Errorf("%w: another user owns %s", ErrFolder, folder)
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%w: others may look into %s (chmod 700)", ErrFolder, folder)
+		return fmt.Errorf("%w: other users may read %s; run chmod 700", ErrFolder, folder)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func listen(folder, table, server string) (*socket, error) {
 	s := &socket{folder: folder, path: path, at: passingName(folder), settled: make(chan struct{}), gone: make(chan struct{})}
 	made, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.at, Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("make the control socket: %w", err)
+		return nil, fmt.Errorf("create the control socket: %w", err)
 	}
 	made.SetUnlinkOnClose(false)
 	s.Listener = made
@@ -121,7 +121,7 @@ func listen(folder, table, server string) (*socket, error) {
 	if err != nil {
 		_ = made.Close()
 		_ = os.Remove(s.at)
-		return nil, fmt.Errorf("make the control socket: %w", err)
+		return nil, fmt.Errorf("create the control socket: %w", err)
 	}
 	go s.settleLater()
 	return s, nil
