@@ -118,7 +118,40 @@ type Progress struct {
 	BuildStep string
 	Verified  int64 // rows of the source compared
 	Scanned   int64 // rows that the prescan has checked
+	// Deadline is the last report about the deadline; By is zero if there is none.
+	Deadline Deadline
 }
+
+// Deadline reports whether a run will end by its deadline. It is emitted each minute, and when the
+// state changes.
+type Deadline struct {
+	By    time.Time
+	State DeadlineState
+	// Expected is when the run will end; zero if that is not known. If the deadline cannot be met, it
+	// is the end at the highest limit.
+	Expected time.Time
+	// Limit is how much longer the application's statements may take now, as --max-slowdown writes it.
+	Limit string
+	// Factor is that limit as a multiple of --max-slowdown.
+	Factor float64
+	// Highest means that the limit cannot rise any more.
+	Highest bool
+	At      time.Time
+}
+
+// DeadlineState tells whether a deadline will be met.
+type DeadlineState string
+
+// The states of a deadline.
+const (
+	// DeadlineUnknown means that too little was seen.
+	DeadlineUnknown DeadlineState = ""
+	DeadlineMet     DeadlineState = "met"
+	// DeadlineBehind means that the run would be late at this limit, and raises it.
+	DeadlineBehind DeadlineState = "behind"
+	// DeadlineImpossible means that the run will be late even at the highest limit.
+	DeadlineImpossible DeadlineState = "impossible"
+)
 
 // ChunkCopied means that one chunk of the row copy is committed.
 type ChunkCopied struct {
@@ -314,3 +347,4 @@ func (Finding) event()      {}
 func (Prescanned) event()   {}
 func (Controlled) event()   {}
 func (Resumed) event()      {}
+func (Deadline) event()     {}

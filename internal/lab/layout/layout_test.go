@@ -30,7 +30,7 @@ var house = []place{
 		{"planning"}, {"migration"}, {"intake", "leftovers", "specs"}, {"operator"},
 		// The stages: only migration joins them.
 		{"apply", "capture", "compare", "cutover", "desired", "native", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
-		{"checkpoint", "facts", "lock", "onreplica", "rowsync", "throttle"},
+		{"checkpoint", "deadline", "facts", "lock", "onreplica", "rowsync", "throttle"},
 		{"plan"},
 		{"backlog"},
 		{"frontier"},

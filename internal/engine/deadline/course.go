@@ -1,0 +1,280 @@
+package deadline
+
+import (
+	"math"
+	"time"
+
+	"midstream/internal/engine/event"
+)
+
+// These constants define how the limit follows the deadline.
+const (
+	// Gentlest is the lowest factor: a fifth of --max-slowdown. The effect of less cannot be measured.
+	Gentlest = 0.2
+	// reserve is the share of the time to the deadline that is planned to be left at the end. It
+	// is for a load that rises late.
+	reserve = 0.025
+	// late is the share of the reserve that must be left: with less, the limit is raised.
+	late = 0.35
+	// early is the share of the time left, beyond the reserve, from which the limit is lowered.
+	early = 0.12
+	// harsher and gentler bound one step.
+	harsher, gentler = 1.5, 0.7
+	// small is the smallest step that is worth it.
+	small = 0.04
+	// settling is the number of looks after a step that see the old limit too.
+	settling = 1
+	// brief is a time that is too short to measure a rate.
+	brief = time.Second
+	// enough is the number of looks from which the rate is known.
+	enough = 3
+)
+
+// The rate is taken as proportional to a power of the factor: 1 if twice the limit makes twice the
+// rate, and 0 if the limit has no effect. The power is learned from steps.
+const (
+	guessedPower            = 0.85
+	guessWeight             = 0.5 // as the square of a step
+	leastPower, mostPower   = 0.35, 1.0
+	leastMemory, mostMemory = 8, 240 // looks
+)
+
+// Look is what is known about a run at one moment.
+type Look struct {
+	At time.Time
+	// Done and Left are amounts of work that the limit paces, in the same unit.
+	Done, Left float64
+	// Fixed is the time of the other work that is left.
+	Fixed time.Duration
+	// Held means that the limit has not paced the work since the last look: the run was paused, or
+	// did other work.
+	Held bool
+}
+
+// Aim is what the work is to meet.
+type Aim struct {
+	By time.Time
+	// Least and Most are the lowest and the highest factor. If they are equal, the limit stays.
+	Least, Most float64
+	// Open is the part of a time in which the work may be done; nil: all of it.
+	Open func(from, to time.Time) time.Duration
+}
+
+// The states of a deadline.
+const (
+	Unknown    = event.DeadlineUnknown
+	Meets      = event.DeadlineMet
+	Behind     = event.DeadlineBehind
+	Impossible = event.DeadlineImpossible
+)
+
+// Verdict is what a Course answers.
+type Verdict struct {
+	State  event.DeadlineState
+	Factor float64 // of the limit from now on
+	// Expected is when the run will end; zero if that is not known.
+	Expected time.Time
+}
+
+// sample is the rate between two looks.
+type sample struct {
+	over         time.Duration
+	rate, factor float64
+	settled      bool // the factor has held for all of it
+}
+
+// Course learns which rate comes of which limit, and chooses the limit. It is not safe for
+// concurrent use.
+type Course struct {
+	factor  float64
+	last    Look
+	began   time.Time // the aim has held since
+	by      time.Time // of the aim
+	samples []sample
+	since   int // looks since the last step
+	// xx and xy are the sums over steps of the squared change of the factor's logarithm, and of its
+	// product with the rate's.
+	xx, xy float64
+}
+
+// NewCourse returns a course that begins with a limit.
+func NewCourse(factor float64) *Course { return &Course{factor: factor, since: settling} }
+
+// Next takes a look into account, and returns what holds from now on.
+func (c *Course) Next(l Look, aim Aim) Verdict {
+	if !aim.By.Equal(c.by) {
+		c.by, c.began = aim.By, l.At
+	}
+	c.observe(l)
+	c.factor = min(max(c.factor, aim.Least), aim.Most)
+	if l.Left <= 0 {
+		return c.verdict(l.At.Add(l.Fixed), aim)
+	}
+	rate := c.rate(l, aim)
+	if rate <= 0 {
+		return Verdict{State: Unknown, Factor: c.factor}
+	}
+	finish, was := aim.finish(l, rate), c.factor
+	if c.since >= settling {
+		if c.factor = c.choose(l, aim, rate, finish); c.factor != was {
+			c.since = 0
+		}
+	}
+	if c.factor < was {
+		return c.verdict(aim.finish(l, rate*math.Pow(c.factor/was, c.power())), aim)
+	}
+	v := c.verdict(finish, aim)
+	switch {
+	case v.State != Impossible:
+	case was == aim.Most:
+	case aim.finish(l, rate*aim.Most/was).After(aim.By): // even if the rate rises as much as the limit
+		v.Expected = aim.finish(l, rate*math.Pow(aim.Most/was, c.power()))
+	default:
+		v.State = Behind
+	}
+	return v
+}
+
+// verdict compares the expected end with the aim.
+func (c *Course) verdict(finish time.Time, aim Aim) Verdict {
+	v := Verdict{State: Meets, Factor: c.factor, Expected: finish}
+	if finish.After(aim.By) {
+		v.State = Impossible
+	}
+	return v
+}
+
+// observe learns from the work since the last look.
+func (c *Course) observe(l Look) {
+	before, over := c.last, l.At.Sub(c.last.At)
+	if over < brief && !l.Held {
+		return
+	}
+	c.last = l
+	if before.At.IsZero() || l.Held || over <= 0 {
+		return
+	}
+	s := sample{over: over, rate: max(0, l.Done-before.Done) / over.Seconds(), factor: c.factor, settled: c.since >= settling}
+	c.since++
+	if n := len(c.samples); n > 0 && s.settled {
+		c.learn(s)
+	}
+	if c.samples = append(c.samples, s); len(c.samples) > mostMemory {
+		c.samples = c.samples[1:]
+	}
+}
+
+// learn compares a sample with the last one before a step, if there was a step.
+func (c *Course) learn(now sample) {
+	for i := len(c.samples) - 1; i >= 0; i-- {
+		before := c.samples[i]
+		if !before.settled {
+			continue
+		}
+		if before.factor != now.factor && before.rate > 0 && now.rate > 0 {
+			x, y := math.Log(now.factor/before.factor), math.Log(now.rate/before.rate)
+			c.xx, c.xy = c.xx+x*x, c.xy+x*y
+		}
+		return
+	}
+}
+
+// power is the exponent of the factor in the rate.
+func (c *Course) power() float64 {
+	return min(mostPower, max(leastPower, (c.xy+guessWeight*guessedPower)/(c.xx+guessWeight)))
+}
+
+// rate is what the present limit will bring, as far as the samples show: the mean over about as
+// long as the time left, at most an hour or so, each sample as if it had had this limit. 0 means
+// that it is not known.
+func (c *Course) rate(l Look, aim Aim) float64 {
+	var sum, seconds float64
+	known := 0
+	memory := min(max(aim.By.Sub(l.At), 0), time.Hour).Seconds()
+	power, age := c.power(), 0.0
+	factor, scale := c.factor, 1.0
+	for i := len(c.samples) - 1; i >= 0; i-- {
+		s := c.samples[i]
+		memory = max(memory, leastMemory*s.over.Seconds())
+		weight := s.over.Seconds() * math.Exp(-age/memory)
+		if !s.settled {
+			weight /= 4
+		}
+		if s.factor != factor {
+			factor, scale = s.factor, math.Pow(c.factor/s.factor, power)
+		}
+		age += s.over.Seconds()
+		sum += weight * s.rate * scale
+		seconds += weight
+		known++
+	}
+	if known < enough || seconds == 0 {
+		return 0
+	}
+	return sum / seconds
+}
+
+// choose returns the next factor.
+func (c *Course) choose(l Look, aim Aim, rate float64, finish time.Time) float64 {
+	spare := time.Duration(reserve * float64(aim.By.Sub(c.began)))
+	target := aim.By.Add(-spare)
+	left := target.Sub(l.At)
+	switch {
+	case finish.After(aim.By.Add(-time.Duration(late * float64(spare)))):
+	case left > 2*spare && finish.Before(target.Add(-max(spare, time.Duration(early*float64(left))))):
+	default:
+		return c.factor
+	}
+	next := aim.Most
+	if time := aim.open(l.At, target) - l.Fixed; time > 0 {
+		needed := l.Left / time.Seconds()
+		next = c.factor * math.Pow(needed/rate, 1/c.power())
+	}
+	next = min(max(next, gentler*c.factor), harsher*c.factor)
+	next = min(max(next, aim.Least), aim.Most)
+	if math.Abs(math.Log(next/c.factor)) < small && next != aim.Most {
+		return c.factor
+	}
+	return next
+}
+
+// open is the part of a time in which the work may be done.
+func (a Aim) open(from, to time.Time) time.Duration {
+	if !to.After(from) {
+		return 0
+	}
+	if a.Open == nil {
+		return to.Sub(from)
+	}
+	return a.Open(from, to)
+}
+
+// far is the longest forecast.
+const far = 365 * 24 * time.Hour
+
+// finish returns when the work ends at a rate.
+func (a Aim) finish(l Look, rate float64) time.Time {
+	seconds := l.Left / rate
+	if seconds > far.Seconds() {
+		return l.At.Add(far)
+	}
+	work := time.Duration(seconds * float64(time.Second))
+	if a.Open == nil {
+		return l.At.Add(work + l.Fixed)
+	}
+	low, high := work, work+time.Hour
+	for ; a.Open(l.At, l.At.Add(high)) < work; low, high = high, 2*high {
+		if high > far {
+			return l.At.Add(far)
+		}
+	}
+	for high-low > time.Second {
+		middle := low + (high-low)/2
+		if a.Open(l.At, l.At.Add(middle)) < work {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return l.At.Add(high + l.Fixed)
+}
