@@ -73,6 +73,10 @@ var everyEvent = []event.Event{
 		Refused: true,
 		At:      moment,
 	},
+	event.Deadline{
+		By: moment.Add(7 * time.Hour), State: event.DeadlineImpossible, Expected: moment.Add(8 * time.Hour), Limit: "50%", Factor: 10, Highest: true,
+		At: moment,
+	},
 	event.Prescanned{Needed: true, Rows: 77, Refused: 1, Elapsed: 1500 * time.Millisecond, At: moment},
 }
 
@@ -134,8 +138,8 @@ func TestLines(t *testing.T) {
 		quiet.Show(e)
 	}
 	// the note, what is gone on with, the blocker and what to do, the finding with
-	// its keys, list and fix
-	if n := strings.Count(out.String(), "\n"); n != 8 {
+	// its keys, list and fix, and that the deadline cannot be met
+	if n := strings.Count(out.String(), "\n"); n != 9 {
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }

@@ -87,6 +87,7 @@ func recordTypes() map[string]any {
 		record.NameFinding:     &record.Finding{},
 		record.NamePrescanned:  &record.Prescanned{},
 		record.NameResumed:     &record.Resumed{},
+		record.NameDeadline:    &record.Deadline{},
 		record.NameResult:      &record.Result{},
 	}
 }
@@ -105,7 +106,7 @@ func eventsPage() string {
 	)
 	types := recordTypes()
 	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote,
-		record.NameResumed, record.NameProgress, record.NameFinding, record.NamePrescanned, record.NameBlocked,
+		record.NameResumed, record.NameProgress, record.NameDeadline, record.NameFinding, record.NamePrescanned, record.NameBlocked,
 		record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped,
 		record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)

@@ -32,6 +32,8 @@ type Start struct {
 	// ServerTime and UTC are the time when the run began, by the server's clock, in its zone and in
 	// UTC. New columns with DEFAULT CURRENT_TIMESTAMP get it.
 	ServerTime, UTC string
+	// Began is the time when the run began, by the client's clock. --finish-within counts from it.
+	Began time.Time `json:",omitzero"`
 
 	Shadow *schema.Table // as made, with all indexes
 	// Unmarked means that the shadow was made without a mark.

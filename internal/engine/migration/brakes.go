@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/engine/deadline"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/throttle"
@@ -21,6 +22,7 @@ type brakes struct {
 	governor *throttle.Governor
 	transit  *throttle.Transit // to replicas
 	beats    throttle.Beats
+	keeper   *deadline.Keeper
 
 	mu   sync.Mutex
 	lags map[string]time.Duration // delay of each watched replica
@@ -34,7 +36,8 @@ func newBrakes(r *run) *brakes {
 		share:   throttle.NewShare(1 - live.Rest),
 		transit: throttle.NewTransit(live.Throttle.ReplicaLag / transitShare),
 	}
-	b.governor = throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, live.MaxSlowdown, b.unsteered())
+	b.keeper = b.newKeeper()
+	b.governor = throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, b.slowdown(live), b.unsteered())
 	return b
 }
 
@@ -55,7 +58,7 @@ func (b *brakes) apply(ctx context.Context, settings operator.Settings, values m
 func (b *brakes) follow(settings operator.Settings) {
 	b.share.Set(1 - settings.Rest)
 	b.transit.Aim(settings.Throttle.ReplicaLag / transitShare)
-	b.governor.Bound(settings.RowCopy.Workers, settings.MaxSlowdown)
+	b.governor.Bound(settings.RowCopy.Workers, b.slowdown(settings))
 }
 
 // sensors returns the sensors of the run.

@@ -32,6 +32,7 @@ func (w *work) following(ctx context.Context, story func(ctx context.Context) er
 	spawn(w.intake.Beats)
 	spawn(w.checkpoints)
 	spawn(w.brakes.steer)
+	spawn(w.keepDeadline)
 	spawn(w.brakes.gates.Run)
 	spawn(w.intake.Watch)
 	if w.plan.Purpose == plan.RehearsingOnReplica {

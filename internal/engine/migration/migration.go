@@ -85,7 +85,8 @@ type Result struct {
 	Swapped bool
 	// Resumed reports whether this run resumed an earlier run.
 	Resumed   bool
-	Rehearsed Rehearsed // by a rehearsal
+	Deadline  event.Deadline // the last report; By is zero if there was no deadline
+	Rehearsed Rehearsed      // by a rehearsal
 }
 
 // Run executes the plan, and blocks until it has ended. It may be called once. On success the table was

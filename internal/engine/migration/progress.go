@@ -1,9 +1,11 @@
 package migration
 
 import (
+	"context"
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
 )
 
@@ -37,10 +39,10 @@ func (r *run) progress() (stop func()) {
 
 // standing returns the state now. It smooths rates with the rates of the last progress.
 func (r *run) standing() event.Progress {
-	before, build := r.account.last(), r.lookAtBuild()
+	before, build := r.account.last(), r.building()
 	p := r.account.progress()
 	p.RowsTotal, p.BacklogLimit, p.ReplicaLag = r.plan.Source.Rows, r.cfg.BacklogLimit, r.brakes.mostBehind()
-	p.IndexFraction, p.BuildStep = build.fraction, build.step
+	p.IndexFraction, p.BuildStep, p.Deadline = build.Fraction, build.Step, r.brakes.keeper.Report()
 	w := r.prepared.Load()
 	if w == nil && p.Phase != event.PhasePrescan {
 		return p
@@ -53,6 +55,16 @@ func (r *run) standing() event.Progress {
 		w.report(&p, before)
 	}
 	return p
+}
+
+// building is the progress of the server's build, if one may be at work.
+func (r *run) building() native.Building {
+	if phase := r.account.phaseNow(); phase != event.PhaseIndex && phase != event.PhaseNative {
+		return native.Building{}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), progressEvery)
+	defer cancel()
+	return native.Look(ctx, r.pool.DB())
 }
 
 // report adds what the stages count.
@@ -118,7 +130,7 @@ func smooth(before, now, weight float64) float64 {
 // result sums the run up.
 func (r *run) result() Result {
 	result := r.account.result()
-	result.Swapped = r.debts.done
+	result.Swapped, result.Deadline = r.debts.done, r.brakes.keeper.Report()
 	if w := r.prepared.Load(); w != nil {
 		counts := w.backlog.Counts()
 		result.RowsCopied = w.copier.Rows()

@@ -297,6 +297,9 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 		r.verifies, r.repairs = true, true
 	}
 	d := &draft{shadow: f.shadow, specs: f.specs, start: *f.saved.Start}
+	if d.start.Began.IsZero() || d.start.Purpose != string(r.plan.Purpose) { // an earlier version, or a rehearsal, began it
+		d.start.Began = r.account.started
+	}
 	d.start.Dropped, d.start.Acting, d.start.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
 	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName

@@ -122,6 +122,7 @@ func (r *run) createShadow(ctx context.Context) (*draft, error) {
 		Zone:       r.plan.Server.TimeZone,
 		ServerTime: now.Server,
 		UTC:        now.UTC,
+		Began:      r.account.started,
 		Shadow:     made.Table,
 		Unmarked:   made.Unmarked,
 		Comment:    made.Comment,

@@ -2,11 +2,11 @@ package migration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"midstream/internal/engine/carry"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -16,21 +16,9 @@ func (r carrier) tryTriggers(ctx context.Context, made schema.Name) error {
 	if len(r.plan.Source.Triggers) == 0 || r.plan.Purpose == plan.RehearsingOnReplica {
 		return nil
 	}
-	set := carry.Set{Source: r.plan.Source.Name, Shadow: made, Triggers: r.plan.Source.Triggers}
-	session, err := r.pool.Session(ctx)
-	if err != nil {
-		return err
+	err := carry.Set{Source: r.plan.Source.Name, Shadow: made, Triggers: r.plan.Source.Triggers}.Try(ctx, r.pool)
+	if errors.Is(err, carry.ErrRefused) {
+		err = fmt.Errorf("%w: a trigger can't be carried over to the new table: %w", plan.ErrRefused, err)
 	}
-	defer session.Close()
-	if err := carry.Run(ctx, session, set.Declare()...); err != nil {
-		if dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) {
-			err = fmt.Errorf("%w: a trigger can't be carried over to the new table: %w", plan.ErrRefused, err)
-		}
-		return err
-	}
-	left, err := set.WithdrawTriggers(ctx, r.pool.DB())
-	if err != nil {
-		return err
-	}
-	return carry.Run(ctx, session, left.Statements...)
+	return err
 }

@@ -443,6 +443,9 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 			return &BadSetting{name, setting.Hidden(values[name]), err, "give it another value"}
 		}
 	}
+	if err := settings.fixFinish(values, time.Now()); err != nil {
+		return err
+	}
 	if r := c.atWork(); r != nil {
 		if err := r.Apply(ctx, settings, values); err != nil {
 			return err

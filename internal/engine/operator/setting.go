@@ -71,7 +71,7 @@ func (s Setting) Set(settings *Settings, text string) error {
 
 // AllSettings lists all settings, in the order of the help.
 func AllSettings() []Setting {
-	return append(append(pace(), waits()...), swapping()...)
+	return slices.Concat(pace(), finish(), waits(), swapping())
 }
 
 // SettingOf returns the setting of a name, or of a former name.

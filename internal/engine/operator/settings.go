@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/deadline"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/rowcopy"
@@ -22,6 +23,8 @@ type Settings struct {
 	// MaxSlowdown is the share by which the application's statements may take longer on average, if
 	// the server is in use. Defaults to 0.05.
 	MaxSlowdown float64
+	// Finish is the deadline of the run. Defaults to none.
+	Finish deadline.Terms
 	// FullSpeed has all workers copy rows however much the application is slowed.
 	FullSpeed bool
 	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
@@ -47,6 +50,9 @@ func (s Settings) WithDefaults() Settings {
 	s.RowCopy, s.Lock = s.RowCopy.WithDefaults(), s.Lock.WithDefaults()
 	if s.MaxSlowdown <= 0 {
 		s.MaxSlowdown = 0.05
+	}
+	if s.Finish.AtMost <= 0 {
+		s.Finish.AtMost = deadline.DefaultAtMost
 	}
 	if s.Backoff <= 0 {
 		s.Backoff = 250 * time.Millisecond

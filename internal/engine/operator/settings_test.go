@@ -21,6 +21,8 @@ func TestSettings(t *testing.T) {
 		"query":    "SELECT 1",
 		"url":      "http://127.0.0.1/",
 		"window":   "02:00-04:00",
+		"time":     "06:00 Europe/Berlin",
+		"maximum":  "40%",
 		"pattern":  "report*,app",
 	}
 	bad := map[string]string{
@@ -32,6 +34,8 @@ func TestSettings(t *testing.T) {
 		"bytes":    "much",
 		"url":      "db2",
 		"window":   "2-4",
+		"time":     "tomorrow",
+		"maximum":  "0%",
 		"pattern":  "[",
 	}
 	usual := operator.CommandLineDefaults()

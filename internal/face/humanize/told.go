@@ -119,6 +119,8 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 		return e.At, Finding(e), true
 	case event.Prescanned:
 		return e.At, Prescanned(e), false
+	case event.Deadline:
+		return e.At, Deadline(e, e.At), e.State == event.DeadlineBehind || e.State == event.DeadlineImpossible
 	case event.Mismatch:
 		return e.At, Mismatch(e), true
 	case event.Verified:

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -235,6 +236,8 @@ func lasting(e event.Event) string {
 		for _, g := range e.Gates {
 			parts = append(parts, g.Name)
 		}
+	case event.Deadline:
+		parts = append(parts, string(cmp.Or(e.State, "unknown")), e.By.String())
 	}
 	return strings.Join(parts, "\n")
 }
@@ -277,6 +280,13 @@ func (r *Report) compare(progress []event.Progress) {
 		}
 	}
 	lasted := span(r.Result.ElapsedMS)
+	if late := r.Result.DeadlineLateMS; late != nil {
+		text := humanize.About(-late.Duration()) + " early"
+		if *late > 0 {
+			text = "missed by " + humanize.About(late.Duration())
+		}
+		r.Compared = append(r.Compared, Comparison{What: "deadline", Predicted: r.Result.Deadline, Happened: text})
+	}
 	if len(r.Earlier) > 0 {
 		lasted += ", after " + humanize.Plural(len(r.Earlier), "earlier run")
 	}

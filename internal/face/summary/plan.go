@@ -44,6 +44,9 @@ func OfPlan(p Planned, style Style, next string) string {
 		s.line("Time", "%s", duration(d))
 		s.line("Impact", "%s", impact(p.Choice, d))
 	}
+	if text := finish(p, d, time.Now()); text != "" {
+		s.line("Deadline", "%s", text)
+	}
 	if d.Rows > 0 {
 		s.line("Space", "%s of disk%s", humanize.Size(d.Disk), binlog(d))
 	}
@@ -80,12 +83,15 @@ func BeforeRun(p Planned, style Style) string {
 		return OfPlan(p, style, "")
 	}
 	s := newSheet(style)
-	about := ""
-	if d := Predict(p.Plan, p.Config, p.Settings); d.Rows > 0 {
+	about, d := "", Predict(p.Plan, p.Config, p.Settings)
+	if d.Rows > 0 {
 		about = ", " + roughly(d.Elapsed)
 	}
 	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, method(p), about, found(p.Risks))
 	s.risks(p.Risks)
+	if text := finish(p, d, time.Now()); text != "" {
+		s.line("Deadline", "%s", text)
+	}
 	if p.Purpose.Rehearses() {
 		s.line("Rehearsal", "%s", rehearsal(p))
 	}

@@ -3,7 +3,9 @@ package summary
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
@@ -44,6 +46,9 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 		fmt.Fprintf(s, "Old table kept: %s, about %s. To drop it: midstream cleanup --old %s\n", escape.Line(r.Old),
 			humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), escape.Line(p.Source.Name.Argument()))
 	}
+	if text := finished(r.Deadline, time.Now()); text != "" {
+		s.line("Deadline", "%s", text)
+	}
 	if !style.Verbose {
 		return s.String()
 	}
@@ -61,6 +66,18 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 		s.line("Server", "%s, %s in its own statement", humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
 	}
 	return s.String()
+}
+
+// finished writes whether a run that has ended met its deadline; "" if it had none.
+func finished(d event.Deadline, ended time.Time) string {
+	if d.By.IsZero() {
+		return ""
+	}
+	by, late := humanize.Moment(d.By, ended), ended.Sub(d.By)
+	if late > 0 {
+		return by + " was missed by " + humanize.About(late)
+	}
+	return by + " was met, " + humanize.About(-late) + " early"
 }
 
 // work says in one sentence what a run has done. It leaves out what is zero.

@@ -43,6 +43,7 @@ func OfStatus(s socket.Status) string {
 	}
 	if e, is := record.EventOf(s.Progress).(event.Progress); is {
 		line("progress", humanize.Progress(e))
+		line("deadline", strings.TrimPrefix(humanize.Deadline(e.Deadline, e.At), "deadline "))
 	} else {
 		line("phase", escape.Line(s.Phase))
 	}

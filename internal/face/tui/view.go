@@ -36,7 +36,7 @@ func (m model) View() tea.View {
 		lines = append(lines, "server   "+humanize.Built(p))
 	case p.RowsTotal > 0 && !before(m.phase, event.PhaseCopy):
 		lines = append(lines, m.rowsLine(), m.changesLine())
-		for _, line := range []string{m.applicationLine(), m.workLine()} {
+		for _, line := range []string{m.applicationLine(), m.workLine(), humanize.Deadline(p.Deadline, p.At)} {
 			if line != "" {
 				lines = append(lines, dim.Render(line))
 			}

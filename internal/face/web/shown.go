@@ -131,6 +131,10 @@ func tilesOf(p event.Progress) []tile {
 	if p.Applied > 0 {
 		tiles = append(tiles, tile{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "key"), humanize.Rate(p.ApplyRate))})
 	}
+	if d := p.Deadline; !d.By.IsZero() {
+		d.By = d.By.UTC()
+		tiles = append(tiles, tile{"deadline", strings.TrimPrefix(humanize.Deadline(d, p.At), "deadline ")})
+	}
 	if p.ReplicaLag >= 0 {
 		tiles = append(tiles, tile{"replica lag", humanize.Span(p.ReplicaLag)})
 	}

@@ -86,6 +86,22 @@ func spent(of func(p *event.Progress) time.Duration) reader {
 	return told(func(p *event.Progress) float64 { return of(p).Seconds() })
 }
 
+// deadline reads a value of a run that has a deadline.
+func deadline(of func(d *event.Deadline, now time.Time) float64) reader {
+	return func(r *Run, now time.Time, tell func(float64, ...string)) {
+		if p := r.state.progress; p != nil && !p.Deadline.By.IsZero() {
+			tell(of(&p.Deadline, now))
+		}
+	}
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // counted reads counts by a word. The words in always have a count of at least 0.
 func counted(of func(s *state) map[string]int, always ...string) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
@@ -151,6 +167,22 @@ func ofCourse() []metric {
 		{
 			"eta_seconds", "Time until the cut-over may begin; no sample while it is not known.", gauge, nil,
 			atWork(spent(func(p *event.Progress) time.Duration { return p.ETA })),
+		},
+		{
+			"deadline_seconds", "Time until the deadline of the run; negative after it; no sample without a deadline.", gauge, nil,
+			atWork(deadline(func(d *event.Deadline, now time.Time) float64 { return d.By.Sub(now).Seconds() })),
+		},
+		{
+			"deadline_met", "1: the run will meet its deadline; 0: it is behind, or will be late; no sample while it is not known.", gauge, nil,
+			atWork(func(r *Run, now time.Time, tell func(float64, ...string)) {
+				if p := r.state.progress; p != nil && p.Deadline.State != event.DeadlineUnknown {
+					deadline(func(d *event.Deadline, _ time.Time) float64 { return truth(d.State == event.DeadlineMet) })(r, now, tell)
+				}
+			}),
+		},
+		{
+			"deadline_limit_factor", "Present limit as a multiple of --max-slowdown; no sample without a deadline.", gauge, nil,
+			atWork(deadline(func(d *event.Deadline, _ time.Time) float64 { return d.Factor })),
 		},
 		{"copied_ratio", "Completed part of the row copy.", gauge, nil, told(func(p *event.Progress) float64 { return p.Fraction })},
 		{

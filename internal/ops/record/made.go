@@ -86,7 +86,13 @@ func TablePlanOf(p *plan.TablePlan, address string) Plan {
 // ResultOf returns the record of a run's end, with what this process has used.
 func ResultOf(r migration.Result, code int, outcome string) Result {
 	used, seen := ProcessUsage(), r.Rehearsed
+	by, late := "", (*MS)(nil)
+	if d := r.Deadline; !d.By.IsZero() {
+		after := MSOf(time.Since(d.By))
+		by, late = d.By.Format(RFC3339), &after
+	}
 	return Result{
+		Deadline: by, DeadlineLateMS: late,
 		Head: HeadOf(
 			NameResult, time.Now(),
 		),

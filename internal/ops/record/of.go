@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -26,6 +27,7 @@ const (
 	NameFinding     = "finding"
 	NamePrescanned  = "prescanned"
 	NameResumed     = "resumed"
+	NameDeadline    = "deadline"
 	NameResult      = "result"
 )
 
@@ -70,6 +72,8 @@ func Of(e event.Event) any {
 		return findingOf(e)
 	case event.Prescanned:
 		return Prescanned{HeadOf(NamePrescanned, e.At), e.Needed, e.Rows, e.Refused, MSOf(e.Elapsed)}
+	case event.Deadline:
+		return Deadline{HeadOf(NameDeadline, e.At), goalOf(e)}
 	case event.Retry:
 		return Retry{HeadOf(NameRetry, e.At), e.What, e.Cause}
 	}
@@ -91,9 +95,27 @@ func progressOf(e event.Progress) Progress {
 		slower := math.Round(1e4*e.Slowdown) / 1e4
 		r.Slower = &slower
 	}
+	r.Deadline = goalOf(e.Deadline)
 	r.ETAMS, r.ReplicaLagMS = knownMS(e.ETA), knownMS(e.ReplicaLag)
 	return r
 }
+
+// goalOf is empty if there is no deadline.
+func goalOf(d event.Deadline) Goal {
+	if d.By.IsZero() {
+		return Goal{}
+	}
+	g := Goal{
+		By: d.By.Format(RFC3339), State: cmp.Or(string(d.State), unknown), Limit: d.Limit, Factor: hundredths(d.Factor), Highest: d.Highest,
+	}
+	if !d.Expected.IsZero() {
+		g.Expected = d.Expected.In(d.By.Location()).Format(RFC3339)
+	}
+	return g
+}
+
+// unknown is the text of event.DeadlineUnknown.
+const unknown = "unknown"
 
 // knownMS is nil where a duration is not known: it is negative.
 func knownMS(d time.Duration) *MS {

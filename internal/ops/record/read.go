@@ -50,6 +50,12 @@ func Read(line []byte) (event.Event, *Result, error) {
 		return into(line, func(r Swapped) event.Event {
 			return event.SwapDone{LockHeld: r.LockHeldMS.Duration(), Drained: r.DrainedKeys, Attempts: r.Attempts, At: at}
 		})
+	case NameDeadline:
+		return into(line, func(r Deadline) event.Event {
+			e := r.Deadline.event()
+			e.At = at
+			return e
+		})
 	case NameRetry:
 		return into(line, func(r Retry) event.Event { return event.Retry{What: r.What, Cause: r.Cause, At: at} })
 	case NameMismatch:
@@ -138,9 +144,20 @@ func (r Progress) event(at time.Time) event.Event {
 		Verified:      r.Verified,
 		Scanned:       r.Scanned,
 	}
+	e.Deadline = r.Deadline.event()
 	if r.Slower != nil {
 		e.Slowdown = *r.Slower
 	}
+	return e
+}
+
+func (g Goal) event() event.Deadline {
+	e := event.Deadline{State: event.DeadlineState(g.State), Limit: g.Limit, Factor: g.Factor, Highest: g.Highest}
+	if g.State == unknown {
+		e.State = event.DeadlineUnknown
+	}
+	e.By, _ = time.Parse(RFC3339, g.By) // none: there is no deadline
+	e.Expected, _ = time.Parse(RFC3339, g.Expected)
 	return e
 }
 

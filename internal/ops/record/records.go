@@ -172,6 +172,23 @@ type Progress struct {
 	BuildStep       string   `json:"build_step" doc:"step of the server's build, in the server's words; empty if there is none"`
 	Verified        int64    `json:"rows_verified" doc:"rows compared with the new table's"`
 	Scanned         int64    `json:"rows_scanned" doc:"rows that the prescan has checked"`
+	Deadline        Goal     `json:"deadline" doc:"the deadline of the run (--finish-by, --finish-within), as the last report about it"`
+}
+
+// Goal tells whether a run will end by its deadline.
+type Goal struct {
+	By       string  `json:"by" doc:"the deadline, RFC 3339; empty: there is none"`
+	State    string  `json:"state" doc:"unknown, met, behind (the run would be late, and raises its limit) or impossible (even at the highest limit); empty: no deadline"`
+	Expected string  `json:"expected" doc:"when the run will end, RFC 3339; empty: not known"`
+	Limit    string  `json:"limit" doc:"how much longer the application's statements may take now, as --max-slowdown writes it"`
+	Factor   float64 `json:"factor" doc:"that limit as a multiple of --max-slowdown"`
+	Highest  bool    `json:"highest" doc:"true: the limit cannot rise any more (--max-slowdown-at-most)"`
+}
+
+// Deadline reports each minute whether a run will end by its deadline.
+type Deadline struct {
+	Head
+	Deadline Goal `json:"deadline" doc:"the deadline, and whether it will be met"`
 }
 
 // Blocked tells that sessions are in the way.
@@ -380,6 +397,9 @@ type Result struct {
 	ReplicaStallMS  MS     `json:"replica_stall_ms" doc:"rehearsal on a replica: the longest time for which a transaction was seen to be applied, or to wait"`
 	PeakRSSBytes    int64  `json:"peak_rss_bytes" doc:"peak memory of this process; 0: not known"`
 	CPUMS           MS     `json:"cpu_ms" doc:"processor time of this process; 0: not known"`
+
+	Deadline       string `json:"deadline" doc:"the deadline of the run, RFC 3339; empty: there was none"`
+	DeadlineLateMS *MS    `json:"deadline_late_ms" doc:"how long after the deadline the run ended; negative: before it; null: there was none"`
 
 	Tables []Table `json:"tables" doc:"with --to: every checked table of the files, in the order of the work. The numbers above are then their sums, and disk_bytes the largest of them. Otherwise empty"`
 }

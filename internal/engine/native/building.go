@@ -1,16 +1,16 @@
-package migration
+package native
 
 import (
 	"context"
+	"database/sql"
 
-	"midstream/internal/engine/event"
 	"midstream/internal/mysql/dbconn"
 )
 
-// building is the progress that the server reports of a build of ours.
-type building struct {
-	fraction float64 // 0 if not known
-	step     string  // in its words; "" where none is at work
+// Building is the progress that the server reports of a build of ours.
+type Building struct {
+	Fraction float64 // 0 if not known
+	Step     string  // in its words; "" if none is at work
 }
 
 // buildQuery finds our own ALTER TABLE. The stage's work is available if the consumer
@@ -22,16 +22,10 @@ SELECT t.processlist_state, IFNULL(MAX(s.work_completed / NULLIF(s.work_estimate
  WHERE t.processlist_id IN (` + dbconn.OwnSessions + `) AND t.processlist_info LIKE 'ALTER TABLE %' AND t.processlist_state IS NOT NULL
  GROUP BY t.processlist_state`
 
-// lookAtBuild asks the server how far a build is while one may be at work.
-func (r *run) lookAtBuild() building {
-	phase := r.account.phaseNow()
-	var b building
-	if phase != event.PhaseIndex && phase != event.PhaseNative {
-		return b
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), progressEvery)
-	defer cancel()
-	_ = r.pool.DB().QueryRowContext(ctx, buildQuery).Scan(&b.step, &b.fraction) // else it is not known
-	b.fraction = min(1, b.fraction)
+// Look asks the server how far a build of ours is.
+func Look(ctx context.Context, db *sql.DB) Building {
+	var b Building
+	_ = db.QueryRowContext(ctx, buildQuery).Scan(&b.Step, &b.Fraction) // else it is not known
+	b.Fraction = min(1, b.Fraction)
 	return b
 }

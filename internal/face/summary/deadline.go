@@ -1,0 +1,32 @@
+package summary
+
+import (
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+)
+
+// finish writes what a run does about its deadline if it began now; "" if it has none.
+func finish(p Planned, d plan.Prediction, now time.Time) string {
+	rule := p.Settings.Rule(now, p.Server.PerformanceSchema && !p.Settings.FullSpeed)
+	if rule.By.IsZero() || d.Elapsed == 0 {
+		return ""
+	}
+	left, by := rule.By.Sub(now), humanize.Moment(rule.By, now)
+	text := fmt.Sprintf("%s, in %s", by, humanize.About(left))
+	switch {
+	case left <= 0:
+		return by + " has passed"
+	case left < d.Elapsed:
+		text += "; the change probably takes longer, " + roughly(d.Elapsed)
+	}
+	switch {
+	case p.Choice.Method != plan.MethodShadow:
+		return text + "; the server itself alters the table, at its own pace"
+	case rule.Most <= rule.Least:
+		return text + "; the run copies rows at full speed"
+	}
+	return text + fmt.Sprintf("; the run takes the gentlest pace that meets it, and slows the application by at most %s", rule.Limit(rule.Most))
+}
