@@ -110,3 +110,21 @@ func TestDeadlineLive(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadlineAfterResume: the deadline of a resumed run counts from the first start of the change.
+func TestDeadlineAfterResume(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		before := time.Now()
+		b.killedInCopy()
+		killed := time.Now()
+		b.settings.Finish.Within = 10 * time.Hour
+		result := b.mustMigrate(clauses)
+		began := result.Deadline.By.Add(-10 * time.Hour)
+		if !result.Resumed || began.Before(before.Truncate(time.Second)) || began.After(killed) {
+			b.Errorf("the deadline counts from %s; the first run began at %s and was killed at %s: %+v", began, before, killed, result)
+		}
+		b.equal()
+	})
+}
