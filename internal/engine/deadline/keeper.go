@@ -94,16 +94,24 @@ func (k *Keeper) Run(ctx context.Context, began time.Time) error {
 	for ctx.Err() == nil {
 		changed, rule := k.deps.Changing(), k.deps.Rule(began)
 		now, wait := time.Now(), time.Duration(-1)
+		factor, report := 1.0, event.Deadline{}
 		if rule.By.IsZero() {
 			course = NewCourse(1)
-			k.take(1, event.Deadline{})
 		} else {
 			standing := k.deps.Standing()
 			v := course.Next(lookAt(standing, before, now), rule.Aim)
-			before = standing
-			k.take(v.Factor, event.Deadline{By: rule.By, State: v.State, Expected: v.Expected, Limit: rule.Limit(v.Factor),
-				Factor: v.Factor, Highest: v.Factor >= rule.Most, At: now})
+			if standing.Phase == event.PhaseHold { // an operator or a window decides when the run ends
+				v.State, v.Expected = Unknown, time.Time{}
+			}
+			before, factor = standing, v.Factor
+			report = event.Deadline{By: rule.By, State: v.State, Expected: v.Expected, Limit: rule.Limit(factor), Factor: factor,
+				Highest: factor >= rule.Most, At: now}
 			wait = min(mostBetween, max(leastBetween, rule.By.Sub(began)/looks))
+		}
+		due := k.take(factor, report)
+		k.deps.Apply() // always: the settings may have changed since the last look
+		if due {
+			k.deps.Emit(report)
 		}
 		k.sleep(ctx, wait, changed)
 	}
@@ -123,23 +131,18 @@ func (k *Keeper) sleep(ctx context.Context, wait time.Duration, changed <-chan s
 	}
 }
 
-// take makes a factor hold, and emits a report if it is time.
-func (k *Keeper) take(factor float64, report event.Deadline) {
+// take sets the factor and the report, and returns whether it is time to emit the report.
+func (k *Keeper) take(factor float64, report event.Deadline) (due bool) {
 	k.mu.Lock()
-	was, last := k.factor, k.report
-	due := report.At.Sub(last.At) >= reportEvery || report.State != last.State || !report.By.Equal(last.By)
+	defer k.mu.Unlock()
+	last := k.report
+	due = report.At.Sub(last.At) >= reportEvery || report.State != last.State || !report.By.Equal(last.By)
 	k.factor = factor
 	k.report = report
 	if !due { // the time of the last event stays
 		k.report.At = last.At
 	}
-	k.mu.Unlock()
-	if factor != was {
-		k.deps.Apply()
-	}
-	if due && !report.By.IsZero() {
-		k.deps.Emit(report)
-	}
+	return due && !report.By.IsZero()
 }
 
 // lookAt is what a run's standing is for a Course. It counts in rows that are copied.

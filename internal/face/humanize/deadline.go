@@ -30,7 +30,7 @@ func Verdict(d event.Deadline, now time.Time) string {
 		}
 		return text + "even at the highest allowed limit; the limit rises to " + limit
 	}
-	return "too early to tell, limit " + limit
+	return "not known yet, limit " + limit
 }
 
 // Moment writes a time, with its date if it is not soon, and with its offset if the clocks of this

@@ -18,8 +18,8 @@ func TestDeadline(t *testing.T) {
 		"deadline 06:00: the run falls behind, its limit rises to 12%; at this pace it ends about 06:25":                           {By: by, State: event.DeadlineBehind, Expected: by.Add(25 * d), Limit: "12%"},
 		"deadline 06:00: cannot be met: done about 06:50, 50 min late, at the highest allowed limit (50%)":                         {By: by, State: event.DeadlineImpossible, Expected: by.Add(50 * d), Limit: "50%", Highest: true},
 		"deadline 06:00: cannot be met: done about 06:50, 50 min late, even at the highest allowed limit; the limit rises to 7.5%": {By: by, State: event.DeadlineImpossible, Expected: by.Add(50 * d), Limit: "7.5%"},
-		"deadline 06:00: too early to tell, limit 5%":                                                                              {By: by, Limit: "5%"},
-		"deadline 2026-11-27 06:00: too early to tell, limit 5%":                                                                   {By: by.AddDate(0, 0, 1), Limit: "5%"},
+		"deadline 06:00: not known yet, limit 5%":                                                                                  {By: by, Limit: "5%"},
+		"deadline 2026-11-27 06:00: not known yet, limit 5%":                                                                       {By: by.AddDate(0, 0, 1), Limit: "5%"},
 	} {
 		if got := humanize.Deadline(e, now); got != want {
 			t.Errorf("%q, want %q", got, want)
