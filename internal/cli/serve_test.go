@@ -284,7 +284,7 @@ func TestServeIsRefused(t *testing.T) {
 		t, stderr, "--server a: has a password without a value", `unknown option "worker"`,
 		"--server c: option file", "--server d: must be name=file", "--store x: no --server has the name x",
 		"--limit 0: must be between 1 and 100",
-		"--listen 0.0.0.0:1 can be reached from other machines: --token-file must name",
+		"--listen 0.0.0.0:1: other machines can reach this address: name a file with a token",
 	)
 }
 

@@ -12,17 +12,19 @@ import (
 )
 
 const (
-	// sessionLife is how long a login holds.
+	// sessionLife is the duration of a login.
 	sessionLife = 12 * time.Hour
-	// mostSessions bounds the memory of those who log in again and again: the oldest goes.
+	// mostSessions bounds the memory for sessions: a new login drops the oldest one.
 	mostSessions = 1000
 )
 
-// access knows who may ask. It is safe for concurrent use.
+// access checks tokens and sessions. It is safe for concurrent use.
 type access struct {
-	token  [sha256.Size]byte // digests, so that comparing takes the same time whatever was sent
-	cookie string            // its name has the port: a browser sends cookies to all ports of a host
-	secure bool              // TLS
+	// token is a digest, so that a comparison always takes the same time.
+	token [sha256.Size]byte
+	// cookie is the cookie's name. It has the port, because a browser sends cookies to all ports of a host.
+	cookie string
+	secure bool // TLS
 
 	mu       sync.Mutex
 	sessions map[[sha256.Size]byte]time.Time // when they end
@@ -37,13 +39,13 @@ func newAccess(token, port string, secure bool) *access {
 	}
 }
 
-// opens says that a text is the token.
+// opens reports whether a text is the token.
 func (a *access) opens(token string) bool {
 	digest := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(digest[:], a.token[:]) == 1
 }
 
-// allowed says that a request comes with the token, or from a session.
+// allowed reports whether a request has the token or the cookie of a session.
 func (a *access) allowed(r *http.Request) bool {
 	if token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); is {
 		return a.opens(strings.TrimSpace(token))
@@ -97,13 +99,12 @@ func (a *access) cookieOf(value string, age int) *http.Cookie {
 	}
 }
 
-// policy is what pages may do: nothing but read from here.
+// policy lets pages read from this server only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guarded puts before a handler what holds for every request. here says that it is only to be asked
-// by names of this machine: a page of another site whose name leads here (DNS rebinding) gets
-// nothing.
+// guarded adds to a handler the checks and headers of every request. If here is true, it refuses host
+// names that are not of this machine: another site may use a name that leads here (DNS rebinding).
 func guarded(next http.Handler, here bool) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,10 +136,10 @@ func guarded(next http.Handler, here bool) http.Handler {
 	})
 }
 
-// longestBody is the most bytes of a request.
+// longestBody is the maximal size of a request, in bytes.
 const longestBody = 1 << 20
 
-// hostOf is a Host without its port.
+// hostOf returns a Host without its port.
 func hostOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name

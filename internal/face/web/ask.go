@@ -10,7 +10,7 @@ import (
 	"midstream/internal/ops/socket"
 )
 
-// heard keeps an answer of the API.
+// heard records an answer of the API.
 type heard struct {
 	header http.Header
 	status int
@@ -21,7 +21,7 @@ func (h *heard) Header() http.Header            { return h.header }
 func (h *heard) Write(text []byte) (int, error) { return h.body.Write(text) }
 func (h *heard) WriteHeader(status int)         { h.status = status }
 
-// ask asks the API as a client would. It fails with a *socket.Problem where it refuses.
+// ask sends a GET request to the API. It fails with a *socket.Problem if the API refuses.
 func (s *Server) ask(ctx context.Context, path string, answer any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://midstream"+path, nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Server) ask(ctx context.Context, path string, answer any) error {
 	if h.status/100 != 2 {
 		problem := &socket.Problem{}
 		if err := json.Unmarshal(h.body.Bytes(), problem); err != nil || problem.Status == 0 {
-			return fmt.Errorf("ask for %s: it answers %d", path, h.status)
+			return fmt.Errorf("ask for %s: the answer is %d", path, h.status)
 		}
 		return problem
 	}

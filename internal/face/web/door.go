@@ -12,25 +12,24 @@ import (
 	"strings"
 )
 
-// Door says where pages are served, and who may see them, in the words of the flags.
+// Door says where the server serves pages, and who may see them. Its fields have the names of the flags.
 type Door struct {
 	// Listen is an address and a port, such as 127.0.0.1:8080; port 0 is any that is free.
 	Listen string
-	// TokenFile holds the token that opens the door, in its first line. Defaults to one that is
-	// made and kept in Folder.
+	// TokenFile has the token in its first line. Defaults to a file in Folder, which the server creates.
 	TokenFile string
-	// Folder is where a token is kept that nobody has named a file for: $XDG_STATE_HOME/midstream.
+	// Folder is the folder of the token if TokenFile is empty: $XDG_STATE_HOME/midstream.
 	Folder string
 	// Certificate and Key are files in PEM form; both or neither.
 	Certificate, Key string
-	// InsecureHTTP lets it listen beyond this machine without TLS.
+	// InsecureHTTP lets the server listen for other machines without TLS.
 	InsecureHTTP bool
 }
 
-// shortestToken is the least number of characters of a token: sixteen random ones can't be guessed through a network.
+// shortestToken is the minimal length of a token: no one guesses sixteen random characters through a network.
 const shortestToken = 16
 
-// Check says all that is wrong with the flags, without a look at any file.
+// Check returns every error in the flags. It reads no file.
 func (d Door) Check() error {
 	var wrong []error
 	if d.Listen == "" {
@@ -39,37 +38,37 @@ func (d Door) Check() error {
 			is   bool
 		}{{"token-file", d.TokenFile != ""}, {"tls-cert", d.Certificate != ""}, {"tls-key", d.Key != ""}, {"insecure-http", d.InsecureHTTP}} {
 			if flag.is {
-				wrong = append(wrong, fmt.Errorf("--%s has no meaning without --listen", flag.name))
+				wrong = append(wrong, fmt.Errorf("--%s has no effect without --listen", flag.name))
 			}
 		}
 		return errors.Join(wrong...)
 	}
 	host, _, err := net.SplitHostPort(d.Listen)
 	if err != nil {
-		wrong = append(wrong, fmt.Errorf("--listen: %q is no address with a port, such as 127.0.0.1:8080", d.Listen))
+		wrong = append(wrong, fmt.Errorf("--listen: %q must be an address with a port, such as 127.0.0.1:8080", d.Listen))
 	}
 	if (d.Certificate == "") != (d.Key == "") {
-		wrong = append(wrong, errors.New("--tls-cert and --tls-key belong together"))
+		wrong = append(wrong, errors.New("--tls-cert and --tls-key must be set together"))
 	}
 	if err == nil && !loopback(host) {
 		if d.TokenFile == "" {
 			wrong = append(
 				wrong,
-				fmt.Errorf("--listen %s can be reached from other machines: --token-file must name the file of a token", d.Listen),
+				fmt.Errorf("--listen %s: other machines can reach this address: name a file with a token by --token-file", d.Listen),
 			)
 		}
 		if d.Certificate == "" && !d.InsecureHTTP {
 			wrong = append(
 				wrong,
-				fmt.Errorf("--listen %s can be reached from other machines: give --tls-cert and --tls-key, or say --insecure-http, "+
-					"and everybody on the way can read the token", d.Listen),
+				fmt.Errorf("--listen %s: other machines can reach this address: set --tls-cert and --tls-key; "+
+					"or add --insecure-http, and everyone on the network path can read the token", d.Listen),
 			)
 		}
 	}
 	return errors.Join(wrong...)
 }
 
-// loopback says that a host is this machine for sure.
+// loopback reports whether a host is certainly this machine.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -78,7 +77,7 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// token reads the token, or makes one, and says where it is.
+// token reads or creates the token, and returns it with its path.
 func (d Door) token() (token, path string, err error) {
 	path = d.TokenFile
 	if path == "" {
@@ -91,41 +90,41 @@ func (d Door) token() (token, path string, err error) {
 	}
 	if len(token) < shortestToken {
 		return "", "", fmt.Errorf(
-			"the token in %s has %d characters: it must have %d at least, in the first line (openssl rand -hex 32)",
+			"the token in %s has %d characters: the first line must have at least %d (openssl rand -hex 32)",
 			path, len(token), shortestToken,
 		)
 	}
 	return token, path, nil
 }
 
-// TokenIn is the token in a file: its first line.
+// TokenIn returns the token in a file: its first line.
 func TokenIn(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	token, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSpace(token), err
 }
 
-// keptToken makes the file of a token, where there is none yet.
+// keptToken creates the file of the token if it does not exist, and returns its path.
 func keptToken(folder string) (path string, err error) {
 	if folder == "" {
-		return "", errors.New("there is no folder to keep a token in: --token-file must name the file of one")
+		return "", errors.New("no folder to keep a token in: name a file with a token by --token-file")
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder of the token: %w", err)
+		return "", fmt.Errorf("create the folder of the token: %w", err)
 	}
 	path = filepath.Join(folder, "token")
 	draft, err := os.CreateTemp(folder, ".token") // 0600
 	if err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
+		return "", fmt.Errorf("create a token: %w", err)
 	}
 	defer os.Remove(draft.Name())
 	_, err = draft.WriteString(rand.Text() + rand.Text() + "\n")
 	if err = errors.Join(err, draft.Close()); err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
+		return "", fmt.Errorf("create a token: %w", err)
 	}
-	// Whole from the beginning, and the one of whoever comes first.
+	// The link makes a complete file appear at once; if two servers start, the first one wins.
 	if err := os.Link(draft.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("make a token: %w", err)
+		return "", fmt.Errorf("create a token: %w", err)
 	}
 	return path, nil
 }

@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// patience is how long the other side may not send what it has announced, or not read what it is
-// answered: then its connection ends.
+// patience is how long the server waits for the client to send its body or to read an answer.
 const patience = 30 * time.Second
 
-// patient ends the connection of who does not send the body of a request within a time, or does not
-// read for as long: nobody who may not even log in holds what others need.
+// patient closes the connection of a client that does not send its body or read its answer in time.
+// So a client that is not logged in cannot hold connections that others need.
 func patient(next http.Handler, patience time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		if r.ContentLength != 0 { // of a request without a body nothing is awaited
-			_ = control.SetReadDeadline(time.Now().Add(patience)) // the connections of net/http have it
+		if r.ContentLength != 0 {
+			_ = control.SetReadDeadline(time.Now().Add(patience)) // net/http supports it
 			r.Body = &sent{r.Body, control}
 		}
 		next.ServeHTTP(&awaited{w, control, patience}, r)
 	})
 }
 
-// sent is a body; once it is there, its sender may wait for the answer as long as that takes.
+// sent is the body of a request. Once it is read, the client may wait for the answer without a limit.
 type sent struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -38,14 +37,14 @@ func (s *sent) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// awaited is an answer whose every part is to be read in time.
+// awaited is an answer. The client must read each part of it in time.
 type awaited struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	patience time.Duration
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the original writer, for http.ResponseController.
 func (a *awaited) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func (a *awaited) WriteHeader(status int) {
@@ -65,5 +64,5 @@ func (a *awaited) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// begin gives the reader its time for what comes now.
+// begin sets the deadline of the next part.
 func (a *awaited) begin() { _ = a.control.SetWriteDeadline(time.Now().Add(a.patience)) }

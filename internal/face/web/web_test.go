@@ -402,13 +402,13 @@ func TestDoor(t *testing.T) {
 		{web.Door{Listen: "127.0.0.1:0"}, ""},
 		{web.Door{Listen: "localhost:80"}, ""},
 		{web.Door{Listen: "[::1]:80"}, ""},
-		{web.Door{Listen: "127.0.0.1"}, "no address with a port"},
+		{web.Door{Listen: "127.0.0.1"}, "must be an address with a port"},
 		{web.Door{Listen: ":80", TokenFile: "t"}, "--insecure-http"},
 		{web.Door{Listen: "0.0.0.0:80", InsecureHTTP: true}, "--token-file"},
 		{web.Door{Listen: "db1:80", TokenFile: "t", InsecureHTTP: true}, ""},
 		{web.Door{Listen: "db1:80", TokenFile: "t", Certificate: "c", Key: "k"}, ""},
-		{web.Door{Listen: "127.0.0.1:80", Key: "k"}, "belong together"},
-		{web.Door{TokenFile: "t"}, "no meaning without --listen"},
+		{web.Door{Listen: "127.0.0.1:80", Key: "k"}, "must be set together"},
+		{web.Door{TokenFile: "t"}, "no effect without --listen"},
 	} {
 		err := c.door.Check()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

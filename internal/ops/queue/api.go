@@ -18,37 +18,37 @@ import (
 
 // ServerInfo is a server that changes may be submitted for.
 type ServerInfo struct {
-	Name    string `json:"name" doc:"by which submissions call it"`
-	Limit   int    `json:"limit" doc:"changes that may run on it at once"`
-	Running int    `json:"running" doc:"changes that run on it"`
-	Waiting int    `json:"waiting" doc:"changes that wait"`
+	Name    string `json:"name" doc:"name of the server in submissions"`
+	Limit   int    `json:"limit" doc:"how many changes may run on the server at the same time"`
+	Running int    `json:"running" doc:"number of changes that run on the server"`
+	Waiting int    `json:"waiting" doc:"number of changes that wait for the server"`
 }
 
 // PlanAnswer is what midstream plan tells.
 type PlanAnswer struct {
-	Text   string        `json:"text" doc:"for people: the plan, or why there is none"`
-	Plan   any           `json:"plan" doc:"the record plan of docs/events.md; null where there is none"`
-	Result record.Result `json:"result" doc:"the record result"`
+	Text   string        `json:"text" doc:"the plan, or the reason why there is none, for people"`
+	Plan   any           `json:"plan" doc:"the record plan of docs/events.md; null if there is none"`
+	Result record.Result `json:"result" doc:"the record result of docs/events.md"`
 }
 
 // PlanQuestion is a change that somebody wants to see the plan of.
 type PlanQuestion struct {
-	Server    string            `json:"server" doc:"one of those that the service knows"`
-	Statement string            `json:"statement" doc:"as of a change"`
-	Options   map[string]string `json:"options,omitempty" doc:"as of a change"`
+	Server    string            `json:"server" doc:"name of a server of the service (/v1/servers)"`
+	Statement string            `json:"statement" doc:"the statement, as midstream run takes it, with the table's database"`
+	Options   map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
 }
 
 type (
 	body[B any] struct{ Body B }
 	named       struct {
-		ID string `path:"id" doc:"of the change"`
+		ID string `path:"id" doc:"id of the change"`
 	}
 	commanded[B any] struct {
-		ID   string `path:"id" doc:"of the change"`
+		ID   string `path:"id" doc:"id of the change"`
 		Body B
 	}
 	listed struct {
-		Most int `query:"most" minimum:"0" doc:"the most changes to list: first the running ones; one half of the rest is for the next that wait, the other half for the newest that are over; 0: all"`
+		Most int `query:"most" minimum:"0" doc:"the most changes to list, the running ones first; half of the others are the next that wait, half the newest that are over; 0: all"`
 	}
 	submitted struct {
 		Status int
@@ -87,8 +87,8 @@ func newAPI(s *Service) (http.Handler, *huma.OpenAPI) {
 	cfg := huma.DefaultConfig("The queue of a service of Midstream", apiVersion)
 	cfg.Formats = socket.Formats()
 	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath, cfg.OpenAPIPath = nil, "", "", ""
-	cfg.Info.Description = "Served by midstream serve (docs/serve.md). What was not done is told as RFC 9457 has it, with what to do (next). " +
-		"Made of the code: go test ./internal/cli -run TestDocs -update"
+	cfg.Info.Description = "Served by midstream serve (docs/serve.md). Errors have the form of RFC 9457, and next is what to do. " +
+		"Generated from the code: go test ./internal/cli -run TestDocs -update"
 	api := humago.New(mux, cfg)
 	s.registerChanges(api)
 	s.registerRuns(api)
@@ -119,7 +119,7 @@ func (s *Service) registerChanges(api huma.API) {
 			Path:          "/v1/changes",
 			Summary:       "Submit a change",
 			DefaultStatus: http.StatusCreated,
-			Description:   "201: it is in the queue, and in the store. 200: it was there already, with the same content. 409: the id is another change's. 422: it can't be taken as it is.",
+			Description:   "201: the change is in the queue and in the store. 200: it was already there, with the same content. 409: another change has the id. 422: the submission has an error.",
 			Errors:        []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *body[Submission]) (*submitted, error) {
@@ -174,7 +174,7 @@ func (s *Service) registerChanges(api huma.API) {
 			OperationID: "servers",
 			Method:      http.MethodGet,
 			Path:        "/v1/servers",
-			Summary:     "The servers that changes may be submitted for",
+			Summary:     "Servers of the service",
 		},
 		func(context.Context, *struct{}) (*body[[]ServerInfo], error) {
 			return &body[[]ServerInfo]{s.Servers()}, nil
@@ -186,7 +186,7 @@ func (s *Service) registerChanges(api huma.API) {
 			OperationID: "plan",
 			Method:      http.MethodPost,
 			Path:        "/v1/plans",
-			Summary:     "What midstream plan tells of a change; nothing is changed",
+			Summary:     "Plan of a change, as midstream plan prints it; nothing is changed",
 			Errors:      []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable},
 		},
 		func(ctx context.Context, in *body[PlanQuestion]) (*body[PlanAnswer], error) {
@@ -201,16 +201,16 @@ func (s *Service) registerChanges(api huma.API) {
 
 // registerRuns registers what is passed on to the run of a change.
 func (s *Service) registerRuns(api huma.API) {
-	ask[socket.Status](api, s, "status", "How the run of a change stands")
-	ask[ofSubmissions](api, s, "settings", "The settings of a run that may change while it is at work, of those that a submission may set")
-	ask[socket.Blockers](api, s, "blockers", "Who holds the table's locks, and who waits for them")
+	ask[socket.Status](api, s, "status", "Status of the run of a change")
+	ask[ofSubmissions](api, s, "settings", "Settings that may change during the run, and that a submission may set")
+	ask[socket.Blockers](api, s, "blockers", "Sessions that hold or wait for the table's locks")
 	tell[socket.PauseCommand](api, s, "pause", "Pause a run")
-	tell[struct{}](api, s, "resume", "Go on after a pause")
-	tell[socket.ThrottleCommand](api, s, "throttle", "Bound the part of its time in which the row copy works")
-	tell[struct{}](api, s, "hold", "Have the swap wait until it is let go")
-	tell[socket.CutOverCommand](api, s, "cutover", "Let the swap go")
-	tell[socket.AbortCommand](api, s, "abort", "End the run and remove what it has made, or keep it")
-	tell[socket.SetCommand](api, s, "set", "Change settings, of those that a submission may set")
+	tell[struct{}](api, s, "resume", "Resume after a pause")
+	tell[socket.ThrottleCommand](api, s, "throttle", "Limit the share of its time that the row copy works")
+	tell[struct{}](api, s, "hold", "Hold the swap until cutover releases it")
+	tell[socket.CutOverCommand](api, s, "cutover", "Release the swap")
+	tell[socket.AbortCommand](api, s, "abort", "Stop the run, and remove or keep its work")
+	tell[socket.SetCommand](api, s, "set", "Change settings that a submission may set")
 }
 
 // ofSubmissions are the settings of a run that a submission may set. The others name files, URLs

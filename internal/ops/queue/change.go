@@ -29,32 +29,32 @@ func (s State) Over() bool { return s != StateWaiting && s != StateRunning }
 
 // Submission is a change that somebody asks for.
 type Submission struct {
-	ID        string            `json:"id,omitempty" doc:"letters, digits and . _ -, at most 64; one is made where there is none. A second submission of the same id with the same content is the first one" example:"orders-note-1"`
-	Server    string            `json:"server" doc:"one of those that the service knows (/v1/servers)"`
-	Statement string            `json:"statement" doc:"as midstream run takes it, with the table's database" example:"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)"`
+	ID        string            `json:"id,omitempty" doc:"id of the change: at most 64 letters, digits and . _ -; the service makes one if it is missing. A second submission with the same id and content has no effect" example:"orders-note-1"`
+	Server    string            `json:"server" doc:"name of a server of the service (/v1/servers)"`
+	Statement string            `json:"statement" doc:"the statement, as midstream run takes it, with the table's database" example:"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)"`
 	Options   map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
-	After     []string          `json:"after,omitempty" doc:"ids of changes that must be done before; they must be there already"`
-	By        string            `json:"by,omitempty" maxLength:"200" doc:"who submits it, in their own words"`
+	After     []string          `json:"after,omitempty" doc:"ids of changes that must be done first; the service must know them already"`
+	By        string            `json:"by,omitempty" maxLength:"200" doc:"who submits the change, in free text"`
 }
 
 // Change is one that was submitted.
 type Change struct {
-	ID          string            `json:"id" doc:"by which it is known"`
-	Server      string            `json:"server" doc:"on which the table is"`
-	Table       string            `json:"table" doc:"that is changed, database.table; of RENAME TABLE the first"`
-	Statement   string            `json:"statement" doc:"as it was submitted"`
-	Options     map[string]string `json:"options" doc:"likewise"`
-	After       []string          `json:"after" doc:"ids of the changes that must be done before"`
-	State       State             `json:"state" enum:"waiting,running,done,failed,aborted,withdrawn,unknown" doc:"unknown: nobody knows how it ended"`
-	Why         string            `json:"why" doc:"what it waits for, or how it ended, for people; may be empty"`
+	ID          string            `json:"id" doc:"id of the change"`
+	Server      string            `json:"server" doc:"name of the server that has the table"`
+	Table       string            `json:"table" doc:"the table that is changed: database.table; of RENAME TABLE, the first table"`
+	Statement   string            `json:"statement" doc:"the statement, as it was submitted"`
+	Options     map[string]string `json:"options" doc:"the options, as they were submitted"`
+	After       []string          `json:"after" doc:"ids of the changes that must be done first"`
+	State       State             `json:"state" enum:"waiting,running,done,failed,aborted,withdrawn,unknown" doc:"state of the change; unknown: the result of its run is not known"`
+	Why         string            `json:"why" doc:"what the change waits for, or how it ended, for people; may be empty"`
 	Next        string            `json:"next" doc:"what to do; may be empty"`
-	Submitted   time.Time         `json:"submitted" doc:"when"`
-	SubmittedBy string            `json:"submitted_by" doc:"who, in their own words, and from where"`
-	Began       *time.Time        `json:"began" doc:"when its run began; null before"`
-	Ended       *time.Time        `json:"ended" doc:"when; null before"`
+	Submitted   time.Time         `json:"submitted" doc:"time of the submission"`
+	SubmittedBy string            `json:"submitted_by" doc:"who submitted the change, in free text, and from which address"`
+	Began       *time.Time        `json:"began" doc:"time when its run began; null before"`
+	Ended       *time.Time        `json:"ended" doc:"time when the change ended; null before"`
 	Process     int               `json:"process" doc:"id of its run's process; 0 before there is one"`
-	ExitCode    *int              `json:"exit_code" doc:"of the run, as docs/exit-codes.md has them; null until it has ended, and where it said none"`
-	History     string            `json:"history" doc:"path of the history of its run, on the machine of the service; empty until there is one"`
+	ExitCode    *int              `json:"exit_code" doc:"exit code of the run (docs/exit-codes.md); null until the run has ended, or if the code is not known"`
+	History     string            `json:"history" doc:"path of the history of the run, on the machine of the service; empty until there is one"`
 }
 
 // entry is a change as the store keeps it.

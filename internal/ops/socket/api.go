@@ -20,13 +20,13 @@ import (
 
 // About is what a run is; it doesn't change.
 type About struct {
-	Table     string    `json:"table" doc:"that is changed: database.table, a part with a dot or a backtick in backticks"`
+	Table     string    `json:"table" doc:"the table that is changed: database.table, a part with a dot or a backtick in backticks"`
 	Alter     string    `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
 	Server    string    `json:"server" doc:"host:port, or the path of a socket"`
-	AnyCase   bool      `json:"any_case" doc:"the server does not tell the letter cases of table names apart"`
+	AnyCase   bool      `json:"any_case" doc:"true: the server ignores the letter case of table names"`
 	Rehearsal string    `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
 	Process   int       `json:"process" doc:"id of the run's process"`
-	Version   string    `json:"version" doc:"of midstream"`
+	Version   string    `json:"version" doc:"version of midstream"`
 	Began     time.Time `json:"began" doc:"when the run began"`
 	Socket    string    `json:"socket" doc:"path of the socket that answers"`
 }
@@ -34,62 +34,62 @@ type About struct {
 // Status is how a run stands.
 type Status struct {
 	About
-	Phase     string    `json:"phase" doc:"as in the record phase of docs/events.md; empty before the first"`
-	State     string    `json:"state" doc:"running; waiting (for what throttled names), blocked (by whom blocked names), held, paused, or stopped: nothing is captured until it is resumed" enum:"running,waiting,blocked,held,paused,stopped"`
-	Why       string    `json:"why" doc:"for people; empty of running"`
-	PausedBy  string    `json:"paused_by" doc:"who has paused it; empty if nobody has"`
-	Since     time.Time `json:"paused_since" doc:"when; 0001-01-01 if nobody has"`
-	CopyShare string    `json:"copy_share" doc:"the most of the row copy's time that may be work"`
-	Held      string    `json:"held" doc:"why it does not swap when it has come so far; empty if it will"`
-	Command   string    `json:"command" doc:"that is being carried out, and by whom; empty for none"`
+	Phase     string    `json:"phase" doc:"the phase that the run is in, as in the record phase of docs/events.md; empty before the first"`
+	State     string    `json:"state" doc:"state of the run: running; waiting (throttled names the reason); blocked (blocked names the sessions); held; paused; stopped: the run captures nothing until you resume it" enum:"running,waiting,blocked,held,paused,stopped"`
+	Why       string    `json:"why" doc:"the reason for the state, for people; empty if running"`
+	PausedBy  string    `json:"paused_by" doc:"the user who paused the run; empty if it is not paused"`
+	Since     time.Time `json:"paused_since" doc:"time of the pause; 0001-01-01 if the run is not paused"`
+	CopyShare string    `json:"copy_share" doc:"limit on the share of its time that the row copy works"`
+	Held      string    `json:"held" doc:"the reason why the run will not swap when it is ready; empty if it will"`
+	Command   string    `json:"command" doc:"the command that the run executes now, and its user; empty if there is none"`
 	Progress  any       `json:"progress" doc:"the newest record progress of docs/events.md; null before the first"`
-	Throttled any       `json:"throttled" doc:"the newest record throttled; null before the first"`
-	Blocked   any       `json:"blocked" doc:"the newest record blocked of the present phase; null if there is none"`
+	Throttled any       `json:"throttled" doc:"the newest record throttled of docs/events.md; null before the first"`
+	Blocked   any       `json:"blocked" doc:"the newest record blocked of this phase (docs/events.md); null if there is none"`
 }
 
 // Answer is what a command has come to.
 type Answer struct {
-	Text   string `json:"text" doc:"what now holds, for people"`
-	Status Status `json:"status" doc:"how the run stands now"`
+	Text   string `json:"text" doc:"the new state, for people"`
+	Status Status `json:"status" doc:"the status of the run after the command"`
 }
 
 // Setting is one that may change while a run is at work.
 type Setting struct {
-	Name  string `json:"name" doc:"as of the flag of midstream run"`
-	Value string `json:"value" doc:"that holds now, as the flag spells it; may be empty. Of a URL only the scheme and the host, and *** for the rest"`
-	Kind  string `json:"kind" doc:"of the value"`
-	Range string `json:"range" doc:"that the value may have; may be empty"`
-	Help  string `json:"help" doc:"what it does"`
+	Name  string `json:"name" doc:"name of the setting: the flag of midstream run"`
+	Value string `json:"value" doc:"the present value, as the flag spells it; may be empty. Of a URL, only the scheme and the host are shown, and *** for the rest"`
+	Kind  string `json:"kind" doc:"kind of the value"`
+	Range string `json:"range" doc:"permitted values; may be empty"`
+	Help  string `json:"help" doc:"what the setting does"`
 }
 
 // Blockers are the sessions at a table's locks.
 type Blockers struct {
-	Table   string `json:"table" doc:"database.table"`
-	Holding any    `json:"holding" doc:"those that hold a metadata lock, as blockers of the record blocked of docs/events.md"`
-	Waiting any    `json:"waiting" doc:"those that wait for one, likewise"`
+	Table   string `json:"table" doc:"the table that the run changes: database.table"`
+	Holding any    `json:"holding" doc:"sessions that hold a metadata lock on the table, as blockers of the record blocked of docs/events.md"`
+	Waiting any    `json:"waiting" doc:"sessions that wait for a metadata lock on the table, in the same form"`
 }
 
 // The bodies of the commands.
 type (
 	// PauseCommand says how to pause.
 	PauseCommand struct {
-		StopCapture bool `json:"stop_capture,omitempty" doc:"stop at a checkpoint and read no binlog either; resume goes on from there"`
+		StopCapture bool `json:"stop_capture,omitempty" doc:"true: stop at a checkpoint, and read no binlog either; resume continues from there"`
 	}
 	// ThrottleCommand says how fast to copy.
 	ThrottleCommand struct {
-		Share string `json:"share" doc:"the most of the row copy's time that may be work, 0% to 100%" example:"30%"`
+		Share string `json:"share" doc:"limit on the share of its time that the row copy works, from 0% to 100%" example:"30%"`
 	}
 	// CutOverCommand says how to let the swap go.
 	CutOverCommand struct {
-		Now bool `json:"now,omitempty" doc:"wait neither for the window nor for the file"`
+		Now bool `json:"now,omitempty" doc:"true: do not wait for the window or the hold file"`
 	}
 	// AbortCommand says how to end.
 	AbortCommand struct {
-		Keep bool `json:"keep,omitempty" doc:"keep the work: the same command of midstream run goes on with it"`
+		Keep bool `json:"keep,omitempty" doc:"true: keep the work, so that the same command of midstream run can resume it"`
 	}
 	// SetCommand says what to change.
 	SetCommand struct {
-		Settings map[string]string `json:"settings" doc:"values by the name of the setting; all are taken, or none"`
+		Settings map[string]string `json:"settings" doc:"new values, by the names of the settings; the run accepts all of them or none"`
 	}
 	nothing struct{}
 )
@@ -124,10 +124,11 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	cfg.Formats = Formats()
 	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath = nil, "", ""
 	cfg.Info.Description = "Served by each midstream run on a Unix socket of its user (curl --unix-socket PATH http://run/v1/status). " +
-		"Commands that change something are carried out one at a time, but for abort, which may come beside another. /metrics answers Prometheus (docs/metrics.md). Made of the code: go test ./internal/cli -run TestDocs -update"
+		"The run executes one command at a time; only abort may come during another. /metrics answers Prometheus (docs/metrics.md). " +
+		"Generated from the code: go test ./internal/cli -run TestDocs -update"
 	api := humago.New(mux, cfg)
 
-	huma.Register(api, huma.Operation{OperationID: "status", Method: http.MethodGet, Path: "/v1/status", Summary: "How the run stands"},
+	huma.Register(api, huma.Operation{OperationID: "status", Method: http.MethodGet, Path: "/v1/status", Summary: "Status of the run"},
 		func(context.Context, *struct{}) (*output[Status], error) { return &output[Status]{s.status()}, nil })
 	huma.Register(
 		api,
@@ -135,7 +136,7 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 			OperationID: "settings",
 			Method:      http.MethodGet,
 			Path:        "/v1/settings",
-			Summary:     "The settings that may change while it is at work",
+			Summary:     "Settings that may change during the run",
 		},
 		func(context.Context, *struct{}) (*output[[]Setting], error) {
 			return &output[[]Setting]{s.settings()}, nil
@@ -147,7 +148,7 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 			OperationID: "blockers",
 			Method:      http.MethodGet,
 			Path:        "/v1/blockers",
-			Summary:     "Who holds the table's locks, and who waits for them",
+			Summary:     "Sessions that hold or wait for the table's locks",
 			Errors:      []int{500},
 		},
 		func(ctx context.Context, _ *struct{}) (*output[Blockers], error) {
@@ -162,28 +163,28 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 		OperationID: "events",
 		Method:      http.MethodGet,
 		Path:        "/v1/events",
-		Summary:     "What happens, a record of docs/events.md a line, until the run ends",
-		Description: "It begins with the newest records of phase, progress, throttled and blocked.",
+		Summary:     "Events of the run, one record of docs/events.md per line, until it ends",
+		Description: "The stream begins with the newest records of phase, progress, throttled and blocked.",
 		Responses: map[string]*huma.Response{"200": {Description: "Records", Content: map[string]*huma.MediaType{
 			ndjson: {Schema: &huma.Schema{Type: huma.TypeString}}}}},
 	}, func(context.Context, *struct{}) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: s.stream}, nil
 	})
 
-	register(api, s, "pause", "Hold row copy, apply, prescan, verify and the swap still; changes go on being captured, or not",
+	register(api, s, "pause", "Pause row copy, apply, prescan, verify and the swap; the run still captures changes, unless stop_capture is true",
 		func(c PauseCommand) command { return command{text: "pause" + flag(c.StopCapture, "stop-capture")} }, s.pause)
-	register(api, s, "resume", "Go on after a pause", func(nothing) command { return command{text: "resume"} }, s.resume)
+	register(api, s, "resume", "Resume after a pause", func(nothing) command { return command{text: "resume"} }, s.resume)
 	register(
-		api, s, "throttle", "Bound the part of its time in which the row copy works",
+		api, s, "throttle", "Limit the share of its time that the row copy works",
 		func(c ThrottleCommand) command { return command{text: "throttle " + c.Share} }, s.throttle,
 	)
-	register(api, s, "hold", "Have the swap wait until it is let go", func(nothing) command { return command{text: "hold"} }, s.hold)
+	register(api, s, "hold", "Hold the swap until cutover releases it", func(nothing) command { return command{text: "hold"} }, s.hold)
 	register(
-		api, s, "cutover", "Let the swap go",
+		api, s, "cutover", "Release the swap",
 		func(c CutOverCommand) command { return command{text: "cutover" + flag(c.Now, "now")} }, s.cutOver,
 	)
 	register(
-		api, s, "abort", "End the run and remove what it has made, or keep it",
+		api, s, "abort", "Stop the run, and remove or keep its work",
 		func(c AbortCommand) command { return command{text: "abort" + flag(c.Keep, "keep"), ends: true} }, s.abort,
 	)
 	register(

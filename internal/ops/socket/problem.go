@@ -12,9 +12,9 @@ import (
 
 // Problem is the answer to what was not done (RFC 9457).
 type Problem struct {
-	Status int    `json:"status" doc:"of HTTP"`
+	Status int    `json:"status" doc:"status code of HTTP"`
 	Title  string `json:"title" doc:"what was not done"`
-	Detail string `json:"detail" doc:"why"`
+	Detail string `json:"detail" doc:"the cause"`
 	Next   string `json:"next" doc:"what to do; may be empty"`
 }
 
