@@ -422,7 +422,7 @@ func TestTwoAtOnce(t *testing.T) {
 		first <- stdout + stderr
 	}()
 	c.await("a pause is under way", func() bool { return strings.HasPrefix(c.status().Command, "pause by ") })
-	c.refuses(exitNotNow, "throttle", []string{"50%"}, "the run executes another command: pause by ", "(uid ", ", since ")
+	c.refuses(exitNotNow, "throttle", []string{"50%"}, "another command is being carried out: pause by ", "(uid ", ", since ")
 	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)
 	}

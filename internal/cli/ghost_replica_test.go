@@ -83,8 +83,8 @@ func (d *drop) refollows(follower *mysqltest.Instance) {
 	)
 	r.await(&r.stdout, "State: postponing cut-over; ETA: due")
 	onReplica := executing(d.t, follower, "")
-	for _, c := range [][2]string{{"throttle-control-replicas=", "\n# Migrating "}, {"throttle-control-replicas=?", "\n"}, {"throttle-control-replicas=127.0.0.1:1", "can't be reached"}} {
-		if got := says(d.t, "unix", socket, c[0]); !strings.HasPrefix(got, c[1]) && !strings.Contains(got, "reached") {
+	for _, c := range [][2]string{{"throttle-control-replicas=", "\n# Migrating "}, {"throttle-control-replicas=?", "\n"}, {"throttle-control-replicas=127.0.0.1:1", "cannot reach a replica"}} {
+		if got := says(d.t, "unix", socket, c[0]); !strings.HasPrefix(got, c[1]) && !strings.Contains(got, "cannot reach") {
 			d.t.Errorf("%s: %s", c[0], got)
 		}
 	}
@@ -150,7 +150,7 @@ func TestGhostOnReplica(t *testing.T) {
 	)
 	is("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_executed, '"+d.query("SELECT @@GLOBAL.gtid_executed")+"')", "")
 	onReplica("START REPLICA")
-	d.ghostsOn(follower, 1, trial, "_t_gho is there from an earlier test")
+	d.ghostsOn(follower, 1, trial, "_t_gho exists from an earlier test")
 	d.ghostsOn(
 		follower, 0, append(trial, "--initially-drop-ghost-table", "--test-on-replica-skip-replica-stop"),
 		"dropped "+database+"._t_gho", "# Done\n",

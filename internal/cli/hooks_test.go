@@ -200,7 +200,7 @@ func TestVeto(t *testing.T) {
 	}{
 		{"before-copy=" + program(t, "echo not on a Friday; exit 3"), "exit status 3: not on a Friday", []string{"--method=shadow"}},
 		{"before-cutover=" + program(t, "cat > /dev/null; echo 'ticket 12 is open' >&2; exit 1"), "exit status 1: ticket 12 is open", []string{"--method=shadow"}},
-		{"before-cutover=" + no, "it answers 403 Forbidden: so says the change board", []string{"--method=shadow"}},
+		{"before-cutover=" + no, "the answer is 403 Forbidden: so says the change board", []string{"--method=shadow"}},
 		{"before-cutover=" + program(t, "kill -KILL $$"), "signal: killed", []string{"--method=shadow"}},
 		{"before-copy=" + program(t, "sleep 600"), "longer than 1s (--hook-timeout)", []string{"--method=shadow", "--hook-timeout=1s"}},
 		{"before-cutover=" + program(t, "exit 1"), "exit status 1", []string{"--method=instant"}},

@@ -61,7 +61,7 @@ func TestKillsBeginAnew(t *testing.T) {
 	app := c.session("BEGIN", "SELECT COUNT(*) FROM "+c.name+" LIMIT 0")
 	c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", "--method=instant", "--kill-blockers-after=2s")
 	c.await("it is blocked", func() bool { return c.status().State == "blocked" })
-	c.obeys("hold", nil, "the run waits for midstream cutover before it changes the table")
+	c.obeys("hold", nil, "on hold: the table is not changed before midstream cutover")
 	time.Sleep(2 * time.Second)
 	for _, statement := range []string{"COMMIT", "BEGIN", "SELECT COUNT(*) FROM " + c.name + " LIMIT 0"} {
 		if _, err := app.Exec(t.Context(), statement); err != nil {

@@ -146,7 +146,7 @@ func TestPageRefused(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(
-		t, stderr, "--token-file must name", "--insecure-http", "--listen and --no-control exclude",
+		t, stderr, "name a file with a token by --token-file", "--insecure-http", "--listen and --no-control exclude",
 		"--listen and --no-history exclude",
 	)
 }

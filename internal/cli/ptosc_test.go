@@ -203,7 +203,7 @@ func TestPtOSCHistory(t *testing.T) {
 	if got := d.query("SELECT done FROM jobs WHERE job_id = 1"); got != "no" {
 		t.Errorf("done: %s", got)
 	}
-	d.does(17, append(slow, "--resume=7"), "there is no job 7")
+	d.does(17, append(slow, "--resume=7"), "has no job 7")
 	d.does(17, []string{"--alter=ENGINE=InnoDB", "--execute", "--history-table=" + jobs, "--resume=1"}, "job 1 is of ALTER TABLE")
 	d.does(
 		0, []string{ptAlter, "--execute", "--no-drop-old-table", "--history-table=" + jobs, "--resume=1"},

@@ -172,7 +172,7 @@ func TestLimitAndWithdraw(t *testing.T) {
 	q.submit("c", q.database()+".v ADD COLUMN c INT")
 	q.becomes("a", queue.StateRunning)
 	q.becomes("b", queue.StateRunning)
-	contains(t, q.at("c").Why, "2 may run on main at once (--limit)")
+	contains(t, q.at("c").Why, "at most 2 may run on main at the same time (--limit)")
 	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == "on hold: until midstream cutover" })
 	_, listed, _ := q.ask("queue")
 	contains(t, listed, ": on hold: until midstream cutover")

@@ -245,7 +245,7 @@ func TestCreateTable(t *testing.T) {
 		r.says("run", exitRefused, "CREATE TABLE l LIKE t", nil, "another definition")
 		r.says("run", exitRefused, "CREATE TABLE bad (a NOTYPE)", nil, "the server refuses the statement", "left:")
 		r.says("run", exitUsage, "CREATE TABLE x SELECT 1", nil, "CREATE TABLE ... SELECT")
-		r.says("check", exitUsage, create, nil, "a CREATE TABLE has no rows to look at")
+		r.says("check", exitUsage, create, nil, "cannot check a CREATE TABLE")
 		r.are("c t,l,p,t")
 		r.exec("DROP TABLE `c t`, l, p")
 	})

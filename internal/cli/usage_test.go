@@ -26,7 +26,7 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"cleanup", "-h"}, exitUsage, host},
 		{[]string{"demo", "-h"}, exitUsage, host},
 		{[]string{"sandbox", "run", "-h"}, exitUsage, host},
-		{[]string{"run", "-h", "--json", anAlter}, exitUsage, "host --json: this looks like a flag"},
+		{[]string{"run", "-h", "--json", anAlter}, exitUsage, "host --json: it looks like a flag"},
 		{[]string{"run", "-h", "db1:3306", anAlter}, exitUsage, "-h db1 -P 3306"},
 		{[]string{"cleanup", "--yes", "--host=[::1]:3306", "a.b"}, exitUsage, "-h ::1 -P 3306"},
 		{[]string{"run", anAlter, "--workers"}, exitUsage, "--workers needs a value"},
