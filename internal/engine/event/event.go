@@ -78,7 +78,9 @@ type Progress struct {
 	RowsTotal  int64   // an estimate, off by tens of percent
 	Fraction   float64 // of the row copy, 0 to 1
 	CopyRate   float64 // rows a second, smoothed
-	ChunkRows  int     // rows in a chunk now
+	// OpenRate is the last CopyRate while the copy window was open.
+	OpenRate  float64
+	ChunkRows int // rows in a chunk now
 	// Workers are the row copy workers that may work; 1.5 means that the second one works half of
 	// the time.
 	Workers float64

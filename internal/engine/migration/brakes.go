@@ -103,6 +103,7 @@ func (b *brakes) sensors(ctx context.Context, t operator.Throttle) ([]throttle.S
 	for _, path := range t.Files {
 		add(path != "", func() throttle.Sensor { return throttle.File(path) })
 	}
+	add(!t.CopyWindow.IsZero(), func() throttle.Sensor { return throttle.CopyWindow(t.CopyWindow) })
 	add(t.Query != "", func() throttle.Sensor { return throttle.Query(b.run.pool, b.run.plan.Source.Name.Schema, t.Query) })
 	add(t.URL != "", func() throttle.Sensor { return throttle.HTTP(http.DefaultClient, t.URL) })
 	add(b.run.plan.Server.Group, func() throttle.Sensor { return throttle.FlowControl(db) })

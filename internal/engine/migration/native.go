@@ -52,13 +52,15 @@ func (r ownStatement) first(ctx context.Context) (*schema.Table, error) {
 
 // statement has the server carry out its own statement.
 func (r ownStatement) statement(ctx context.Context) error {
-	choice := r.plan.Choice
+	choice, permission := r.plan.Choice, r.holding()
 	if choice.Method == plan.MethodNone {
 		r.note("nothing to do: " + choice.Why)
 		r.debts.done = true
 		return nil
 	}
-	if _, err := r.holding().Wait(ctx, nil); err != nil {
+	long := choice.Builds || choice.Method == plan.MethodCopy
+	permission.Copies = long
+	if _, err := permission.Wait(ctx, nil); err != nil {
 		return err
 	}
 	r.enter(event.PhaseNative)
@@ -66,7 +68,6 @@ func (r ownStatement) statement(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	long := choice.Builds || choice.Method == plan.MethodCopy
 	terms := func() lock.Terms {
 		t := r.control.Terms(r.plan.Server)
 		if long && choice.Shadow && (t.Most == 0 || t.Most > mostBuilds) {
@@ -77,7 +78,7 @@ func (r ownStatement) statement(ctx context.Context) error {
 	result, err := native.Run(ctx, r.pool, native.Change{
 		ZeroDates: r.plan.ZeroDates,
 		Table:     table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
-	}, terms, operator.Turn{Permission: r.holding(), Last: true}, r.emit)
+	}, terms, operator.Turn{Permission: permission, Last: true}, r.emit)
 	r.account.update(func() { r.account.swap.Attempts = result.Attempts })
 	if err != nil {
 		return fmt.Errorf("%s: %w", choice.Method, err)

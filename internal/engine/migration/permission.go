@@ -20,9 +20,10 @@ func (r *run) holding() operator.Permission {
 }
 
 // verifyAgain compares the tables again after a while: the run swaps only tables that were compared
-// not long before.
+// not long before. It does not begin what would wait for the next copy window.
 func (w *work) verifyAgain(ctx context.Context) error {
-	if !w.verifies || time.Since(w.comparison.ended) < max(anew, 10*w.comparison.took) {
+	fits := w.live().Throttle.CopyWindow.Fits(time.Now(), 2*w.comparison.took)
+	if !w.verifies || !fits || time.Since(w.comparison.ended) < max(anew, 10*w.comparison.took) {
 		return nil
 	}
 	if err := w.verify(ctx); err != nil {

@@ -93,6 +93,10 @@ func (w *work) estimate(p *event.Progress, before event.Progress) {
 		p.Fraction, p.ETA = 1, eta(float64(p.Backlog), p.ApplyRate)
 		return
 	}
+	hours := w.live().Throttle.CopyWindow
+	if p.OpenRate = p.CopyRate; !hours.Open(p.At) {
+		p.OpenRate = before.OpenRate
+	}
 	// The server's estimate of the number of rows may be too low.
 	total := max(p.RowsTotal, p.RowsCopied+int64(p.ChunkRows))
 	p.RowsTotal = total
@@ -100,7 +104,7 @@ func (w *work) estimate(p *event.Progress, before event.Progress) {
 		p.Fraction = min(0.999, float64(p.RowsCopied)/float64(total))
 	}
 	if w.live().Rest < 1 {
-		p.ETA = eta(float64(total-p.RowsCopied), p.CopyRate)
+		p.ETA = hours.Stretch(p.At, eta(float64(total-p.RowsCopied), p.OpenRate))
 	}
 }
 

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,9 @@ type Control struct {
 	// native means that the server's own statement is under way.
 	native bool
 	// run is at work; nil between attempts, and before the table is claimed.
-	run     Run
+	run Run
+	// copies means that the run waits until the server may copy rows.
+	copies  bool
 	purpose plan.Purpose  // its own
 	watcher *lock.Watcher // its own
 }
@@ -489,6 +492,23 @@ func (c *Control) Blockers(ctx context.Context) (holding, waiting []event.Blocke
 	return watcher.All(ctx)
 }
 
+// waitsToCopy takes whether the run waits until the server may copy rows.
+func (c *Control) waitsToCopy(copies bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.copies = copies
+}
+
+// copiesLater returns why the server must not copy rows now, if the run waits for that.
+func (c *Control) copiesLater(now time.Time) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.copies {
+		return ""
+	}
+	return c.settings.Throttle.copiesLater(now)
+}
+
 // Held returns why the run must not swap, for people; "" if it may.
 func (c *Control) Held(now time.Time) string {
 	when, waived := c.when()
@@ -496,13 +516,13 @@ func (c *Control) Held(now time.Time) string {
 	case when.Hold:
 		return "until midstream cutover"
 	case waived:
-		return ""
+		return c.copiesLater(now)
 	}
 	why, err := when.Closed(now)
 	if err != nil {
 		return err.Error()
 	}
-	return why
+	return cmp.Or(why, c.copiesLater(now))
 }
 
 // Terms are how the server's own statements ask for their lock now.

@@ -32,6 +32,7 @@ type Permission struct {
 	Control *Control
 	Table   schema.Name
 	Swaps   bool // else only a pause holds it
+	Copies  bool // it also waits for the copy window: the server copies or builds
 	Enter   func(event.Phase)
 	Note    func(text string)
 }
@@ -48,10 +49,23 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 	if when.Hold {
 		return "until midstream cutover " + h.Table.Argument(), nil
 	}
+	if h.Copies {
+		if why := h.Control.Settings().Throttle.copiesLater(now); why != "" {
+			return why, nil
+		}
+	}
 	if waived {
 		return "", nil
 	}
 	return when.Closed(now)
+}
+
+// copiesLater returns why the server must not copy rows now; "" if it may.
+func (t Throttle) copiesLater(now time.Time) string {
+	if t.CopyWindow.Open(now) {
+		return ""
+	}
+	return fmt.Sprintf("the copy window %s opens at %s", t.CopyWindow, t.CopyWindow.Clock(now, t.CopyWindow.Next(now)))
 }
 
 // Closed returns why the window or the file forbids changing the table now; "" if they allow it.
@@ -76,6 +90,8 @@ func (when When) Closed(now time.Time) (string, error) {
 // from time to time, if that is not nil.
 func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) error) (waited bool, err error) {
 	var told string
+	h.Control.waitsToCopy(h.Copies)
+	defer h.Control.waitsToCopy(false)
 	for {
 		why, err := h.WhyNot(time.Now())
 		if err != nil || why == "" {

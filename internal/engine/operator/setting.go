@@ -117,6 +117,11 @@ func pace() []Setting {
 // waits are the settings with conditions that a run waits for.
 func waits() []Setting {
 	return []Setting{
+		hours(
+			"copy-window",
+			"when rows may be copied and compared, as 'Mon-Fri 22:00-06:00; Sat,Sun Europe/Berlin'; changes are applied at any time",
+			func(c *Settings) *window.Window { return &c.Throttle.CopyWindow },
+		),
 		duration(
 			"max-replica-lag", 0, time.Hour,
 			"how far a replica may be behind, beyond an intended delay; 0: any. Replicas are found by SHOW REPLICAS, and measured by heartbeats",

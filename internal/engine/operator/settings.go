@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/rowcopy"
 	"midstream/internal/engine/throttle"
+	"midstream/internal/engine/window"
 )
 
 // Settings are what an operator may change while a run is at work. A run reads them through its Control, each time that
@@ -65,6 +66,8 @@ func (s Settings) WithDefaults() Settings {
 
 // Throttle has the conditions that a run waits for. A field that is 0 or empty is not checked.
 type Throttle struct {
+	// CopyWindow is when rows may be copied, and read by the prescan and verify. Defaults to always.
+	CopyWindow window.Window
 	// CaptureDelay is how far capture may be behind the server.
 	CaptureDelay time.Duration
 	MaxLoad      []throttle.Limit // of status variables

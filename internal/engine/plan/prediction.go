@@ -10,6 +10,9 @@ import (
 type Prediction struct {
 	// Elapsed is the expected time, between Least and Most.
 	Elapsed, Least, Most time.Duration
+	// WithWindow is Elapsed and the waits for the copy window, for a run that begins now; 0 without
+	// a window.
+	WithWindow time.Duration
 	// Rows is the number of rows that are written, by the server's estimate of the table.
 	Rows          int64
 	RowsPerSecond float64 // 0 if no rows are written

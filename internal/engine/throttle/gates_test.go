@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/window"
 )
 
 // passes reports whether a gate is open.
@@ -127,6 +128,54 @@ func TestSensorsOfOneName(t *testing.T) {
 		}
 		if told != 1 {
 			t.Errorf("reported %d times", told)
+		}
+		end()
+		<-ended
+	})
+}
+
+// The copy window closes and opens the gate of the row copy within a moment, and leaves apply alone.
+// The clock of the test begins at midnight UTC.
+func TestCopyWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hours, err := window.Parse("00:00-01:00; 22:00-24:00 UTC")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := NewGates([]Sensor{CopyWindow(hours)}, event.Discard)
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- g.Run(ctx) }()
+		began := time.Now()
+		for _, c := range []struct {
+			at   time.Duration
+			open bool
+			why  string
+		}{
+			{time.Second, true, ""},
+			{time.Hour - time.Second, true, ""},
+			{time.Hour + 300*time.Millisecond, false, "the copy window opens Sat 22:00 UTC (in 21 h 0 min)"},
+			{18*time.Hour + 48*time.Minute, false, "the copy window opens Sat 22:00 UTC (in 3 h 12 min)"},
+			{22*time.Hour - time.Second, false, "the copy window opens Sat 22:00 UTC (in 1 min)"},
+			{22*time.Hour + 300*time.Millisecond, true, ""},
+			{25*time.Hour - time.Second, true, ""},
+			{25*time.Hour + 300*time.Millisecond, false, "the copy window opens Sun 22:00 UTC (in 21 h 0 min)"},
+		} {
+			time.Sleep(c.at - time.Since(began))
+			synctest.Wait()
+			why := ""
+			if closed := g.Closed(); len(closed) > 0 {
+				why = closed[0].Why
+			}
+			if why != c.why || passes(t, g.Copy) != c.open || !passes(t, g.Apply) {
+				t.Errorf("after %s: %q, want %q", c.at, why, c.why)
+			}
+		}
+		g.Replace([]Sensor{CopyWindow(window.Window{})}) // as midstream set does
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if !passes(t, g.Copy) {
+			t.Errorf("without a window: %+v", g.Closed())
 		}
 		end()
 		<-ended

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/window"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -29,6 +30,17 @@ func File(path string) Sensor {
 			return "", err
 		}
 		return "the file " + path + " exists", nil
+	}}
+}
+
+// CopyWindow is a sensor that is closed while a window is.
+func CopyWindow(hours window.Window) Sensor {
+	return Sensor{Name: "copy-window", Every: 200 * time.Millisecond, Look: func(context.Context) (string, error) {
+		now := time.Now()
+		if hours.Open(now) {
+			return "", nil
+		}
+		return "the copy window opens " + hours.Opening(now), nil
 	}}
 }
 

@@ -67,30 +67,81 @@ func (w Window) Next(now time.Time) time.Time {
 	return time.Time{}
 }
 
+// farthest is how far ahead End looks, in horizons: about two years.
+const farthest = 50
+
 // End returns when work that takes so long is done, if it begins at now and rests while the window
-// is closed.
+// is closed. For work of years, End is too early.
 func (w Window) End(now time.Time, work time.Duration) time.Time {
-	const weeks = 520
-	for range weeks * 7 * len(w.spans) {
-		next := w.Next(now)
-		switch {
-		case next.IsZero():
-			return now.Add(work)
-		case !w.Open(now):
-			now = next
-			continue
-		case !now.Add(work).After(next):
-			return now.Add(work)
-		}
-		work -= next.Sub(now)
-		now = next
+	if w.IsZero() {
+		return now.Add(work)
 	}
-	return now.Add(work) // years
+	for range farthest {
+		until := now.Add(horizon * 24 * time.Hour)
+		for _, p := range w.periods(now, horizon) {
+			from, to := later(p.from, now), earlier(p.to, until)
+			switch open := to.Sub(from); {
+			case open <= 0:
+			case work <= open:
+				return from.Add(work)
+			default:
+				work -= open
+			}
+		}
+		now = until
+	}
+	return now.Add(work)
+}
+
+// Stretch returns how long work takes from now on that takes so long while the window is open. A
+// negative time stays as it is.
+func (w Window) Stretch(now time.Time, work time.Duration) time.Duration {
+	if w.IsZero() || work < 0 {
+		return work
+	}
+	return w.End(now, work).Sub(now)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// Fits reports whether the window is open for so long from now on.
+func (w Window) Fits(now time.Time, work time.Duration) bool {
+	return w.Open(now) && w.End(now, work).Equal(now.Add(work))
+}
+
+// Meets reports whether the window is open together with another one, at any time from now on.
+func (w Window) Meets(other Window, now time.Time) bool {
+	if w.IsZero() || other.IsZero() {
+		return true
+	}
+	for _, a := range w.periods(now, horizon) {
+		for _, b := range other.periods(now, horizon) {
+			if later(later(a.from, b.from), now).Before(earlier(a.to, b.to)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Opening says when a window that is closed at now opens, as "Mon 22:00 CET (in 3 h 12 min)".
 func (w Window) Opening(now time.Time) string {
 	next := w.Next(now)
+	if next.IsZero() {
+		return "in more than two weeks"
+	}
 	return fmt.Sprintf("%s (in %s)", w.Clock(now, next), left(next.Sub(now)))
 }
 

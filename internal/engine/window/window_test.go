@@ -152,9 +152,48 @@ func TestEnd(t *testing.T) {
 			t.Errorf("%s of work at %s in %s: %s, want %s", c.work, c.now, c.window, end.UTC(), c.end)
 		}
 	}
+	if w := parse(t, "22:00-06:00 UTC"); w.End(at(t, "2026-11-21T12:00:00Z"), 8*20*time.Hour) != at(t, "2026-12-11T06:00:00Z") {
+		t.Errorf("20 nights: %s", w.End(at(t, "2026-11-21T12:00:00Z"), 8*20*time.Hour))
+	}
+	if end := parse(t, "Sun 02:00-02:01 UTC").End(at(t, "2026-11-21T12:00:00Z"), 1<<62); end.Before(at(t, "2100-01-01T00:00:00Z")) {
+		t.Errorf("work without end: %s", end)
+	}
 	now := time.Now()
 	if end := (window.Window{}).End(now, time.Hour); !end.Equal(now.Add(time.Hour)) {
 		t.Errorf("without a window: %s", end)
+	}
+}
+
+// TestFits: work fits if it is done before the window closes.
+func TestFits(t *testing.T) {
+	w := parse(t, "22:00-06:00 UTC")
+	for now, fits := range map[string]bool{
+		"2026-11-21T22:00:00Z": true, "2026-11-22T05:00:00Z": true, "2026-11-22T05:00:01Z": false, "2026-11-21T21:30:00Z": false,
+	} {
+		if w.Fits(at(t, now), time.Hour) != fits {
+			t.Errorf("an hour at %s: %t", now, !fits)
+		}
+	}
+	if !(window.Window{}).Fits(time.Now(), 1000*time.Hour) {
+		t.Error("without a window")
+	}
+}
+
+// TestMeets: two windows meet if both are open at one moment.
+func TestMeets(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		meets bool
+	}{
+		{"22:00-06:00 UTC", "05:00-07:00 UTC", true},
+		{"22:00-06:00 UTC", "06:00-07:00 UTC", false},
+		{"Sat 22:00-06:00 UTC", "Sun 05:00-07:00 UTC", true},
+		{"Sat 22:00-06:00 UTC", "Mon-Sat 05:00-07:00 UTC", false},
+		{"22:00-06:00 Europe/Berlin", "21:00-21:30 UTC", true},
+	} {
+		if parse(t, c.a).Meets(parse(t, c.b), at(t, "2026-11-25T12:00:00Z")) != c.meets {
+			t.Errorf("%s and %s: %t", c.a, c.b, !c.meets)
+		}
 	}
 }
 

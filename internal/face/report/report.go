@@ -256,7 +256,11 @@ func (r *Report) Predicted() (list []Comparison) {
 	add := func(what, predicted string) { list = append(list, Comparison{What: what, Predicted: predicted}) }
 	p := r.Plan.Prediction
 	if p.MostMS > 0 {
-		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)))
+		text := fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS))
+		if p.WithWindowMS > 0 {
+			text += ", and " + span(p.WithWindowMS) + " with the waits for the copy window"
+		}
+		add("time", text)
 	}
 	if r.Plan.Method == "shadow" {
 		add("rows", "about "+humanize.Count(r.Plan.RowsEstimate))

@@ -21,13 +21,27 @@ type Planned struct {
 	Config   migration.Config
 	Settings operator.Settings
 	Keep     bool // a rehearsal keeps the new table
+	// Now is the moment at which a run of the plan would begin. Defaults to the present.
+	Now time.Time
+}
+
+// now is the moment at which a run of the plan would begin.
+func (p Planned) now() time.Time {
+	if p.Now.IsZero() {
+		return time.Now()
+	}
+	return p.Now
 }
 
 // Predict returns what a run of the plan will probably cost.
 func Predict(p *plan.Plan, cfg migration.Config, settings operator.Settings) plan.Prediction {
 	settings = settings.WithDefaults()
 	bounds := plan.Bounds{Wait: settings.Lock.Wait, Work: settings.Lock.Work}
-	return p.Predict(p.Pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
+	d := p.Predict(p.Pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
+	if hours, now := settings.Throttle.CopyWindow, time.Now(); d.Rows > 0 && !hours.IsZero() {
+		d.WithWindow = ending(p.Choice, hours, now, d.Elapsed).Sub(now)
+	}
+	return d
 }
 
 // OfPlan writes what a run will do, the verdict first. next is the last line, for what to do now.
@@ -42,6 +56,9 @@ func OfPlan(p Planned, style Style, next string) string {
 	d := Predict(p.Plan, p.Config, p.Settings)
 	if len(d.Locks) > 0 {
 		s.line("Time", "%s", duration(d))
+		if text := inWindow(p, d); text != "" {
+			s.line("Window", "%s", text)
+		}
 		s.line("Impact", "%s", impact(p.Choice, d))
 	}
 	if text := finish(p, d, time.Now()); text != "" {
@@ -91,6 +108,9 @@ func BeforeRun(p Planned, style Style) string {
 	s.risks(p.Risks)
 	if text := finish(p, d, time.Now()); text != "" {
 		s.line("Deadline", "%s", text)
+	}
+	if text := inWindow(p, d); text != "" {
+		s.line("Window", "%s", text)
 	}
 	if p.Purpose.Rehearses() {
 		s.line("Rehearsal", "%s", rehearsal(p))

@@ -15,7 +15,7 @@ import (
 func Options() []string {
 	return []string{
 		"database", "key", "shadow-name", "old-name", "map",
-		"workers", "chunk-time", "copy-share", "max-slowdown", "full-speed",
+		"workers", "chunk-time", "copy-share", "copy-window", "max-slowdown", "full-speed",
 		"finish-within", "finish-by", "max-slowdown-at-most",
 		"max-replica-lag", "max-capture-delay", "max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "disk-free-now",
 		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max", "lock-attempts", "lock-give-up",

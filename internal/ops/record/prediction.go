@@ -12,6 +12,7 @@ type Prediction struct {
 	ElapsedMS     MS      `json:"elapsed_ms" doc:"expected duration"`
 	LeastMS       MS      `json:"least_ms" doc:"the shortest expected duration"`
 	MostMS        MS      `json:"most_ms" doc:"the longest expected duration, if no session blocks the run"`
+	WithWindowMS  MS      `json:"with_window_ms" doc:"expected duration with the waits for --copy-window; 0 without a window"`
 	Rows          int64   `json:"rows" doc:"rows that are written; 0 if only the dictionary changes"`
 	RowsPerSecond float64 `json:"rows_per_s" doc:"rows copied or built per second; 0 if there are none"`
 	DiskBytes     int64   `json:"disk_bytes" doc:"additional disk space at the peak, without the binlog"`
@@ -36,7 +37,7 @@ func PredictionOf(d plan.Prediction) Prediction {
 		locks = append(locks, Lock{l.Kind, l.Count, l.For})
 	}
 	return Prediction{
-		Measured: d.Measured, ElapsedMS: MSOf(d.Elapsed), LeastMS: MSOf(d.Least), MostMS: MSOf(d.Most), Rows: d.Rows,
+		Measured: d.Measured, ElapsedMS: MSOf(d.Elapsed), LeastMS: MSOf(d.Least), MostMS: MSOf(d.Most), WithWindowMS: MSOf(d.WithWindow), Rows: d.Rows,
 		RowsPerSecond: d.RowsPerSecond, DiskBytes: d.Disk, RedoBytes: d.Redo, BinlogBytes: d.Binlog,
 		LockedMS: MSOf(d.Locked.Round(time.Millisecond)), ReplicaLagMS: MSOf(d.ReplicaLag), Locks: locks,
 	}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hoursFrom is a window of two hours that opens so much later than now.
+func hoursFrom(later time.Duration) string {
+	begin := time.Now().UTC().Add(later)
+	return fmt.Sprintf("%s-%s UTC", begin.Format("15:04"), begin.Add(2*time.Hour).Format("15:04"))
+}
+
+// TestCopyWindow: a run that waits for its copy window says so wherever one looks, and continues when
+// the window is set to another one.
+func TestCopyWindow(t *testing.T) {
+	sideBySide(t)
+	c := beginControlled(t, 500, "--copy-window="+hoursFrom(3*time.Hour))
+	const waits = "the copy window opens "
+	c.await("waiting", func() bool {
+		_, stdout, _ := c.tell("status")
+		return strings.Contains(stdout, "waiting: ") && strings.Contains(stdout, waits)
+	})
+	c.run.await(&c.run.stdout, waits)
+	if s := c.status(); s.State != "waiting" || s.Phase != "copy" || s.Held != "" {
+		t.Errorf("%+v", s)
+	}
+	c.refuses(exitUsage, "set", []string{"copy-window=Mon-Fry 1:00-2:00"}, `there is no day "Fry"`)
+	c.obeys("set", []string{"copy-window=" + hoursFrom(-time.Hour)}, "copy-window is ")
+	c.ends(exitDone)
+	contains(t, c.run.stdout.String(), "(in ", " min)", "resumed")
+}
+
+// TestL6_OwnBuildWaitsForTheCopyWindow: the server's own build begins in the window, and a change of
+// the dictionary needs none.
+func TestL6_OwnBuildWaitsForTheCopyWindow(t *testing.T) {
+	sideBySide(t)
+	c := toControl(t, 500)
+	c.begin("ALTER TABLE "+c.name+" ADD INDEX by_b (b(5))", "--method=inplace", "--copy-window="+hoursFrom(3*time.Hour))
+	c.phase("hold")
+	if s := c.status(); s.State != "held" || !strings.Contains(s.Why, "the copy window ") || !strings.Contains(s.Why, " opens at ") {
+		t.Errorf("%+v", s)
+	}
+	c.obeys("set", []string{"copy-window="}, "copy-window is ")
+	c.ends(exitDone)
+	args := append(flags(t, c.i), "run", "--copy-window="+hoursFrom(3*time.Hour), "ALTER TABLE "+c.name+" ADD COLUMN c INT")
+	if code, stdout, stderr := midstream(t, args...); code != exitDone || !strings.Contains(stdout, "INSTANT") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,64 @@
+package summary
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/window"
+)
+
+// TestPlanWithCopyWindow: a plan says when rows are copied, and when a run that begins now would end.
+// 2026-11-25 is a Wednesday.
+func TestPlanWithCopyWindow(t *testing.T) {
+	hours := func(text string) window.Window {
+		w, err := window.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	shadow := func(p *plan.Plan) { p.Pace.Shadow.Rows, p.Pace.Verify, p.Pace.Measured = 10, 0, true } // 8 h 13 min
+	build := func(p *plan.Plan) {
+		shadow(p)
+		p.Choice = plan.Choice{Method: plan.MethodInplace, Builds: true}
+		p.Native, p.Pace.Native.Rows = &plan.Answer{Method: plan.MethodInplace, Effect: plan.Rebuild}, 10
+	}
+	instant := func(p *plan.Plan) {
+		p.Choice = plan.Choice{Method: plan.MethodInstant}
+		p.Native = &plan.Answer{Method: plan.MethodInstant, Effect: plan.Metadata}
+	}
+	for _, c := range []struct {
+		change        func(*plan.Plan)
+		copy, cutover string
+		says          string
+	}{
+		{shadow, "22:00-02:00 UTC", "", "Window rows are copied only 22:00-02:00 UTC, and changes are applied at any time; " +
+			"a run that begins now would end about Fri 22:13 UTC (Fri 00:34 UTC to Sat 00:16 UTC)"},
+		{shadow, "Mon 22:00-02:00 UTC", "", "would end about Mon 14 Dec 22:13 UTC ("},
+		{build, "22:00-02:00 UTC", "01:00-03:00 UTC", "the server begins in the window 22:00-02:00 UTC, and its statement then runs to its end; " +
+			"a run that begins now would end about Thu 06:13 UTC"},
+		{build, "22:00-02:00 UTC", "02:00-03:00 UTC", "the server never begins, because the copy window 22:00-02:00 UTC"},
+		{instant, "22:00-02:00 UTC", "", ""},
+	} {
+		p := planned(t, "ADD COLUMN c INT", c.change)
+		p.Now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+		p.Settings.Throttle.CopyWindow = hours(c.copy)
+		if c.cutover != "" {
+			p.Settings.When.Window = hours(c.cutover)
+		}
+		text := strings.Join(strings.Fields(OfPlan(p, Style{}, "")), " ")
+		if c.says == "" && strings.Contains(text, "Window") || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %s, want %q", c.copy, text, c.says)
+		}
+	}
+	p := planned(t, "ADD COLUMN c INT", shadow)
+	p.Settings.Throttle.CopyWindow = hours("22:00-02:00")
+	if d := Predict(p.Plan, p.Config, p.Settings); d.WithWindow < d.Elapsed+20*time.Hour || d.WithWindow > d.Elapsed+100*time.Hour {
+		t.Errorf("%s with the window, %s without", d.WithWindow, d.Elapsed)
+	}
+	if d := Predict(p.Plan, p.Config, planned(t, "ADD COLUMN c INT", nil).Settings); d.WithWindow != 0 {
+		t.Errorf("%s without a window", d.WithWindow)
+	}
+}
