@@ -16,7 +16,7 @@ func (b *brakes) newKeeper() *deadline.Keeper {
 		Changing: r.control.Changing,
 		Standing: func() deadline.Standing {
 			w := r.prepared.Load()
-			return deadline.Of(r.standing(), r.plan.Pace, r.verifies, w != nil && len(w.shadow.Deferred) > 0, r.control.Paused() != nil)
+			return deadline.Of(r.standing(), r.plan.Pace, r.verifies, w != nil && len(w.shadow.Deferred) > 0, r.control.Rests(time.Now()))
 		},
 		Apply: func() { b.follow(r.live()) },
 		Emit:  r.emit,

@@ -138,6 +138,11 @@ func (c *Control) Paused() *Paused {
 	return c.paused
 }
 
+// Rests reports whether the row copy is paused, or waits for its window.
+func (c *Control) Rests(now time.Time) bool {
+	return c.Paused() != nil || !c.Settings().Throttle.CopyWindow.Open(now)
+}
+
 // when returns when the table may be changed, and whether the window and the file don't count.
 func (c *Control) when() (when When, waived bool) {
 	c.mu.Lock()

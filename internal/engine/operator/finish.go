@@ -91,6 +91,9 @@ func (s Settings) Rule(began time.Time, steered bool) deadline.Rule {
 	if !steered {
 		aim.Least, aim.Most = 1, 1
 	}
+	if hours := s.Throttle.CopyWindow; !hours.IsZero() {
+		aim.Open = hours.Within
+	}
 	return deadline.Rule{Aim: aim, Limit: func(factor float64) string {
 		if !steered || factor == aim.Most && math.IsInf(s.Finish.AtMost, 1) {
 			return withoutLimit

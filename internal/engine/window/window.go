@@ -29,7 +29,10 @@ type period struct{ from, to time.Time }
 
 // horizon is how far ahead a window is examined, in days. A window of one night a week that a
 // change of the clocks skips opens after two weeks.
-const horizon = 16
+const (
+	horizon = 16
+	ahead   = horizon * 24 * time.Hour
+)
 
 // String returns the text that the window was read from.
 func (w Window) String() string { return w.text }
@@ -77,16 +80,13 @@ func (w Window) End(now time.Time, work time.Duration) time.Time {
 		return now.Add(work)
 	}
 	for range farthest {
-		until := now.Add(horizon * 24 * time.Hour)
-		for _, p := range w.periods(now, horizon) {
-			from, to := later(p.from, now), earlier(p.to, until)
-			switch open := to.Sub(from); {
-			case open <= 0:
-			case work <= open:
-				return from.Add(work)
-			default:
-				work -= open
+		until := now.Add(ahead)
+		for _, p := range w.between(now, until) {
+			open := p.to.Sub(p.from)
+			if work <= open {
+				return p.from.Add(work)
 			}
+			work -= open
 		}
 		now = until
 	}
@@ -100,6 +100,29 @@ func (w Window) Stretch(now time.Time, work time.Duration) time.Duration {
 		return work
 	}
 	return w.End(now, work).Sub(now)
+}
+
+// Within returns for how long the window is open between two moments.
+func (w Window) Within(from, to time.Time) (open time.Duration) {
+	if w.IsZero() {
+		return max(0, to.Sub(from))
+	}
+	for ; from.Before(to); from = from.Add(ahead) {
+		for _, p := range w.between(from, earlier(to, from.Add(ahead))) {
+			open += p.to.Sub(p.from)
+		}
+	}
+	return open
+}
+
+// between returns the periods between two moments, which are at most ahead apart.
+func (w Window) between(from, to time.Time) (periods []period) {
+	for _, p := range w.periods(from, horizon) {
+		if p.from, p.to = later(p.from, from), earlier(p.to, to); p.from.Before(p.to) {
+			periods = append(periods, p)
+		}
+	}
+	return periods
 }
 
 func later(a, b time.Time) time.Time {

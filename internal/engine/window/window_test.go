@@ -164,6 +164,26 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestWithin: the open time between two moments.
+func TestWithin(t *testing.T) {
+	for _, c := range []struct{ window, from, to, open string }{
+		{"22:00-06:00 UTC", "2026-11-21T12:00:00Z", "2026-11-22T12:00:00Z", "8h0m0s"},
+		{"22:00-06:00 UTC", "2026-11-21T23:00:00Z", "2026-11-22T01:30:00Z", "2h30m0s"},
+		{"22:00-06:00 UTC", "2026-11-21T12:00:00Z", "2026-11-21T13:00:00Z", "0s"},
+		{"22:00-06:00 UTC", "2026-11-21T23:00:00Z", "2026-11-21T22:00:00Z", "0s"},
+		{"22:00-06:00 UTC", "2026-11-21T12:00:00Z", "2026-12-31T12:00:00Z", "320h0m0s"},
+		{"22:00-06:00 Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z", "9h0m0s"},
+		{"22:00-06:00 Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T12:00:00Z", "7h0m0s"},
+	} {
+		if open := parse(t, c.window).Within(at(t, c.from), at(t, c.to)); open.String() != c.open {
+			t.Errorf("%s from %s to %s: %s, want %s", c.window, c.from, c.to, open, c.open)
+		}
+	}
+	if now := time.Now(); (window.Window{}).Within(now, now.Add(time.Hour)) != time.Hour {
+		t.Error("without a window")
+	}
+}
+
 // TestFits: work fits if it is done before the window closes.
 func TestFits(t *testing.T) {
 	w := parse(t, "22:00-06:00 UTC")

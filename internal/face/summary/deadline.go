@@ -14,13 +14,16 @@ func finish(p Planned, d plan.Prediction, now time.Time) string {
 	if rule.By.IsZero() || d.Elapsed == 0 {
 		return ""
 	}
-	left, by := rule.By.Sub(now), humanize.Moment(rule.By, now)
+	hours := p.Settings.Throttle.CopyWindow
+	left, open, by := rule.By.Sub(now), hours.Within(now, rule.By), humanize.Moment(rule.By, now)
 	text := fmt.Sprintf("%s, in %s", by, humanize.About(left))
 	switch {
 	case left <= 0:
 		return by + " has passed"
 	case left < d.Elapsed:
 		text += "; the change probably takes longer, " + roughly(d.Elapsed)
+	case open < d.Elapsed && p.Choice.Method == plan.MethodShadow:
+		text += fmt.Sprintf("; the copy window is open for %s until then, and the change probably takes %s", humanize.About(open), roughly(d.Elapsed))
 	}
 	switch {
 	case p.Choice.Method != plan.MethodShadow:

@@ -61,4 +61,15 @@ func TestPlanWithCopyWindow(t *testing.T) {
 	if d := Predict(p.Plan, p.Config, planned(t, "ADD COLUMN c INT", nil).Settings); d.WithWindow != 0 {
 		t.Errorf("%s without a window", d.WithWindow)
 	}
+	p.Settings.Finish.Within = 6 * time.Hour
+	p.Settings.Throttle.CopyWindow = hours("Mon 22:00-22:01 UTC")
+	if d := Predict(p.Plan, p.Config, p.Settings); !strings.Contains(finish(p, d, time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)), "takes longer") {
+		t.Error("too short a time is not reported")
+	}
+	p.Settings.Finish.Within = 24 * time.Hour
+	p.Settings.Throttle.CopyWindow = hours("22:00-02:00 UTC")
+	text := finish(p, Predict(p.Plan, p.Config, p.Settings), time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
+	if want := "the copy window is open for 4.0 h until then, and the change probably takes about 8.2 h"; !strings.Contains(text, want) {
+		t.Errorf("%s, want %q", text, want)
+	}
 }
