@@ -43,7 +43,7 @@ func TestBlockers(t *testing.T) {
 		exec := executing(t, i, database)
 		exec("CREATE TABLE t_other LIKE t", "INSERT INTO t_other SELECT * FROM t")
 		code, stdout, stderr := midstream(t, append(flags(t, i), "blockers", name)...)
-		if code != exitDone || stdout != "Nobody holds a lock of "+name+".\n" {
+		if code != exitDone || stdout != "No session holds a lock of "+name+".\n" {
 			t.Errorf("%s: exit code %d\n%s\n%s", version, code, stdout, stderr)
 		}
 		id, end := holding(t, i, "report", name, 7)

@@ -27,7 +27,7 @@ func TestCopyWindow(t *testing.T) {
 	if s := c.status(); s.State != "waiting" || s.Phase != "copy" || s.Held != "" {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitUsage, "set", []string{"copy-window=Mon-Fry 1:00-2:00"}, `there is no day "Fry"`)
+	c.refuses(exitUsage, "set", []string{"copy-window=Mon-Fry 1:00-2:00"}, `unknown day "Fry"`)
 	c.obeys("set", []string{"copy-window=" + hoursFrom(-time.Hour)}, "copy-window is ")
 	c.ends(exitDone)
 	contains(t, c.run.stdout.String(), "(in ", " min)", "resumed")

@@ -69,8 +69,8 @@ func TestDemo(t *testing.T) {
 	}
 	contains(
 		t, strings.Join(strings.Fields(r.stdout.String()), " "), "3,000 rows", "locked for", "Proof", "equal ",
-		" rows of 20 columns compared", "0 differing, 0 missing, 0 too many", "the table was altered",
-		"elapsed", "captured", "no statement of theirs took longer", "held for", "of memory at most",
+		" rows of 20 columns compared", "0 differing, 0 missing, 0 extra", "the table was altered",
+		"elapsed", "captured", "no statement of the writers took longer", "held for", "of memory at most",
 		"its data folder removed",
 	)
 	gone(t, address, folder)

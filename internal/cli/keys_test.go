@@ -115,5 +115,5 @@ func TestKeysOfTheDemo(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	contains(t, ansi.Strip(screen.String()), "0 differing, 0 missing, 0 too many")
+	contains(t, ansi.Strip(screen.String()), "0 differing, 0 missing, 0 extra")
 }

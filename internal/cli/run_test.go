@@ -219,7 +219,7 @@ func TestExitCodes(t *testing.T) {
 		{"no key", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exitRefused,
 			[]string{"cannot change", "no usable key", "fix: Add one first"}},
 		{"no table", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exitRefused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
-		{"view", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"no base table but a view", "name the table that it shows"}},
+		{"view", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"not a base table but a view", "name the table that it shows"}},
 		{"duplicate", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
 			[]string{"failed in phase prescan", "2 rows sharing the value", "left:", "is untouched and nothing is left", "--no-prescan"}},
 		{"duplicate in the copy", append(reach, "run", "--method=shadow", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,

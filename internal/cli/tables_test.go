@@ -120,9 +120,9 @@ func TestTableStatements(t *testing.T) {
 		r.are("c,p,t,v")
 		r.says(
 			"run", exitRefused, "RENAME TABLE t TO p, none TO n, t TO v", nil, d+".p exists",
-			"there is no table "+d+".none", "v is a view",
+			"no such table: "+d+".none", "v is a view",
 		)
-		r.says("run", exitRefused, "RENAME TABLE t TO nowhere.t", nil, "there is no database nowhere")
+		r.says("run", exitRefused, "RENAME TABLE t TO nowhere.t", nil, "no such database: nowhere")
 		r.exec("CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1")
 		r.says("run", exitRefused, "RENAME TABLE t TO `"+d+"_2`.t", nil, "triggers can't move to another database")
 
@@ -153,7 +153,7 @@ func TestTableStatements(t *testing.T) {
 		contains(r.T, stdout, "the table that a DROP set aside")
 		r.says("run", exitDone, "DROP TABLE p", nil, "Done: DROP TABLE, "+d+".p")
 		r.says("run", exitDone, "DROP TABLE IF EXISTS p", nil, "none: there is no such table")
-		r.says("run", exitRefused, "DROP TABLE p", nil, "there is no table")
+		r.says("run", exitRefused, "DROP TABLE p", nil, "no such table")
 		r.says("run", exitRefused, "DROP TABLE v", nil, d+".v is a view")
 		r.are("t,v")
 	})

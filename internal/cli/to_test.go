@@ -187,7 +187,7 @@ func TestToMistakes(t *testing.T) {
 			[]string{"a.sql:3: only CREATE TABLE is read, and this is INSERT INTO t VALUES (1)"}},
 		{"twice", map[string]string{"a.sql": wanted("b INT"), "b.sql": "\n" + wanted("b INT")}, nil, exitUsage,
 			[]string{"b.sql:2: table " + name + " is defined at", "a.sql:1 already"}},
-		{"empty", map[string]string{"a.sql": "-- nothing"}, nil, exitUsage, []string{"there is no CREATE TABLE"}},
+		{"empty", map[string]string{"a.sql": "-- nothing"}, nil, exitUsage, []string{"the file has no CREATE TABLE"}},
 		{"no files", nil, nil, exitUsage, []string{"no file whose name ends in .sql"}},
 		{"both ways", map[string]string{"a.sql": wanted("b INT")}, []string{"ALTER TABLE t FORCE"}, exitUsage, []string{"not both"}},
 		{"other table", map[string]string{"a.sql": wanted("b INT")}, []string{"--table=u"}, exitUsage, []string{"has no CREATE TABLE of " + database + ".u"}},

@@ -26,8 +26,8 @@ type command struct {
 // commands lists them.
 func commands() []command {
 	return []command{
-		{[]string{"status", "info"}, "how the run stands, and its settings", (*server).status},
-		{[]string{"sup"}, "how the run stands, in a line", (*server).sup},
+		{[]string{"status", "info"}, "status and settings of the run", (*server).status},
+		{[]string{"sup"}, "status of the run, in one line", (*server).sup},
 		{[]string{"coordinates"}, "the place in the binlog up to which it was received", (*server).coordinates},
 		{[]string{"applier"}, "the server that is changed", (*server).applier},
 		{[]string{"inspector"}, "the server that was named", (*server).inspector},
@@ -39,9 +39,9 @@ func commands() []command {
 		{[]string{"critical-load"}, "=<name=most,...>: status variables above which it ends", (*server).criticalLoad},
 		{[]string{"throttle-query"}, "=<query>: the run waits while its value is above 0", setting("throttle-query")},
 		{[]string{"throttle-http"}, "=<url>: the run waits while it answers no 2xx", setting("throttle-url")},
-		{[]string{"throttle-control-replicas"}, "=<host:port,...>: replicas to look at", (*server).controlReplicas},
+		{[]string{"throttle-control-replicas"}, "=<host:port,...>: replicas to watch", (*server).controlReplicas},
 		{[]string{"throttle", "pause", "suspend"}, "have the run wait", (*server).throttle},
-		{[]string{"no-throttle", "unthrottle", "resume", "continue"}, "let it go on", (*server).unthrottle},
+		{[]string{"no-throttle", "unthrottle", "resume", "continue"}, "let the run continue", (*server).unthrottle},
 		{[]string{"postpone-cut-over-flag-file"}, "=<path>: the swap waits while the file is there", (*server).postponeBy},
 		{[]string{"unpostpone", "no-postpone", "cut-over"}, "[=<table>] let the swap go", (*server).unpostpone},
 		{[]string{"panic"}, "[=<table>] end the run", (*server).panics},

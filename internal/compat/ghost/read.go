@@ -242,7 +242,7 @@ func address(text string) (string, error) {
 		host, port, err = text, "3306", nil
 	}
 	if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
-		return "", fmt.Errorf("%q is no host, or host:port", text)
+		return "", fmt.Errorf("%q must be host or host:port", text)
 	}
 	if host == "localhost" { // which would be a socket
 		host = "127.0.0.1"

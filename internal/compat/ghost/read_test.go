@@ -97,7 +97,7 @@ func TestReads(t *testing.T) {
 		{line: "--allow-on-master --test-on-replica" + to, problem: "--allow-on-master and --test-on-replica are mutually exclusive"},
 		{line: "--nice-ratio=101" + to, problem: "--nice-ratio must be between 0 and 100"},
 		{line: "--conf=/nowhere" + to, problem: "--conf: "},
-		{line: "--throttle-control-replicas=a:b" + to, problem: `"a:b" is no host, or host:port`},
+		{line: "--throttle-control-replicas=a:b" + to, problem: `"a:b" must be host or host:port`},
 	} {
 		asked, err := Read(strings.Fields(c.line), func(name string) string { return map[string]string{"SECRET": "s3"}[name] }, moment)
 		var wrong *Wrong

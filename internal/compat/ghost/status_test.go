@@ -42,7 +42,7 @@ func TestStatusLine(t *testing.T) {
 	}
 	for name, want := range map[[2]string]string{
 		{"paused", "paused by ann"}: "commanded by user", {"file", "the file /f exists"}: "flag-file", {"query", "the query returns 1"}: "throttle-query",
-		{"replica-lag r1:3306", "replica r1:3306 is 2.5s behind; at most 1.5s, and half of it to go on"}: "r1:3306 replica-lag=2.500000s", {"backlog", "too many keys"}: "too many keys",
+		{"replica-lag r1:3306", "replica r1:3306 is 2.5s behind; the limit is 1.5s, and the run continues at half of it"}: "r1:3306 replica-lag=2.500000s", {"backlog", "too many keys"}: "too many keys",
 	} {
 		if got := reason(gate(name[0], name[1])[0]); got != want {
 			t.Errorf("%s: %s", name, got)

@@ -33,7 +33,7 @@ func NewTrial(ctx context.Context, s *Speaker, h *Hooks, db *sql.DB) (*Trial, er
 	t := &Trial{asked: s.asked, speaker: s, hooks: h, db: db, names: plan.RehearsingOnReplica.NamesOf(s.asked.Table)}
 	var used sql.NullInt64
 	if err := db.QueryRowContext(ctx, "SELECT IS_USED_LOCK("+schema.Literal(plan.LockName(t.asked.Table))+")").Scan(&used); err != nil {
-		return nil, fmt.Errorf("look whether a run is at work: %w", err)
+		return nil, fmt.Errorf("check whether a run is at work: %w", err)
 	}
 	if used.Valid {
 		return nil, unfit("another run is active on %s", t.asked.Table)

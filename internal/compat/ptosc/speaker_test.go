@@ -23,7 +23,7 @@ func TestSpeaks(t *testing.T) {
 		err     string
 	}{
 		{event: gates(event.Gate{Name: "max-load", Why: "Threads_running is 30, at most 25; Threads_connected is 900.5, at most 9"}), err: "Pausing because Threads_running=30, Threads_connected=900.5.\n"},
-		{event: gates(event.Gate{Name: "replica-lag r1:3306", Why: "replica r1:3306 is 2.5s behind; at most 1s, and half of it to go on"}), err: "Replica lag is 2.5 seconds on r1:3306.  Waiting.\n"},
+		{event: gates(event.Gate{Name: "replica-lag r1:3306", Why: "replica r1:3306 is 2.5s behind; the limit is 1s, and the run continues at half of it"}), err: "Replica lag is 2.5 seconds on r1:3306.  Waiting.\n"},
 		{event: gates(event.Gate{Name: "replication r1:3306", Why: "replication of r1:3306 is stopped"}), err: "Replica 'r1:3306' is stopped.\nstop\n"},
 		{options: "--no-fail-on-stopped-replication", event: gates(event.Gate{Name: "replication r1:3306", Why: "replication of r1:3306 is stopped"}), err: "Replica 'r1:3306' is stopped.  Waiting.\n"},
 		{event: gates(event.Gate{Name: "replication r1:3306", Why: "it can't be reached"}), err: "Pausing because it can't be reached.\n"},

@@ -123,7 +123,7 @@ func (a *swapAttempt) waitQueued(ctx context.Context, session *dbconn.Session, a
 	for {
 		state, err := a.pool.StateOf(ctx, session.ID())
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("look whether a session of the swap waits: %w", err)
+			return fmt.Errorf("check whether a session of the swap waits: %w", err)
 		}
 		if state == "Waiting for table metadata lock" {
 			return nil

@@ -47,7 +47,7 @@ func ParseBy(text string) (By, error) {
 	by := By{text: text, hour: clock.Hour(), minute: clock.Minute(), zone: time.Local}
 	if len(words) == 2 {
 		if by.zone, err = time.LoadLocation(words[1]); err != nil {
-			return By{}, fmt.Errorf("there is no time zone %s; an example is Europe/Berlin", words[1])
+			return By{}, fmt.Errorf("unknown time zone %s; an example is Europe/Berlin", words[1])
 		}
 	}
 	if dated {

@@ -114,7 +114,7 @@ func (d *differ) checkMap() {
 		case !oldThere:
 			d.refuse(CodeRename, fmt.Sprintf("%s: the table has no column %s", flag, old), "", "")
 		case stays:
-			d.refuse(CodeRename, fmt.Sprintf("%s: the file has column %s too, so it is no rename", flag, old), "", "")
+			d.refuse(CodeRename, fmt.Sprintf("%s: the file has column %s too, so this is not a rename", flag, old), "", "")
 		}
 	}
 }

@@ -64,7 +64,7 @@ func Read(d token.Dialect, path, database string) ([]Statement, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: there is no CREATE TABLE", path)
+		return nil, fmt.Errorf("%s: the file has no CREATE TABLE", path)
 	}
 	return all, nil
 }
@@ -88,7 +88,7 @@ func filesOf(path string) ([]string, error) {
 		return err
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s: there is no file whose name ends in .sql", path)
+		err = fmt.Errorf("%s: the folder has no file whose name ends in .sql", path)
 	}
 	sort.Strings(files)
 	return files, err
@@ -136,7 +136,7 @@ func (s *Statement) read(database string) error {
 		}
 	}
 	if at(0, "CREATE") && at(1, "TEMPORARY") {
-		return errors.New("a temporary table is no part of a schema")
+		return errors.New("a temporary table is not part of a schema")
 	}
 	if !at(0, "CREATE") || !at(1, "TABLE") {
 		return fmt.Errorf("only CREATE TABLE is read, and this is %s", shorten(s.Text))

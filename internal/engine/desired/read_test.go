@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                               "there is no CREATE TABLE",
+		"":                                               "the file has no CREATE TABLE",
 		"\n\nDROP TABLE t":                               "x.sql:3: only CREATE TABLE is read, and this is DROP TABLE t",
 		"SET NAMES utf8":                                 "only CREATE TABLE",
 		"CREATE VIEW v AS ...":                           "only CREATE TABLE",

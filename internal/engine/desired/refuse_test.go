@@ -38,7 +38,7 @@ func TestRefused(t *testing.T) {
 				{name: "no such old", from: "(" + base + ")", to: "(" + base + ", c INT)", says: map[string]string{"c": "x"}, code: desired.CodeRename,
 					want: "--map x=c: the table has no column x"},
 				{name: "it stays", from: "(" + base + ")", to: "(" + base + ", c INT)", says: map[string]string{"c": "a"}, code: desired.CodeRename,
-					want: "--map a=c: the file has column a too, so it is no rename"},
+					want: "--map a=c: the file has column a too, so this is not a rename"},
 				{name: "both are there", from: "(" + base + ", c INT)", to: "(id INT PRIMARY KEY, c INT, b VARCHAR(20))", says: map[string]string{"c": "a"}, code: desired.CodeRename,
 					want: "--map a=c: the table has both columns"},
 				{name: "foreign key that comes", from: "(" + base + ")", to: "(" + base + ", FOREIGN KEY (a) REFERENCES p (id))", code: desired.CodeForeign,

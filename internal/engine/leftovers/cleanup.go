@@ -347,7 +347,7 @@ func (c *Cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 	var filled bool
 	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)
 	if err != nil {
-		return false, fmt.Errorf("look whether %s is empty: %w", shadow.Name, err)
+		return false, fmt.Errorf("check whether %s is empty: %w", shadow.Name, err)
 	}
 	if filled {
 		return false, nil

@@ -78,7 +78,7 @@ const unappliedPatience = 10 * time.Second
 // the heartbeats show that.)
 func (c *Cleaner) replicates(ctx context.Context) (following, unapplied bool, err error) {
 	if following, unapplied, err = facts.Replicates(ctx, c.pool.DB()); err != nil {
-		return false, false, fmt.Errorf("look whether this server is replicated to: %w", err)
+		return false, false, fmt.Errorf("check whether this server is replicated to: %w", err)
 	}
 	return following, unapplied, nil
 }

@@ -51,7 +51,7 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, how Endi
 	f.how.Lock = how.Lock.WithDefaults()
 	start, former, err := f.swapped(lost)
 	if err != nil {
-		return nil, fmt.Errorf("look whether an earlier run on %s has swapped: %w", source, err)
+		return nil, fmt.Errorf("check whether an earlier run on %s has swapped: %w", source, err)
 	}
 	if start == nil {
 		return nil, f.unfinished(lost)

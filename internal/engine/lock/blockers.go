@@ -167,7 +167,7 @@ func (w *Watcher) Recorded(ctx context.Context) (recorded bool, err error) {
 	err = w.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.setup_instruments"+
 		" WHERE name = 'wait/lock/metadata/sql/mdl' AND enabled = 'YES'").Scan(&recorded)
 	if err != nil {
-		return false, fmt.Errorf("look whether metadata locks are recorded: %w", err)
+		return false, fmt.Errorf("check whether metadata locks are recorded: %w", err)
 	}
 	return recorded, nil
 }

@@ -140,7 +140,7 @@ func (w *waiter) saw(waits bool, asked time.Time) error {
 func (w *waiter) waits(ctx context.Context) (waits bool, err error) {
 	state, err := w.pool.StateOf(ctx, w.id)
 	if err != nil {
-		return false, fmt.Errorf("look whether connection %d waits for a lock: %w", w.id, err)
+		return false, fmt.Errorf("check whether connection %d waits for a lock: %w", w.id, err)
 	}
 	return strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock"), nil
 }

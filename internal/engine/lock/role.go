@@ -53,7 +53,7 @@ func changed(ctx context.Context, db *sql.DB) (map[uint64]int64, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look what transactions have changed: %w", err)
+		return nil, fmt.Errorf("check what transactions have changed: %w", err)
 	}
 	defer rows.Close()
 	all := map[uint64]int64{}
@@ -61,7 +61,7 @@ func changed(ctx context.Context, db *sql.DB) (map[uint64]int64, error) {
 		var connection uint64
 		var n int64
 		if err := rows.Scan(&connection, &n); err != nil {
-			return nil, fmt.Errorf("look what transactions have changed: %w", err)
+			return nil, fmt.Errorf("check what transactions have changed: %w", err)
 		}
 		all[connection] = n
 	}

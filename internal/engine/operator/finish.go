@@ -53,7 +53,7 @@ func finish() []Setting {
 				}
 				n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 				if err != nil || n < 1 || n > 1000 {
-					return errors.New("it is a whole number of percent, from 1 to 1000, such as 50%, or full: without limit")
+					return errors.New("must be a whole percentage between 1 and 1000, such as 50%, or full for no limit")
 				}
 				c.Finish.AtMost = float64(n) / 100
 				return nil

@@ -161,7 +161,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
 	if t.NoDatabase {
-		c.block(CodeNoTable, "there is no database "+t.Name.Schema, "", "Create it first, or check the name")
+		c.block(CodeNoTable, "no such database: "+t.Name.Schema, "", "Create it first, or check the name")
 	}
 	if t.Other != "" {
 		c.block(CodeView, fmt.Sprintf("%s is a %s", t.Name, strings.ToLower(t.Other)), "a run takes only tables", "")
@@ -255,7 +255,7 @@ func (m *tablePlanner) rename() {
 		was, there := origin[r.From]
 		if !there {
 			m.block(
-				CodeNoTable, fmt.Sprintf("there is no table %s", r.From), "",
+				CodeNoTable, fmt.Sprintf("no such table: %s", r.From), "",
 				"Check the name and the account's privileges: SHOW GRANTS",
 			)
 			continue

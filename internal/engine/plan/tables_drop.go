@@ -17,7 +17,7 @@ func (m *tablePlanner) drop() {
 	if t.Table == nil {
 		if !p.Statement.Conditional {
 			m.block(
-				CodeNoTable, fmt.Sprintf("there is no table %s", t.Name), "",
+				CodeNoTable, fmt.Sprintf("no such table: %s", t.Name), "",
 				"Check the name and the account's privileges: SHOW GRANTS",
 			)
 		}
@@ -155,7 +155,7 @@ func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
 func (m *tablePlanner) truncate() {
 	t, p := &m.facts.Tables[0], m.plan
 	if t.Table == nil {
-		m.block(CodeNoTable, fmt.Sprintf("there is no table %s", t.Name), "", "Check the name and the account's privileges: SHOW GRANTS")
+		m.block(CodeNoTable, fmt.Sprintf("no such table: %s", t.Name), "", "Check the name and the account's privileges: SHOW GRANTS")
 		return
 	}
 	m.watch(t)

@@ -58,7 +58,7 @@ func TestMakeTables(t *testing.T) {
 		{"a longer stall is allowed", "DROP TABLE t", gib(4), TableOptions{Stall: time.Minute}, "t_old is dropped"},
 		{"later", "DROP TABLE t", nil, TableOptions{Keep: true}, "t_old is kept; drop it"},
 		{"in partitions", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Partitions = make([]string, 40) }, TableOptions{}, "t_old is dropped, partition by partition"},
-		{"of no table", "DROP TABLE x", nil, TableOptions{}, "refused: there is no table shop.x"},
+		{"of no table", "DROP TABLE x", nil, TableOptions{}, "refused: no such table: shop.x"},
 		{"if exists", "DROP TABLE IF EXISTS x", nil, TableOptions{}, "none: there is no such table"},
 		{"without privileges to rename it", "DROP TABLE t", only("DROP"), TableOptions{}, "DROP TABLE `shop`.`t` | instant: the server drops the table under the lock, because the account lacks ALTER, CREATE, INSERT"},
 		{"which can't be kept", "DROP TABLE t", only("DROP"), TableOptions{Keep: true}, "refused: the former table cannot be kept"},
@@ -89,7 +89,7 @@ func TestMakeTables(t *testing.T) {
 		{"a former table", "DROP TABLE t", func(f *TableFacts) { f.Table.Comment = schema.MarkOld(f.Name.Sibling("x"), "") }, TableOptions{}, "t_old is dropped"},
 		{"the server's own", "DROP TABLE user", nil, TableOptions{}, "refused: mysql is the server's own schema"},
 		{"another method", "DROP TABLE t", nil, TableOptions{Method: MethodShadow}, "refused: a DROP TABLE can't be done by the method shadow"},
-		{"rename to a name that is taken", "RENAME TABLE x TO t", nil, TableOptions{}, "refused: there is no table shop.x"},
+		{"rename to a name that is taken", "RENAME TABLE x TO t", nil, TableOptions{}, "refused: no such table: shop.x"},
 		{"rename to itself", "RENAME TABLE t TO t", nil, TableOptions{}, "refused: shop.t exists"},
 		{"rename there and on", "RENAME TABLE t TO n, n TO m", nil, TableOptions{}, "RENAME TABLE `shop`.`t` TO `shop`.`n`, `shop`.`n` TO `shop`.`m`"},
 	} {

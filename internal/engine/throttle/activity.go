@@ -106,7 +106,7 @@ func (w *watch) look(ctx context.Context) (activity, error) {
 		err = w.db.QueryRowContext(ctx, busyQuery).Scan(&a.busy)
 	}
 	if err != nil {
-		return activity{}, fmt.Errorf("look what the application does: %w", err)
+		return activity{}, fmt.Errorf("measure what the application does: %w", err)
 	}
 	if w.uncounted() && a.over > 0 {
 		// If the server is configured to count no statements, as many are at work as end in a

@@ -156,7 +156,7 @@ func (g *Gates) watch(ctx context.Context, number int, s Sensor, anew chan struc
 		case errors.Is(err, ErrCritical):
 			return err
 		case err != nil:
-			why = s.Name + " can't be looked at: " + err.Error()
+			why = "cannot check " + s.Name + ": " + err.Error()
 		}
 		g.set(number, why, anew)
 		select {
@@ -333,7 +333,7 @@ func Delay(most time.Duration, delay func() time.Duration, replica string) Senso
 			func(context.Context) (float64, error) { return delay().Seconds(), nil },
 			func(now, most float64) string {
 				return fmt.Sprintf(
-					"capture is %s behind the server%s; at most %s, and half of it to go on", seconds(now), through,
+					"capture is %s behind the server%s; the limit is %s, and the run continues at half of it", seconds(now), through,
 					seconds(most),
 				)
 			},
@@ -350,7 +350,7 @@ func Backlog(most int, length func() int) Sensor {
 			float64(most),
 			func(context.Context) (float64, error) { return float64(length()), nil },
 			func(now, most float64) string {
-				return fmt.Sprintf("%.0f changed rows are to be applied first; at most %.0f, and half of it to go on", now, most)
+				return fmt.Sprintf("%.0f changed rows are not applied yet; the limit is %.0f, and the run continues at half of it", now, most)
 			},
 		),
 	}

@@ -71,7 +71,7 @@ func TestGates(t *testing.T) {
 		broken.Store(true)
 		lagging.Store(true)
 		step()
-		if c := g.Closed(); passes(g.Apply) || len(c) != 3 || !strings.Contains(c[1].Why+c[2].Why, "can't be looked at: out of order") {
+		if c := g.Closed(); passes(g.Apply) || len(c) != 3 || !strings.Contains(c[1].Why+c[2].Why, "cannot check broken: out of order") {
 			t.Errorf("three are closed: %+v", c)
 		}
 		before := len(told())

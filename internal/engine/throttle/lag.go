@@ -92,7 +92,7 @@ func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Du
 	}
 	return Sensor{Name: "replica-lag " + r.Name, Every: 50 * time.Millisecond, Apply: true,
 		Look: Bounded(most.Seconds(), read, func(now, most float64) string {
-			return fmt.Sprintf("replica %s is %s behind; at most %s, and half of it to go on", r.Name, seconds(now), seconds(most))
+			return fmt.Sprintf("replica %s is %s behind; the limit is %s, and the run continues at half of it", r.Name, seconds(now), seconds(most))
 		})}
 }
 
@@ -130,6 +130,6 @@ func FlowControl(db *sql.DB) Sensor {
 		return n, err
 	}
 	return Sensor{Name: "flow-control", Every: time.Second, Look: Bounded(mostQueued, read, func(now, most float64) string {
-		return fmt.Sprintf("%.0f transactions wait on a member of the group; at most %.0f, and half of it to go on", now, most)
+		return fmt.Sprintf("%.0f transactions wait on a member of the group; the limit is %.0f, and the run continues at half of it", now, most)
 	})}
 }

@@ -68,7 +68,7 @@ func CheckQuery(ctx context.Context, pool *dbconn.Pool, database, query string) 
 }
 
 // errNoNumber says that a query must return a number.
-var errNoNumber = errors.New("its first value is no number")
+var errNoNumber = errors.New("its first value is not a number")
 
 func ask(ctx context.Context, pool *dbconn.Pool, database, query string) (value float64, err error) {
 	session, err := pool.Session(ctx, "USE "+schema.Quote(database), "START TRANSACTION READ ONLY")

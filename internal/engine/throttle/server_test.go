@@ -49,7 +49,7 @@ func TestSensorsOfTheServer(t *testing.T) {
 				}
 			}
 		}
-		for query, want := range map[string]string{"SELECT 'abc'": "is no number", "SELECT nope": "Unknown column", "DELETE FROM mysql.user": "READ ONLY", "": ""} {
+		for query, want := range map[string]string{"SELECT 'abc'": "is not a number", "SELECT nope": "Unknown column", "DELETE FROM mysql.user": "READ ONLY", "": ""} {
 			if err := throttle.CheckQuery(
 				t.Context(),
 				pool,

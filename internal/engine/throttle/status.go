@@ -121,7 +121,7 @@ func History(db *sql.DB, most int) Sensor {
 		return n, err
 	}
 	return Sensor{Name: "history", Every: time.Second, Look: Bounded(float64(most), read, func(now, most float64) string {
-		return fmt.Sprintf("InnoDB's history list has %.0f entries; at most %.0f, and half of it to go on", now, most)
+		return fmt.Sprintf("InnoDB's history list has %.0f entries; the limit is %.0f, and the run continues at half of it", now, most)
 	})}
 }
 
@@ -136,6 +136,6 @@ func CheckpointAge(db *sql.DB, most float64) Sensor {
 		return (v["innodb_redo_log_current_lsn"] - v["innodb_redo_log_checkpoint_lsn"]) / v["innodb_redo_log_capacity_resized"], nil
 	}
 	return Sensor{Name: "redo", Every: 500 * time.Millisecond, Look: between(most, most-0.1, read, func(now, most float64) string {
-		return fmt.Sprintf("%.0f %% of the redo log is not flushed yet; at most %.0f %%", 100*now, 100*most)
+		return fmt.Sprintf("%.0f %% of the redo log is not flushed yet; the limit is %.0f %%", 100*now, 100*most)
 	})}
 }

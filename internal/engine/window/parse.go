@@ -29,7 +29,7 @@ func Parse(text string) (Window, error) {
 			zone, err := time.LoadLocation(words[last])
 			switch {
 			case err != nil:
-				return Window{}, fmt.Errorf("there is no time zone %s; a zone has a name such as Europe/Berlin or UTC", words[last])
+				return Window{}, fmt.Errorf("unknown time zone %s; a zone has a name such as Europe/Berlin or UTC", words[last])
 			case i < len(parts)-1:
 				return Window{}, fmt.Errorf("the time zone %s must come at the end, once for all windows", words[last])
 			}
@@ -112,7 +112,7 @@ func parseDays(text string) (days [7]bool, err error) {
 func parseDay(text string) (int, error) {
 	day := slices.IndexFunc(dayNames(), func(name string) bool { return strings.EqualFold(name, text) })
 	if day < 0 {
-		return 0, fmt.Errorf("there is no day %q; days are Mon, Tue, Wed, Thu, Fri, Sat and Sun, such as Mon-Fri or Sat,Sun", text)
+		return 0, fmt.Errorf("unknown day %q; days are Mon, Tue, Wed, Thu, Fri, Sat and Sun, such as Mon-Fri or Sat,Sun", text)
 	}
 	return day, nil
 }

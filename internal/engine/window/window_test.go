@@ -243,17 +243,17 @@ func TestBadWindows(t *testing.T) {
 		"02:00-04:60":                  `"04:60" must be a time between`,
 		"02:00-02:00":                  "it ends when it begins; a complete day is 00:00-24:00",
 		"02:00 - 04:00":                "must be FROM-TO, such as 02:00-04:00",
-		"02:00-04:00 Atlantis":         "there is no time zone Atlantis",
-		"02:00-04:00 Europe Berlin":    "there is no time zone Berlin",
-		"Mon-Fry 02:00-04:00":          `there is no day "Fry"`,
-		"Monday 02:00-04:00":           `there is no day "Monday"; days are Mon, Tue`,
-		"Sat,,Sun":                     `there is no day ""`,
+		"02:00-04:00 Atlantis":         "unknown time zone Atlantis",
+		"02:00-04:00 Europe Berlin":    "unknown time zone Berlin",
+		"Mon-Fry 02:00-04:00":          `unknown day "Fry"`,
+		"Monday 02:00-04:00":           `unknown day "Monday"; days are Mon, Tue`,
+		"Sat,,Sun":                     `unknown day ""`,
 		"Sat, Sun 02:00-04:00":         "must be FROM-TO, such as 02:00-04:00",
 		"Sat 02:00-04:00;":             "must be FROM-TO, such as 02:00-04:00",
 		"02:00-04:00,12:00-13:00":      `"04:00,12:00-13:00" must be a time between`,
 		"Sat UTC; Sun 02:00-04:00 UTC": "the time zone UTC must come at the end",
 		"Sat 02:00-04:00 Sun UTC":      "must be FROM-TO, such as 02:00-04:00",
-		"Europe/Berlin":                `there is no day "Europe/Berlin"`,
+		"Europe/Berlin":                `unknown day "Europe/Berlin"`,
 	} {
 		w, err := window.Parse(wrong)
 		if err == nil {

@@ -11,7 +11,7 @@ import (
 
 // OfBlockers lists which sessions hold a lock of a table, and which wait for one.
 func OfBlockers(table schema.Name, holding, waiting []event.Blocker) string {
-	text := sessions(fmt.Sprintf("Nobody holds a lock of %s.", table), "Holding a lock of "+table.String()+":", holding)
+	text := sessions(fmt.Sprintf("No session holds a lock of %s.", table), "Holding a lock of "+table.String()+":", holding)
 	if len(waiting) > 0 {
 		text += sessions("", "Waiting:", waiting)
 	}

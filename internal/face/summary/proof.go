@@ -24,7 +24,7 @@ func OfProof(p *demo.Proof, r *record.Result) string {
 	}
 	line(
 		verdict,
-		"%s rows of %d columns compared with the writers' ledger (%s of them written meanwhile): %s differing, %s missing, %s too many",
+		"%s rows of %d columns compared with the writers' ledger (%s of them written during the change): %s differing, %s missing, %s extra",
 		humanize.Count(c.Rows), c.Columns, humanize.Count(c.Touched), humanize.Count(c.Differing), humanize.Count(c.Missing),
 		humanize.Count(c.Extra),
 	)
@@ -41,7 +41,7 @@ func OfProof(p *demo.Proof, r *record.Result) string {
 		humanize.Span(copied), humanize.Rate(float64(r.RowsCopied)/max(copied.Seconds(), 1e-9)), indexTime(r.IndexMS.Duration()))
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
 		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
-	line("writers", "%s transactions meanwhile (%.0f/s; %.0f/s before)",
+	line("writers", "%s transactions during the change (%.0f/s; %.0f/s before)",
 		humanize.Count(p.During.Transactions), p.During.TransactionsPerSecond(), p.Before.TransactionsPerSecond())
 	line("waits", "%s; before the change: %s", waitText(p.Longest), humanize.Span(p.Before.Max()))
 	line("lock", "held for %s at the cut-over, %s applied under it, %s",
@@ -56,7 +56,7 @@ func waitText(w demo.Wait) string {
 	if w.After {
 		when = "after the change"
 	}
-	return fmt.Sprintf("no statement of theirs took longer than %s (kind: %s; %s)", humanize.Span(w.Took), w.Kind, when)
+	return fmt.Sprintf("no statement of the writers took longer than %s (kind: %s; %s)", humanize.Span(w.Took), w.Kind, when)
 }
 
 func indexTime(d time.Duration) string {

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoTerminal means that there is no terminal for the question.
-var ErrNoTerminal = errors.New("there is no terminal on which to ask for the password; use an option file or MYSQL_PWD")
+var ErrNoTerminal = errors.New("no terminal to ask for the password; use an option file or MYSQL_PWD")
 
 // AskPassword asks on the terminal, without echo. It leaves the terminal as it was, also
 // when ctx ends.

@@ -233,7 +233,7 @@ func (s *Server) report(f form) http.HandlerFunc {
 		if err == nil && path == "" {
 			err = &socket.Problem{
 				Status: http.StatusNotFound,
-				Title:  "there is no report",
+				Title:  "no report",
 				Detail: "the run has written no history yet",
 				Next:   "wait until it has started",
 			}

@@ -57,11 +57,11 @@ func (t *Tx) resolve(cause error, place uint64) error {
 		return cause
 	}
 	if err := t.ledger.bury(t.ctx, t.session); err != nil {
-		return fmt.Errorf("look what became of a transaction: %w", err)
+		return fmt.Errorf("check what became of a transaction: %w", err)
 	}
 	committed, err := t.committed()
 	if err != nil {
-		return fmt.Errorf("look what became of a transaction: %w", err)
+		return fmt.Errorf("check what became of a transaction: %w", err)
 	}
 	t.session.meter.lost()
 	if !committed {

@@ -68,7 +68,7 @@ func (t *Tx) settleXA(cause error) error {
 		return cause
 	}
 	if err := t.ledger.bury(t.ctx, t.session); err != nil {
-		return fmt.Errorf("look what became of an XA transaction: %w", err)
+		return fmt.Errorf("check what became of an XA transaction: %w", err)
 	}
 	err := t.ledger.untilConnected(t.ctx, t.commitPrepared)
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *Tx) settleXA(cause error) error {
 	}
 	committed, err := t.committed()
 	if err != nil {
-		return fmt.Errorf("look what became of an XA transaction: %w", err)
+		return fmt.Errorf("check what became of an XA transaction: %w", err)
 	}
 	t.session.meter.lost()
 	if !committed {

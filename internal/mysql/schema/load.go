@@ -22,7 +22,7 @@ type OtherKind struct {
 }
 
 // Error names the kind.
-func (o *OtherKind) Error() string { return "it is no base table but a " + strings.ToLower(o.Kind) }
+func (o *OtherKind) Error() string { return "not a base table but a " + strings.ToLower(o.Kind) }
 
 // Is reports whether target is ErrNotBaseTable.
 func (o *OtherKind) Is(target error) bool { return target == ErrNotBaseTable }

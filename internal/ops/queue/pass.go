@@ -152,7 +152,7 @@ func newPlanners() planners {
 func (p planners) take(ctx context.Context) (done func(), err error) {
 	busy := &socket.Problem{
 		Status: http.StatusServiceUnavailable,
-		Title:  "there is no plan",
+		Title:  "no plan was made",
 		Detail: fmt.Sprintf("the service already makes %d plans, and others wait", mostPlans),
 		Next:   "try again in a minute, or use midstream plan",
 	}
@@ -183,7 +183,7 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 	submission := tidied(Submission{Server: asked.Server, Statement: asked.Statement, Options: asked.Options})
 	if _, err := s.read(submission); err != nil {
 		problem := *problemOf(err)
-		problem.Title = "there is no plan"
+		problem.Title = "no plan was made"
 		return PlanAnswer{}, &problem
 	}
 	done, err := s.planners.take(ctx)

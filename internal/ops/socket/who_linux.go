@@ -7,7 +7,7 @@ import (
 
 // peerOf asks the kernel who has connected.
 func peerOf(conn net.Conn) string {
-	const unknown = "a process that can't be told"
+	const unknown = "an unknown process"
 	unix, is := conn.(*net.UnixConn)
 	if !is {
 		return unknown
