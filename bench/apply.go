@@ -40,7 +40,7 @@ func (b *bench) apply(ctx context.Context) error {
 			}
 			r.Round = round
 			f.Apply = append(f.Apply, r)
-			b.say("round %d  apply %-10s %6.0f rows/s (%.0f beside the writer, %.0f after), the writer %.0f rows/s %s",
+			b.say("round %d  apply %-10s %6.0f rows/s (%.0f during the writer, %.0f after), the writer %.0f rows/s %s",
 				round+1, order, r.AppliedPerS, r.WhileWriting, r.AfterWriting, r.WriterRowsPerS, r.Error)
 			if err := b.results.save(measureApply, f); err != nil {
 				return err

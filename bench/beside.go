@@ -143,18 +143,18 @@ func (s *server) copied(ctx context.Context, finished bool, rows int) (int64, er
 		tableName,
 	)
 	if err != nil {
-		return 0, fmt.Errorf("look for the tool's tables: %w", err)
+		return 0, fmt.Errorf("find the tool's tables: %w", err)
 	}
 	var tables []string
 	for names.Next() {
 		var name string
 		if err := names.Scan(&name); err != nil {
-			return 0, errors.Join(fmt.Errorf("look for the tool's tables: %w", err), names.Close())
+			return 0, errors.Join(fmt.Errorf("find the tool's tables: %w", err), names.Close())
 		}
 		tables = append(tables, name)
 	}
 	if err := names.Err(); err != nil {
-		return 0, fmt.Errorf("look for the tool's tables: %w", err)
+		return 0, fmt.Errorf("find the tool's tables: %w", err)
 	}
 	var most int64
 	for _, name := range tables {
@@ -185,13 +185,13 @@ func besideVerdicts(f *File) (verdicts []verdict) {
 		verdicts = append(
 			verdicts,
 			atMost(
-				"at "+load.name+" of the peak, p99 beside the time before", median(collect(ours, slowed)), 1.2,
+				"at "+load.name+" of the peak, p99 compared with the time before", median(collect(ours, slowed)), 1.2,
 				"%.2fx",
 			).noted(
 				"%s", note(slowed, "%.2fx"),
 			),
 			atLeast(
-				"at "+load.name+" of the peak, throughput beside the time before", median(collect(ours, kept)), most,
+				"at "+load.name+" of the peak, throughput compared with the time before", median(collect(ours, kept)), most,
 				"%.1f %%",
 			).noted(
 				"%s", note(kept, "%.1f %%"),
@@ -205,7 +205,7 @@ func besideVerdicts(f *File) (verdicts []verdict) {
 	}
 	steps := f.of(toolMidstream, loadStep)
 	return append(verdicts,
-		atMost("a step of the load from 40 % to 100 %, given way after", highest(collect(steps, gaveWay)), 2, "%.1f s"),
+		atMost("a step of the load from 40 % to 100 %, slowed down after", highest(collect(steps, gaveWay)), 2, "%.1f s"),
 		atMost("the load gone, full speed after", highest(collect(steps, speededUp)), 3, "%.1f s"))
 }
 
@@ -256,8 +256,8 @@ func (p *page) beside(f *File) {
 		return
 	}
 	p.line("## What the application loses\n")
-	p.line("The foreground alone, and then beside the tool, on the same server; \"none\" shows what differs by chance.\n")
-	p.head("load", "tool", "tps before", "tps beside", "kept", "p99 before ms", "p99 beside ms", "ratio", "rows copied/s")
+	p.line("The foreground alone, and then with the tool, on the same server; \"none\" shows the difference by chance.\n")
+	p.head("load", "tool", "tps before", "tps with the tool", "kept", "p99 before ms", "p99 with the tool ms", "ratio", "rows copied/s")
 	for _, load := range besideLoads {
 		for _, tool := range []string{toolMidstream, toolPT, toolNone} {
 			runs := f.of(tool, load.name)

@@ -73,11 +73,11 @@ func (b *bench) capture(ctx context.Context) (err error) {
 func captureVerdict(f *File) verdict {
 	kept := func(tool string) float64 { return 100 * median(collect(f.of(tool, loadPeak), besideTPS)) }
 	return atLeast(
-		"capture alone, at 100% of the peak: throughput with our triggers, beside pt-osc's",
+		"capture alone, at 100% of the peak: throughput with our triggers, compared with pt-osc's",
 		kept(toolTrigger)/kept(toolPT), 1, "%.2fx",
 	).
 		noted(
-			"of that on a table beside it: our triggers %s, pt-osc's %s, without a tool %s",
+			"of the throughput on another table: our triggers %s, pt-osc's %s, without a tool %s",
 			number(kept(toolTrigger), "%.1f %%"), number(kept(toolPT), "%.1f %%"), number(kept(toolNone), "%.1f %%"),
 		)
 }
@@ -88,10 +88,10 @@ func (p *page) capture(f *File) {
 	}
 	p.line("## What capture costs the application\n")
 	p.line(
-		"The foreground alone, and then beside the tool, on the same server; the tool captures changes, and copies no row. At the peak every tool has a table of its own on one server,",
+		"The foreground alone, and then with the tool, on the same server; the tool captures changes and copies no row.",
 	)
-	p.line("which have their turns, and \"before\" is one that nobody captures. \"none\" shows what differs by chance.\n")
-	p.head("load", "tool", "tps before", "tps beside", "kept", "p99 before ms", "p99 beside ms", "ratio")
+	p.line("At the peak each tool has its own table on one server, the tables take turns, and \"before\" is a table without a tool. \"none\" shows the difference by chance.\n")
+	p.head("load", "tool", "tps before", "tps with the tool", "kept", "p99 before ms", "p99 with the tool ms", "ratio")
 	for _, load := range besideLoads {
 		for _, tool := range captureTools {
 			runs := f.of(tool, load.name)

@@ -30,15 +30,15 @@ func readFlags() (options, error) {
 	o := options{settings: map[string]string{"innodb_buffer_pool_size": "2G"}}
 	o.names(
 		&o.what, "measure", "peers,apply,memory,rules,verify,stall", measurements(),
-		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement; empty: make the report anew",
+		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement; empty: write the report again",
 	)
 	o.names(
 		&o.loads, "loads", "idle,light,heavy,full", loadNames(),
-		"loads of peers, and of predict but for full; beside: 40%,80%,100%; rivals: idle,20%,34%,full-8,full-16",
+		"loads of peers, and of predict (without full); loads of beside: 40%,80%,100%; of rivals: idle,20%,34%,full-8,full-16",
 	)
 	o.names(
 		&o.toolNames, "tools", "midstream,pt-osc,native-inplace,native-copy", append(rivalNames(), toolCopy),
-		"tools of peers; of rivals, all that it knows; rivals measures another midstream as midstream@PATH",
+		"tools of peers; the default of rivals is all its tools, and midstream@PATH is another midstream",
 	)
 	flag.IntVar(&o.rows, "rows", 1_000_000, "number of rows in the table")
 	o.predictRows = []int{100_000, 1_000_000}
@@ -47,7 +47,7 @@ func readFlags() (options, error) {
 		for part := range strings.SplitSeq(text, ",") {
 			rows, err := strconv.Atoi(part)
 			if err != nil || rows < 1000 {
-				return fmt.Errorf("%q is no number of rows from 1000 on", part)
+				return fmt.Errorf("%q must be a number of rows, at least 1000", part)
 			}
 			o.predictRows = append(o.predictRows, rows)
 		}
@@ -56,21 +56,21 @@ func readFlags() (options, error) {
 	flag.DurationVar(&o.hold, "hold", time.Minute, "how long the blocker of stall holds the table")
 	flag.DurationVar(
 		&o.besideWindow, "beside-window", 40*time.Second,
-		"how long the foreground of beside, capture and turns runs alone, and how long beside the tool; and how long statement writes",
+		"how long the foreground of beside, capture and turns runs alone, and then with the tool; and how long statement writes",
 	)
 	flag.IntVar(&o.costBase, "cost-base", 1_000_000, "rows of the table that cost compares --rows with")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
+	flag.IntVar(&o.rounds, "rounds", 3, "number of rounds")
 	flag.IntVar(&o.threads, "threads", 16, "connections of the foreground")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time after which a tool counts as not finishing")
 	flag.DurationVar(&o.lead, "lead", 8*time.Second, "how long the foreground runs before the tool starts")
-	flag.DurationVar(&o.after, "after", 3*time.Second, "and after it has ended")
+	flag.DurationVar(&o.after, "after", 3*time.Second, "how long the foreground runs after the tool has ended")
 	flag.DurationVar(&o.rivalsLimit, "rivals-limit", 65*time.Second, "time after which rivals stops a tool")
 	flag.DurationVar(&o.rivalsBefore, "rivals-before", 7*time.Second, "how long rivals measures the foreground before the tool")
-	flag.DurationVar(&o.minWindow, "window", 15*time.Second, "how long a run without a tool is measured, at least")
+	flag.DurationVar(&o.minWindow, "window", 15*time.Second, "minimal duration of a run without a tool")
 	flag.DurationVar(&o.peakWindow, "peak-window", 20*time.Second, "how long the peak is measured")
 	flag.DurationVar(&o.probeEvery, "probe-every", 10*time.Millisecond, "pace of the single statements whose waits are measured")
 	flag.StringVar(&o.midstream, "midstream", "bin/midstream", "the program to measure")
-	flag.Func("midstream-arg", "further argument of midstream run; may be repeated", func(text string) error {
+	flag.Func("midstream-arg", "additional argument of midstream run; may be repeated", func(text string) error {
 		o.midstreamArgs = append(o.midstreamArgs, text)
 		return nil
 	})
@@ -87,7 +87,7 @@ func readFlags() (options, error) {
 		return o, fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
 	if o.rows < 1000 || o.costBase < 1000 || o.rounds < 1 || o.threads < 1 || o.probeEvery <= 0 {
-		return o, errors.New("--rows and --cost-base are at least 1000; --rounds, --threads and --probe-every at least 1")
+		return o, errors.New("--rows and --cost-base must be at least 1000; --rounds and --threads at least 1; --probe-every must be positive")
 	}
 	return o, nil
 }
@@ -101,7 +101,7 @@ func (o *options) names(to *[]string, name, fallback string, known []string, wha
 		}
 		for part := range strings.SplitSeq(text, ",") {
 			if base, _, _ := strings.Cut(part, "@"); !slices.Contains(known, base) {
-				return fmt.Errorf("%q is none of %s", part, strings.Join(known, ","))
+				return fmt.Errorf("%q must be one of %s", part, strings.Join(known, ","))
 			}
 			*to = append(*to, part)
 		}

@@ -106,7 +106,7 @@ func (b *bench) lagRun(ctx context.Context, at scene, change tool) (r Run, err e
 		return r, err
 	}
 	b.say(
-		"round %d  %-20s %5.1f s, %8d rows copied, the replica was at most %.2f s behind (%.2f s without us)",
+		"round %d  %-20s %5.1f s, %8d rows copied, the replica was at most %.2f s behind (%.2f s without the tool)",
 		r.Round+1, r.Tool, r.ElapsedS, r.Copied, lag.WorstS, lag.BeforeS,
 	)
 	return r, nil
@@ -236,11 +236,11 @@ func worstLag(r Run) float64 {
 
 func lagVerdict(f *File) verdict {
 	return atMost(
-		"a slow replica, the most that it was behind",
+		"a slow replica, maximal lag",
 		highest(collect(f.of(toolMidstream, loadReplicated), worstLag)), lagBound.Seconds(), "%.2f s",
 	).
 		noted(
-			"heeding nothing %s", number(highest(collect(f.of(toolUnbounded, loadReplicated), worstLag)), "%.2f s"),
+			"without limits %s", number(highest(collect(f.of(toolUnbounded, loadReplicated), worstLag)), "%.2f s"),
 		)
 }
 
@@ -253,7 +253,7 @@ func (p *page) lag(f *File) {
 		"A replica that has the processor for %.0f %% of the time, in slices of %s; the application writes at 20 %% of the peak. Lag is measured by the bench.\n",
 		100*running.Seconds()/slice.Seconds(), slice,
 	)
-	p.head("tool", "rows copied/s", "most behind s", "median behind s", "before the tool, at most s")
+	p.head("tool", "rows copied/s", "maximal lag s", "median lag s", "maximal lag before the tool s")
 	for _, tool := range []string{toolMidstream, toolUnbounded} {
 		runs := f.of(tool, loadReplicated)
 		if len(runs) == 0 {

@@ -56,7 +56,7 @@ func drawPeers(files map[string]*File, dir string) (names []string, err error) {
 			}
 			return median(collect(f.of(tool, load), elapsedOf))
 		}},
-		{"throughput.svg", "Foreground throughput beside none", "%", []string{loadIdle}, func(tool, load string) float64 {
+		{"throughput.svg", "Foreground throughput compared with none", "%", []string{loadIdle}, func(tool, load string) float64 {
 			return 100 * median(paired(f.of(tool, load), f.of(toolNone, load), tpsOf))
 		}},
 		{"stall.svg", "Longest stall of a statement (worst round)", "ms, logarithmic", nil, func(tool, load string) float64 {

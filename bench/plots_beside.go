@@ -20,8 +20,8 @@ func drawBeside(files map[string]*File, dir string) ([]string, error) {
 		title, unit string
 		of          func(Run) float64
 	}{
-		"beside-p99.svg":        {"p99 of the application beside the time before (median)", "times", besideP99},
-		"beside-throughput.svg": {"Throughput of the application beside the time before (median)", "%", func(r Run) float64 { return 100 * besideTPS(r) }},
+		"beside-p99.svg":        {"p99 of the application compared with the time before (median)", "times", besideP99},
+		"beside-throughput.svg": {"Throughput of the application compared with the time before (median)", "%", func(r Run) float64 { return 100 * besideTPS(r) }},
 	} {
 		err := f.drawBars(filepath.Join(dir, file), bars.title, bars.unit, nil, func(tool, load string) float64 {
 			return median(collect(f.of(tool, load), bars.of))
@@ -40,7 +40,7 @@ func drawSteps(files map[string]*File, dir string) ([]string, error) {
 		return nil, nil
 	}
 	p := plot.New()
-	p.Title.Text = "Rows copied while the load rises from 40 % to 100 % of the peak (at 0), and goes"
+	p.Title.Text = "Rows copied while the load rises from 40 % to 100 % of the peak (at 0), and stops"
 	p.X.Label.Text, p.Y.Label.Text, p.Y.Min = "s since the load rose", "rows/s", 0
 	for i, r := range steps {
 		var line plotter.XYs

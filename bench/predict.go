@@ -195,7 +195,7 @@ func (p *page) predictions(file *File) {
 		return
 	}
 	p.line("## Predicted and actual\n")
-	p.line("With `--calibrate`, under the load; each cell: what was predicted, what it was, and how far that was off.\n")
+	p.line("With `--calibrate`, under the load; each cell has the prediction, the measured value, and the error.\n")
 	p.head("rows", "load", "method", "round", "elapsed s", "disk MB", "redo MB", "binlog MB")
 	for _, r := range file.Runs {
 		if r.Midstream == nil || r.Midstream.Predicted == nil {

@@ -67,9 +67,9 @@ func findProgram(ctx context.Context, pkg, name string, say func(string, ...any)
 	}
 	path, missing := exec.LookPath(name)
 	if missing != nil {
-		return program{}, fmt.Errorf("%s can't be had: %w", name, err)
+		return program{}, fmt.Errorf("cannot get %s: %w", name, err)
 	}
-	say("taking %s, as the packaged one can't be had: %v", path, err)
+	say("taking %s, because the packaged one is not available: %v", path, err)
 	p = program{argv: []string{path}}
 	p.version, err = askVersion(ctx, p)
 	return p, err

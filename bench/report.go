@@ -15,7 +15,7 @@ import (
 // next to the folder.
 func writeReport(files map[string]*File, dir string, say func(string, ...any)) error {
 	if len(files) == 0 {
-		return fmt.Errorf("make the report: nothing was measured in %s", dir)
+		return fmt.Errorf("cannot write the report: %s has no results", dir)
 	}
 	plots, err := drawPlots(files, dir)
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 		"Made by `make bench`; [bench/README.md](%s) says what each number is. The numbers with all rounds: the JSON files of",
 		upTo(prefix),
 	)
-	p.line("[this folder](%s). Medians of the rounds; in brackets the least and the most. A ratio is", prefix+".")
+	p.line("[this folder](%s). Medians of the rounds; in brackets the minimum and the maximum. A ratio is", prefix+".")
 	p.line("the median of the rounds' ratios.\n")
 	p.reach(files)
 	p.verdicts(files)
@@ -156,15 +156,15 @@ func quietness(f *File) string {
 }
 
 func (p *page) peers(f *File) {
-	p.line("## Beside the peers\n")
+	p.line("## Compared with other tools\n")
 	if f.PeakTPS > 0 {
 		p.line("The peak of the server with nothing else to do: %.0f transactions/s.\n", f.PeakTPS)
 	}
 	loads, tools := f.names()
 	for _, load := range loads {
 		p.line("### %s\n", load)
-		p.head("tool", "finished", "elapsed s", "midstream beside it", "tps", "beside none", "p99 ms", "longest transaction ms",
-			"longest statement ms", "client CPU s", "beside mysqld's", "client MB", "mysqld CPU s", "binlog MB", "of the tool")
+		p.head("tool", "finished", "elapsed s", "midstream compared with it", "tps", "compared with none", "p99 ms", "longest transaction ms",
+			"longest statement ms", "client CPU s", "compared with mysqld's", "client MB", "mysqld CPU s", "binlog MB", "of the tool")
 		ours := f.of(toolMidstream, load)
 		none := f.of(toolNone, load)
 		for _, tool := range tools {
@@ -230,8 +230,8 @@ func (p *page) apply(apply, memory *File) {
 	if apply != nil && len(apply.Apply) > 0 {
 		p.line("## Apply\n")
 		p.line("Every row is changed once, at full speed, after the row copy.\n")
-		p.head("order", "applied rows/s", "beside the writer", "after it", "from the first change to the last applied", "writer rows/s",
-			"largest backlog", "client MB", "client CPU beside mysqld's")
+		p.head("order", "applied rows/s", "during the writer", "after it", "from the first change to the last applied", "writer rows/s",
+			"largest backlog", "client MB", "client CPU compared with mysqld's")
 		for _, order := range []string{orderSequential, orderScattered} {
 			runs := slices.DeleteFunc(slices.Clone(apply.Apply), func(r ApplyRun) bool { return r.Order != order })
 			of := func(f func(ApplyRun) float64) []float64 { return collect(runs, f) }
@@ -272,9 +272,9 @@ func (p *page) rules(f *File) {
 	if f == nil {
 		return
 	}
-	p.line("## What the rules are worth\n")
+	p.line("## Effect of the rules\n")
 	p.line("At full speed: the frontier rule leaves changes ahead of the row copy to it, merging applies a key that changed twice once.\n")
-	p.head("variant", "finished", "elapsed s", "beside midstream", "tps", "captured", "applied", "left to the copy", "merged")
+	p.head("variant", "finished", "elapsed s", "compared with midstream", "tps", "captured", "applied", "left to the copy", "merged")
 	names, _ := variants()
 	for _, name := range names {
 		runs := f.of(name, loadFull)

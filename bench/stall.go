@@ -114,7 +114,7 @@ func (p *page) stall(f *File) {
 	}
 	p.line("## Stalls behind a blocker\n")
 	p.line(
-		"%d connections query the table while a transaction that has read it stays open; the tool is started meanwhile.\n",
+		"%d connections query the table while a transaction that has read it stays open; the tool starts during that time.\n",
 		stallConnections,
 	)
 	p.head("tool", "finished", "elapsed s", "longest statement ms", "p99 ms", "statements failed")

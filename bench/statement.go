@@ -216,13 +216,15 @@ func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec
 		&triggers,
 	)
 	if err == nil && triggers != 3 {
-		err = fmt.Errorf("it has %d triggers after %s", triggers, captures)
+		err = fmt.Errorf("the tool has %d triggers after %s", triggers, captures)
 	}
 	return err
 }
 
 // hasEnded is the error of a process that should be at work. REQUIRES: the process has ended.
-func (w *writtenTable) hasEnded() error { return fmt.Errorf("it has ended: %s", tail(w.said.String())) }
+func (w *writtenTable) hasEnded() error {
+	return fmt.Errorf("the tool has ended: %s", tail(w.said.String()))
+}
 
 // write takes a turn.
 func (w *writtenTable) write(ctx context.Context, conn *sql.Conn, random *rand.Rand) error {
@@ -274,7 +276,7 @@ func (f *File) added(tool string) float64 {
 // pt-osc's triggers add.
 func statementVerdict(f *File) verdict {
 	ours, begun, copied := f.added(toolTrigger), f.added(toolPTBegun), f.added(toolPTCopied)
-	return atMost("a write statement: time that our triggers add, beside pt-osc's", ratio(ours, (begun+copied)/2), 1, "%.2fx").
+	return atMost("a write statement: time that our triggers add, compared with pt-osc's", ratio(ours, (begun+copied)/2), 1, "%.2fx").
 		noted(
 			"ours %s; pt-osc's %s at the begin of its copy, %s at its end; the binlog %s", number(ours, "%.0f us"),
 			number(begun, "%.0f us"), number(copied, "%.0f us"), number(f.added(toolMidstream), "%.0f us"),
@@ -287,7 +289,7 @@ func (p *page) statement(f *File) {
 	}
 	p.line("## What capture adds to a write statement\n")
 	p.line(
-		"One client writes single rows to five tables on one server, a few to each in turn; nobody else is at work but the tools. The server syncs no commit (`sync_binlog = 0`,",
+		"One client writes single rows to five tables on one server, a few to each in turn; only the tools work in addition. The server syncs no commit (`sync_binlog = 0`,",
 	)
 	p.line(
 		"`innodb_flush_log_at_trx_commit = 2`). pt-osc's triggers write to its new table: an empty one at the begin of its copy, a full one at the end. Microseconds.\n",

@@ -84,7 +84,7 @@ func (b *bench) step(ctx context.Context, at scene) (r Run, err error) {
 	u := <-done
 	r.ElapsedS, r.Finished, r.Step = u.elapsed.Seconds(), u.err == nil, &step
 	b.say(
-		"round %d  %-6s given way after %s, full speed after %s", r.Round+1, r.Load, number(gaveWay(r), "%.1f s"),
+		"round %d  %-6s slowed down after %s, full speed after %s", r.Round+1, r.Load, number(gaveWay(r), "%.1f s"),
 		number(speededUp(r), "%.1f s"),
 	)
 	return r, err
@@ -150,8 +150,8 @@ func (p *page) steps(f *File) {
 	if len(steps) == 0 {
 		return
 	}
-	p.line("The load rises from 40 %% of the peak to as fast as it can, and goes:\n")
-	p.head("round", "rows copied/s at 40 %", "at full load", "without a load", "given way after", "full speed after")
+	p.line("The load rises from 40 %% of the peak to its maximum, and stops:\n")
+	p.head("round", "rows copied/s at 40 %", "at full load", "without a load", "slowed down after", "full speed after")
 	for _, r := range steps {
 		s := r.Step
 		p.row(

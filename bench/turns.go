@@ -232,7 +232,7 @@ func (p *page) turns(f *File) {
 	}
 	p.line("## What the application loses, by turns\n")
 	p.line(
-		"Midstream works and is paused by turns of %s, so that what else slows the server falls on both. \"none\": the same turns with nothing in them.\n",
+		"Midstream works and pauses in turns of %s, so that other load on the server affects both equally. \"none\": the same turns with nothing in them.\n",
 		turnFor,
 	)
 	p.head("load", "tool", "tps paused", "tps at work", "kept", "p99 paused ms", "p99 at work ms", "ratio", "rows copied/s")

@@ -64,11 +64,11 @@ func verdicts(files map[string]*File) []verdict {
 	idle := peers.of(toolMidstream, loadIdle)
 	against := func(tool string, bound float64) verdict {
 		ratios := paired(idle, peers.of(tool, loadIdle), elapsedOf)
-		return atMost("idle, elapsed beside "+tool, median(ratios), bound, "%.2fx").ranging(ratios)
+		return atMost("idle, elapsed compared with "+tool, median(ratios), bound, "%.2fx").ranging(ratios)
 	}
 	own := func(load string, bound float64) verdict {
 		ratios := paired(peers.of(toolMidstream, load), idle, elapsedOf)
-		return atMost(load+", elapsed beside our own idle", median(ratios), bound, "%.2fx").ranging(ratios)
+		return atMost(load+", elapsed compared with our own idle", median(ratios), bound, "%.2fx").ranging(ratios)
 	}
 	full, alone := peers.of(toolMidstream, loadFull), peers.of(toolNone, loadFull)
 	kept := paired(full, alone, tpsOf)
@@ -81,7 +81,7 @@ func verdicts(files map[string]*File) []verdict {
 		own(loadHeavy, 2.0),
 		finishes(peers),
 		applyVerdict(files[measureApply]),
-		atLeast("full speed, throughput beside none", 100*median(kept), 70, "%.0f %%").ranging(kept),
+		atLeast("full speed, throughput compared with none", 100*median(kept), 70, "%.0f %%").ranging(kept),
 		atMost("full speed, longest stall of a statement", highest(collect(full, longestStatement)), 250, "%.0f ms").
 			noted("the worst of %d runs; without a tool %s; longest transaction %s, without a tool %s", len(full),
 				milliseconds(highest(collect(alone, longestStatement))),
@@ -192,7 +192,7 @@ func cpuVerdict(peers *File) verdict {
 			worst, load = share, l
 		}
 	}
-	v := atMost("client, CPU beside mysqld's", 100*worst, 10, "%.1f %%")
+	v := atMost("client, CPU compared with mysqld's", 100*worst, 10, "%.1f %%")
 	if load != "" {
 		v.note = "the worst load: " + load
 	}
@@ -210,7 +210,7 @@ func verifyVerdict(f *File) verdict {
 			return 100 * ratio(r.Midstream.VerifyMS, r.Midstream.CopyMS)
 		})
 	}
-	return atMost("idle, verify beside the row copy", median(shares), 40, "%.0f %%").ranging(shares)
+	return atMost("idle, verify compared with the row copy", median(shares), 40, "%.0f %%").ranging(shares)
 }
 
 func costVerdict(f *File) verdict {
@@ -223,7 +223,7 @@ func costVerdict(f *File) verdict {
 		}
 		v = median(paired(ofRows(true), ofRows(false), func(r Run) float64 { return elapsedOf(r) / float64(r.Rows) }))
 	}
-	return atMost(fmt.Sprintf("cost per row, %s rows beside %s", thousands(rows), thousands(beside)), v, 1.15, "%.2fx").
+	return atMost(fmt.Sprintf("cost per row, %s rows compared with %s", thousands(rows), thousands(beside)), v, 1.15, "%.2fx").
 		noted("a run of its own: `--measure cost --rows 10000000`")
 }
 

@@ -76,12 +76,12 @@ func main() {
 
 func readFlags() (options, error) {
 	var o options
-	suites := flag.String("suites", "gh-ost,vitess", "whose tests")
+	suites := flag.String("suites", "gh-ost,vitess", "suites to run: gh-ost, vitess")
 	server := flag.String("server", string(sandbox.MySQL80), "server to run on: 9.7, 8.0 or 5.7")
 	only := flag.String("only", "", "pattern of the names of cases")
 	flag.StringVar(&o.midstream, "midstream", "bin/midstream", "the program to be judged")
-	flag.DurationVar(&o.writing, "writing", 4*time.Second, "how long Vitess's cases go on writing after the ALTER was begun")
-	flag.BoolVar(&o.verbose, "v", false, "show what the program said where a case was not as expected")
+	flag.DurationVar(&o.writing, "writing", 4*time.Second, "how long Vitess's cases keep writing after the ALTER has begun")
+	flag.BoolVar(&o.verbose, "v", false, "print the program's output if a case fails")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", flag.Arg(0))
@@ -110,7 +110,7 @@ func carryOut(ctx context.Context, o options) error {
 		against += n
 	}
 	if against > 0 {
-		return fmt.Errorf("%d cases went wrong or were refused", against)
+		return fmt.Errorf("%d cases failed or were refused", against)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (o options) open(ctx context.Context, name, dir string) (suite, func() erro
 	case "vitess":
 		return openVitess(ctx, o, dir)
 	}
-	return nil, nil, fmt.Errorf("there is no such suite: gh-ost or vitess")
+	return nil, nil, fmt.Errorf("unknown suite; the suites are gh-ost and vitess")
 }
 
 // fetch returns the folder of a module's sources.

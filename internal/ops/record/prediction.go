@@ -37,8 +37,8 @@ func PredictionOf(d plan.Prediction) Prediction {
 		locks = append(locks, Lock{l.Kind, l.Count, l.For})
 	}
 	return Prediction{
-		Measured: d.Measured, ElapsedMS: MSOf(d.Elapsed), LeastMS: MSOf(d.Least), MostMS: MSOf(d.Most), WithWindowMS: MSOf(d.WithWindow), Rows: d.Rows,
-		RowsPerSecond: d.RowsPerSecond, DiskBytes: d.Disk, RedoBytes: d.Redo, BinlogBytes: d.Binlog,
+		Measured: d.Measured, ElapsedMS: MSOf(d.Elapsed), LeastMS: MSOf(d.Least), MostMS: MSOf(d.Most),
+		WithWindowMS: MSOf(d.WithWindow), Rows: d.Rows, RowsPerSecond: d.RowsPerSecond, DiskBytes: d.Disk, RedoBytes: d.Redo, BinlogBytes: d.Binlog,
 		LockedMS: MSOf(d.Locked.Round(time.Millisecond)), ReplicaLagMS: MSOf(d.ReplicaLag), Locks: locks,
 	}
 }
