@@ -42,7 +42,7 @@ bin/golangci-lint: tools/go.mod
 
 prose: ## the English rule in README, docs/ and what they are made of: words, long sentences, one sentence a line (.vale/; needs a C compiler)
 	@if command -v $$(go env CC) >/dev/null; then \
-		$(MAKE) --no-print-directory bin/vale && bin/vale *.md docs && bin/vale --config=.vale/blocks.ini docs/cli.md docs/errors.md; \
+		$(MAKE) --no-print-directory bin/vale && bin/vale *.md docs bench/README.md && bin/vale --config=.vale/blocks.ini docs/cli.md docs/errors.md; \
 	else echo "prose: NOT CHECKED, because Vale is built with a C compiler and $$(go env CC) is not installed"; fi
 
 bin/vale: tools/vale/go.mod # its parsers are in C
