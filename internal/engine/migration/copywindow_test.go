@@ -107,8 +107,8 @@ func (w *windowed) follows() {
 	}
 }
 
-// TestL6_CopyWindow: rows are copied and compared only in the window, which closes in the middle of
-// both. Changes go on being applied, and the table is right at the end.
+// TestL6_CopyWindow: rows are copied and compared only in the window. It closes in the middle of the
+// copy, and as the comparison begins. Changes go on being applied, and the table is right at the end.
 func TestL6_CopyWindow(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {

@@ -386,6 +386,9 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if still, err = c.settings.When.Closed(time.Now()); err == nil && still == "" && !c.settings.When.Hold && c.paused == nil {
+		if why := c.settings.Throttle.copiesLater(time.Now()); c.copies && why != "" {
+			return "", &NotNow{what, why, "midstream set TABLE copy-window= removes that window"}
+		}
 		return "", &NotNow{
 			what,
 			"nothing holds the swap",

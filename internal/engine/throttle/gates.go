@@ -1,9 +1,11 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,8 @@ import (
 type Sensor struct {
 	Name  string        // stable: "replica-lag", "max-load"
 	Every time.Duration // between two looks
+	// Again is the time between two reports of the closed gate. Defaults to 10 s.
+	Again time.Duration
 	// Apply means that changes are not applied either while the gate is closed. Capture continues.
 	Apply bool
 	// Look returns why the gate is closed; "" if it is open. An error also closes the gate, except
@@ -252,6 +256,20 @@ func (g *Gates) wait(ctx context.Context, closed func() bool) error {
 	}
 }
 
+// again is the time until the closed gates are reported again.
+func (g *Gates) again() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.closed) == 0 || len(g.byHand) > 0 {
+		return tellAgain
+	}
+	again := time.Duration(math.MaxInt64)
+	for _, c := range g.closed {
+		again = min(again, cmp.Or(g.sensors[c.number].Again, tellAgain))
+	}
+	return again
+}
+
 // tell emits the closed gates when they change, and again while they stay closed.
 func (g *Gates) tell(ctx context.Context) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
@@ -276,7 +294,7 @@ func (g *Gates) tell(ctx context.Context) error {
 			names = append(names, c.Name)
 		}
 		of := strings.Join(names, " ")
-		if of == g.of && (of == "" || time.Since(g.told) < tellAgain) {
+		if of == g.of && (of == "" || time.Since(g.told) < g.again()) {
 			continue
 		}
 		g.of, g.told = of, time.Now()

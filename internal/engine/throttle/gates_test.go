@@ -142,7 +142,8 @@ func TestCopyWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := NewGates([]Sensor{CopyWindow(hours)}, event.Discard)
+		var told int
+		g := NewGates([]Sensor{CopyWindow(hours)}, func(event.Event) { told++ })
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- g.Run(ctx) }()
@@ -170,6 +171,9 @@ func TestCopyWindow(t *testing.T) {
 			if why != c.why || passes(t, g.Copy) != c.open || !passes(t, g.Apply) {
 				t.Errorf("after %s: %q, want %q", c.at, why, c.why)
 			}
+		}
+		if told < 21*59 || told > 21*60+10 {
+			t.Errorf("%d reports in 21 hours", told)
 		}
 		g.Replace([]Sensor{CopyWindow(window.Window{})}) // as midstream set does
 		time.Sleep(time.Millisecond)

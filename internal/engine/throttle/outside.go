@@ -35,7 +35,8 @@ func File(path string) Sensor {
 
 // CopyWindow is a sensor that is closed while a window is.
 func CopyWindow(hours window.Window) Sensor {
-	return Sensor{Name: "copy-window", Every: 200 * time.Millisecond, Look: func(context.Context) (string, error) {
+	// Its reason counts minutes, and may hold for days.
+	return Sensor{Name: "copy-window", Every: 200 * time.Millisecond, Again: time.Minute, Look: func(context.Context) (string, error) {
 		now := time.Now()
 		if hours.Open(now) {
 			return "", nil

@@ -28,13 +28,16 @@ func inWindow(p Planned, d plan.Prediction) string {
 		return ""
 	}
 	clock := func(work time.Duration) string { return hours.Clock(now, ending(p.Choice, hours, now, work)) }
-	end := fmt.Sprintf("a run that begins now would end about %s (%s to %s)", clock(d.Elapsed), clock(d.Least), clock(d.Most))
+	end := "a run that begins now would end about " + clock(d.Elapsed)
+	if least, most := clock(d.Least), clock(d.Most); least != most {
+		end += fmt.Sprintf(" (%s to %s)", least, most)
+	}
 	if p.Choice.Method == plan.MethodShadow {
 		return fmt.Sprintf("rows are copied only %s, and changes are applied at any time; %s", hours, end)
 	}
 	if cutover := p.Settings.When.Window; !hours.Meets(cutover, now) {
-		return fmt.Sprintf("the server never begins, because the copy window %s and the cut-over window %s have no time in common: "+
-			"--method=shadow needs none", hours, cutover)
+		return fmt.Sprintf("the server never begins, because the copy window %s and the cut-over window %s have no time in common; "+
+			"use --method=shadow, which needs none", hours, cutover)
 	}
 	return fmt.Sprintf("the server begins in the window %s, and its statement then runs to its end; %s", hours, end)
 }
