@@ -119,7 +119,7 @@ func TestL6_CopyWindow(t *testing.T) {
 		var closed sync.Once
 		w := b.windowed(alter, func(w *windowed) event.Listener {
 			return func(e event.Event) {
-				if chunk, is := e.(event.ChunkCopied); is && chunk.Rows > 0 {
+				if p, is := e.(event.Progress); is && p.Phase == event.PhaseCopy && p.OpenRate > 0 {
 					closed.Do(func() { w.set(hoursAfter()) })
 				}
 			}
@@ -133,6 +133,8 @@ func TestL6_CopyWindow(t *testing.T) {
 		w.follows()
 		if p := w.waits(); p.Phase != event.PhaseCopy || p.Fraction >= 1 {
 			b.Errorf("the row copy is at %+v", p)
+		} else if p.ETA < time.Hour || p.ETA > 3*time.Hour {
+			b.Errorf("the time left is %s, and the window opens in two hours", p.ETA)
 		}
 		w.set(hoursAround())
 		b.awaited("the comparison", entered(event.PhaseVerify))
