@@ -22,8 +22,10 @@ const (
 	harsher, gentler = 1.5, 0.7
 	// small is the smallest step that is worth it.
 	small = 0.04
-	// settling is the number of looks after a step that see the old limit too.
-	settling = 1
+	// settling is the time that the governor needs for another limit. It is less if the deadline is
+	// so near that the share hurry of its time is less.
+	settling = 8 * time.Second
+	hurry    = 0.05
 	// brief is a time that is too short to measure a rate.
 	brief = time.Second
 	// enough is the number of looks from which the rate is known.
@@ -91,14 +93,14 @@ type Course struct {
 	began   time.Time // the aim has held since
 	by      time.Time // of the aim
 	samples []sample
-	since   int // looks since the last step
+	stepped time.Time // the last step
 	// xx and xy are the sums over steps of the squared change of the factor's logarithm, and of its
 	// product with the rate's.
 	xx, xy float64
 }
 
 // NewCourse returns a course that begins with a limit.
-func NewCourse(factor float64) *Course { return &Course{factor: factor, since: settling} }
+func NewCourse(factor float64) *Course { return &Course{factor: factor} }
 
 // Next takes a look into account, and returns what holds from now on.
 func (c *Course) Next(l Look, aim Aim) Verdict {
@@ -115,9 +117,9 @@ func (c *Course) Next(l Look, aim Aim) Verdict {
 		return Verdict{State: Unknown, Factor: c.factor}
 	}
 	finish, was := aim.finish(l, rate), c.factor
-	if c.since >= settling {
+	if c.settled(l.At) {
 		if c.factor = c.choose(l, aim, rate, finish); c.factor != was {
-			c.since = 0
+			c.stepped = l.At
 		}
 	}
 	if c.factor < was {
@@ -154,14 +156,18 @@ func (c *Course) observe(l Look) {
 	if before.At.IsZero() || l.Held || over <= 0 {
 		return
 	}
-	s := sample{over: over, rate: max(0, l.Done-before.Done) / over.Seconds(), factor: c.factor, settled: c.since >= settling}
-	c.since++
+	s := sample{over: over, rate: max(0, l.Done-before.Done) / over.Seconds(), factor: c.factor, settled: c.settled(l.At)}
 	if n := len(c.samples); n > 0 && s.settled {
 		c.learn(s)
 	}
 	if c.samples = append(c.samples, s); len(c.samples) > mostMemory {
 		c.samples = c.samples[1:]
 	}
+}
+
+// settled reports whether the last step has had its effect.
+func (c *Course) settled(now time.Time) bool {
+	return now.Sub(c.stepped) >= min(settling, time.Duration(hurry*float64(c.by.Sub(c.began))))
 }
 
 // learn compares a sample with the last one before a step, if there was a step.
