@@ -50,4 +50,12 @@ func TestL6_OwnBuildWaitsForTheCopyWindow(t *testing.T) {
 	if code, stdout, stderr := midstream(t, args...); code != exitDone || !strings.Contains(stdout, "INSTANT") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
+	args = append(flags(t, c.i), "plan", "--copy-window=22:00-06:00 UTC", "--cutover-window=12:00-13:00 UTC",
+		"ALTER TABLE "+c.name+" ADD INDEX (a)")
+	code, stdout, stderr := midstream(t, args...)
+	if code != exitDone {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	told := strings.Join(strings.Fields(stdout), " ")
+	contains(t, told, "copy to a new table", "have no time in common", "rows are copied only 22:00-06:00 UTC")
 }

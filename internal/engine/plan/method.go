@@ -90,6 +90,9 @@ type Limits struct {
 	// Stall is the longest time for which replicas may stop applying: they repeat the statement
 	// after it has ended on the source. Defaults to 1 s.
 	Stall time.Duration
+	// Apart means that rows must not be copied in any hours in which the table may be changed. The
+	// server does both in one statement.
+	Apart bool
 }
 
 // WithDefaults returns the limits with defaults for what is not set.
@@ -294,6 +297,9 @@ func (c *chooser) native() (m Method, why, against string) {
 		return MethodInstant, "the server changes only its dictionary", c.againstInstant()
 	case a.Effect <= Metadata && a.Lock == "NONE":
 		return MethodInplace, "the server changes only its dictionary", ""
+	}
+	if c.limits.Apart {
+		return a.Method, "", "the copy window and the cut-over window have no time in common, and the server would need both"
 	}
 	takes := c.pace.Native.takes(c.table.Rows)
 	if a.Effect == Rebuild && related(c.facts, c.table) {

@@ -90,3 +90,31 @@ func TestLimits(t *testing.T) {
 		t.Errorf("limits are %+v", l)
 	}
 }
+
+// TestWindowsApart: the server copies or builds in one statement with its change of the table. If no
+// hours allow both, a shadow does it, and a change of the dictionary alone is still the server's.
+func TestWindowsApart(t *testing.T) {
+	table := schema.Table{Rows: 100, DataBytes: 16 << 10}
+	for want, answers := range map[plan.Method][]plan.Answer{
+		plan.MethodShadow: {
+			{Method: plan.MethodInplace, Lock: "NONE", Effect: plan.Index}, {Method: plan.MethodCopy, Effect: plan.Rebuild},
+		},
+		plan.MethodInstant: {{Method: plan.MethodInstant, Effect: plan.Metadata}},
+	} {
+		for _, answer := range answers {
+			alter, err := ddl.Parse("ALTER TABLE t ADD INDEX (v)")
+			if err != nil {
+				t.Fatal(err)
+			}
+			facts := &plan.Facts{OnlineLog: 128 << 20, Native: &answer}
+			pace := plan.AssumedPace(facts, &table)
+			choice, err := plan.Choose(facts, &table, alter, plan.Options{Pace: &pace, Limits: plan.Limits{Apart: true}}, nil)
+			if err != nil || choice.Method != want {
+				t.Errorf("%s: %s (%s), %v; want %s", answer.Method, choice.Method, choice.Why, err, want)
+			}
+			if want == plan.MethodShadow && !strings.Contains(choice.Others[len(choice.Others)-1].Why, "no time in common") {
+				t.Errorf("%s: %+v", answer.Method, choice.Others)
+			}
+		}
+	}
+}

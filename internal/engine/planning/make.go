@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
@@ -26,7 +27,7 @@ type Server struct {
 
 // Options are the operator's wishes.
 type Options struct {
-	// Plan are the wishes on the plan. Make sets Work by Settings.
+	// Plan are the wishes on the plan. Make sets Work and Limits.Apart by Settings.
 	Plan plan.Options
 	// Config is the config of the run, with the replica that it reads changes from.
 	Config migration.Config
@@ -45,7 +46,9 @@ type Options struct {
 // of a calibration.
 func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options) (*plan.Plan, error) {
 	m := maker{server: server, alter: alter, options: options}
-	m.options.Plan.Work = options.Settings.WithDefaults().Lock.Work
+	settings := options.Settings.WithDefaults()
+	m.options.Plan.Work = settings.Lock.Work
+	m.options.Plan.Limits.Apart = !settings.Throttle.CopyWindow.Meets(settings.When.Window, time.Now())
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
