@@ -56,6 +56,7 @@ func (s *server) work(factor float64, ticks int) (sum float64) {
 type course struct {
 	ended    int     // ticks
 	mean     float64 // factor
+	last     float64
 	inBand   float64 // share of the time, after the first tenth, within a fourth of the fixed factor
 	steps    int
 	turns    int // changes of direction
@@ -85,6 +86,7 @@ func (s *server) drive(work, most, fixed float64, ticks int) (r course) {
 		r.verdicts = append(r.verdicts, v.State)
 		done += s.rate(r.ended, factor)
 		r.mean += factor
+		r.last = factor
 		if r.ended > ticks/10 && factor > 0.75*fixed && factor < 1.25*fixed {
 			r.inBand++
 		}
@@ -134,6 +136,29 @@ func TestCourseMeetsDeadlines(t *testing.T) {
 			q(ends, .05), q(ends, .5), q(ends, .95), q(ends, 1), float64(steps)/runs, float64(turns)/runs)
 		if both < runs*9/10 {
 			t.Errorf("%d hours: %d of %d runs met the deadline and were within a fourth of the fixed limit", hours, both, runs)
+		}
+	}
+}
+
+// TestCourseFollowsAStep: a load that rises by half of the free server halfway, and stays, is met by
+// a higher limit; a load that falls is followed by a lower one.
+func TestCourseFollowsAStep(t *testing.T) {
+	const ticks = 360
+	for name, c := range map[string]struct{ before, after, least, most float64 }{
+		"rises": {0.8, 0.4, 1.3, 4}, "falls": {0.4, 0.8, 0.3, 1},
+	} {
+		s := &server{half: 0.5, tick: tick}
+		for i := range 4 * ticks {
+			s.free, s.noise = append(s.free, c.before), append(s.noise, 1)
+			if i >= ticks/2 {
+				s.free[i] = c.after
+			}
+		}
+		work := s.work(1, ticks) * c.before / (0.5*c.before + 0.5*c.after) // as if nothing changed
+		r := s.drive(work, 10, 1, ticks)
+		t.Logf("the load %s: ended at %d of %d, mean limit %.2f, last %.2f", name, r.ended, ticks, r.mean, r.last)
+		if r.ended > ticks || r.last < c.least || r.last > c.most {
+			t.Errorf("the load %s: ended at %d of %d, with a limit of %.2f", name, r.ended, ticks, r.last)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/plan"
@@ -13,6 +14,9 @@ func finish(p Planned, d plan.Prediction, now time.Time) string {
 	rule := p.Settings.Rule(now, p.Server.PerformanceSchema && !p.Settings.FullSpeed)
 	if rule.By.IsZero() || d.Elapsed == 0 {
 		return ""
+	}
+	if strings.HasPrefix(p.Former, "resuming") {
+		return "counted from the first start of the change, which this run resumes"
 	}
 	hours := p.Settings.Throttle.CopyWindow
 	left, open, by := rule.By.Sub(now), hours.Within(now, rule.By), humanize.Moment(rule.By, now)
