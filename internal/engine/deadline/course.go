@@ -14,6 +14,9 @@ const (
 	// reserve is the share of the time to the deadline that is planned to be left at the end. It
 	// is for a load that rises late.
 	reserve = 0.025
+	// leastReserve is the least of it, up to a tenth of the time: the last look and the swap take
+	// some seconds.
+	leastReserve = 5 * time.Second
 	// late is the share of the reserve that must be left: with less, the limit is raised.
 	late = 0.35
 	// early is the share of the time left, beyond the reserve, from which the limit is lowered.
@@ -25,7 +28,7 @@ const (
 	// settling is the time that the governor needs for another limit. It is less if the deadline is
 	// so near that the share hurry of its time is less.
 	settling = 8 * time.Second
-	hurry    = 0.05
+	hurry    = 0.03
 	// brief is a time that is too short to measure a rate.
 	brief = time.Second
 	// enough is the number of looks from which the rate is known.
@@ -222,7 +225,8 @@ func (c *Course) rate(l Look, aim Aim) float64 {
 
 // choose returns the next factor.
 func (c *Course) choose(l Look, aim Aim, rate float64, finish time.Time) float64 {
-	spare := time.Duration(reserve * float64(aim.By.Sub(c.began)))
+	all := aim.By.Sub(c.began)
+	spare := max(time.Duration(reserve*float64(all)), min(leastReserve, all/10))
 	target := aim.By.Add(-spare)
 	left := target.Sub(l.At)
 	switch {
@@ -236,12 +240,18 @@ func (c *Course) choose(l Look, aim Aim, rate float64, finish time.Time) float64
 		needed := l.Left / time.Seconds()
 		next = c.factor * math.Pow(needed/rate, 1/c.power())
 	}
-	next = min(max(next, gentler*c.factor), harsher*c.factor)
+	next = short(min(max(next, gentler*c.factor), harsher*c.factor))
 	next = min(max(next, aim.Least), aim.Most)
 	if math.Abs(math.Log(next/c.factor)) < small && next != aim.Most {
 		return c.factor
 	}
 	return next
+}
+
+// short cuts a factor to three digits, for people.
+func short(factor float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(factor))-2)
+	return math.Floor(factor/unit+1e-9) * unit
 }
 
 // open is the part of a time in which the work may be done.

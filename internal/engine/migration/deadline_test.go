@@ -42,7 +42,7 @@ func reports(state event.DeadlineState) func(event.Event) bool {
 // TestDeadlineIsMet: a run that would be late next to writers raises its limit, and ends in time.
 func TestDeadlineIsMet(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
-		l := b.slowCopy(40_000)
+		l := b.slowCopy(30_000)
 		limit, _ := operator.SettingOf("max-slowdown")
 		if err := limit.Set(&b.settings, "1%"); err != nil { // by which the copy would take too long
 			b.Fatal(err)
@@ -98,7 +98,7 @@ func TestDeadlineLive(t *testing.T) {
 		b.awaited("that it is impossible", reports(event.DeadlineImpossible))
 		b.awaited("the highest limit", func(e event.Event) bool {
 			p, is := e.(event.Progress)
-			return is && p.Deadline.Highest && p.Deadline.Limit == "10%" && p.Deadline.Expected.After(p.Deadline.By)
+			return is && p.Deadline.Highest && p.Deadline.Factor == 2 && p.Deadline.Expected.After(p.Deadline.By)
 		})
 		set(map[string]string{"finish-within": "20m"})
 		b.awaited("that it is met", reports(event.DeadlineMet))
