@@ -31,12 +31,18 @@ func newCopying(rows int64, within time.Duration) *copying {
 	c.p = event.Progress{Phase: event.PhaseCopy, RowsTotal: rows}
 	c.keeper = deadline.NewKeeper(deadline.Deps{
 		Rule: func(time.Time) deadline.Rule {
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			return deadline.Rule{
 				Aim:   deadline.Aim{By: c.by, Least: deadline.Gentlest, Most: c.most},
 				Limit: func(factor float64) string { return fmt.Sprintf("%.0f%%", 5*factor) },
 			}
 		},
-		Changing: func() <-chan struct{} { return c.changed },
+		Changing: func() <-chan struct{} {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.changed
+		},
 		Standing: func() deadline.Standing { return deadline.Standing{Progress: c.progress(), Verify: 0.25} },
 		Apply:    func() { c.applied++ },
 		Emit:     func(e event.Event) { c.told = append(c.told, e.(event.Deadline)) },
@@ -65,9 +71,11 @@ func (c *copying) progress() event.Progress {
 
 // set changes what the operator asks for.
 func (c *copying) set(change func()) {
+	c.mu.Lock()
 	change()
 	changed := c.changed
 	c.changed = make(chan struct{})
+	c.mu.Unlock()
 	close(changed)
 	synctest.Wait()
 }
