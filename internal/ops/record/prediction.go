@@ -38,7 +38,8 @@ func PredictionOf(d plan.Prediction) Prediction {
 	}
 	return Prediction{
 		Measured: d.Measured, ElapsedMS: MSOf(d.Elapsed), LeastMS: MSOf(d.Least), MostMS: MSOf(d.Most),
-		WithWindowMS: MSOf(d.WithWindow), Rows: d.Rows, RowsPerSecond: d.RowsPerSecond, DiskBytes: d.Disk, RedoBytes: d.Redo, BinlogBytes: d.Binlog,
+		WithWindowMS: MSOf(d.WithWindow), Rows: d.Rows, RowsPerSecond: d.RowsPerSecond,
+		DiskBytes: d.Disk, RedoBytes: d.Redo, BinlogBytes: d.Binlog,
 		LockedMS: MSOf(d.Locked.Round(time.Millisecond)), ReplicaLagMS: MSOf(d.ReplicaLag), Locks: locks,
 	}
 }
