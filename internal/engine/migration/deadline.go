@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"midstream/internal/engine/deadline"
-	"midstream/internal/engine/operator"
 )
 
 // newKeeper returns the keeper of the run's deadline.
@@ -22,9 +21,6 @@ func (b *brakes) newKeeper() *deadline.Keeper {
 		Emit:  r.emit,
 	})
 }
-
-// slowdown is the limit that holds now.
-func (b *brakes) slowdown(s operator.Settings) float64 { return s.MaxSlowdown * b.keeper.Factor() }
 
 // keepDeadline keeps the run to its deadline.
 func (w *work) keepDeadline(ctx context.Context) error {

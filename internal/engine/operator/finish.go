@@ -87,7 +87,8 @@ func (s *Settings) fixFinish(values map[string]string, now time.Time) error {
 // is false if the run gives way to no application: then there is no limit to change.
 func (s Settings) Rule(began time.Time, steered bool) deadline.Rule {
 	s = s.WithDefaults()
-	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: max(1, min(s.Finish.AtMost, unfelt)/s.MaxSlowdown)}
+	most := max(1, min(s.Finish.AtMost, unfelt)/s.MaxSlowdown.Percentage())
+	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: most}
 	if !steered {
 		aim.Least, aim.Most = 1, 1
 	}
@@ -98,6 +99,6 @@ func (s Settings) Rule(began time.Time, steered bool) deadline.Rule {
 		if !steered || factor == aim.Most && math.IsInf(s.Finish.AtMost, 1) {
 			return withoutLimit
 		}
-		return strings.TrimSuffix(strconv.FormatFloat(100*s.MaxSlowdown*factor, 'f', 1, 64), ".0") + "%"
+		return s.MaxSlowdown.Times(factor).String()
 	}}
 }

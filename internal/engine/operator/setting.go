@@ -105,8 +105,18 @@ func pace() []Setting {
 		),
 		part("copy-share", 0, "limit the row copy to this share of its time; 100%: no limit; 0%: it stops, and changes are still applied",
 			func(c *Settings) float64 { return 1 - c.Rest }, func(c *Settings, part float64) { c.Rest = 1 - part }),
-		part("max-slowdown", 1, "how much longer the application's statements may take, on average",
-			func(c *Settings) float64 { return c.MaxSlowdown }, func(c *Settings, part float64) { c.MaxSlowdown = part }),
+		{
+			Name: "max-slowdown", Kind: "slowdown", Range: throttle.SlowdownRange,
+			Help: "how much longer the application's statements may take on average: a percentage, a time, or the greater of both",
+			get:  func(c *Settings) string { return c.MaxSlowdown.String() },
+			set: func(c *Settings, text string) error {
+				s, err := throttle.ParseSlowdown(text)
+				if err == nil {
+					c.MaxSlowdown = s
+				}
+				return err
+			},
+		},
 		boolean(
 			"full-speed", "copy rows with all workers, even if that slows the application",
 			func(c *Settings) *bool { return &c.FullSpeed },

@@ -21,9 +21,9 @@ type Settings struct {
 
 	// Rest is the least share of its time, 0 to 1, that the row copy rests. Defaults to 0.
 	Rest float64
-	// MaxSlowdown is the share by which the application's statements may take longer on average, if
-	// the server is in use. Defaults to 0.05.
-	MaxSlowdown float64
+	// MaxSlowdown is how much longer the application's statements may take on average, if the server
+	// is in use. Defaults to throttle.DefaultSlowdown.
+	MaxSlowdown throttle.Slowdown
 	// Finish is the deadline of the run. Defaults to none.
 	Finish deadline.Terms
 	// FullSpeed has all workers copy rows however much the application is slowed.
@@ -49,8 +49,8 @@ type Settings struct {
 // WithDefaults returns the settings, with defaults for the fields that are not set.
 func (s Settings) WithDefaults() Settings {
 	s.RowCopy, s.Lock = s.RowCopy.WithDefaults(), s.Lock.WithDefaults()
-	if s.MaxSlowdown <= 0 {
-		s.MaxSlowdown = 0.05
+	if s.MaxSlowdown == (throttle.Slowdown{}) {
+		s.MaxSlowdown = throttle.DefaultSlowdown()
 	}
 	if s.Finish.AtMost <= 0 {
 		s.Finish.AtMost = deadline.DefaultAtMost

@@ -67,16 +67,21 @@ func (c *cost) next(duty, tolerated float64) float64 {
 // If an application has so few statements running on average, it waits for itself, hardly for the
 // server, and no session waits for it. So its statements may take longer.
 const (
-	alone    = 0.12 // statements running, and below
-	together = 0.8  // and above
-	lonely   = 14.0 // times as much longer
+	aloneBelow = 0.12 // statements running, and below
+	together   = 0.8  // and above
+	lonely     = 14.0 // times as much longer
 )
 
-// tolerated returns the tolerated difference of logarithms for so many statements that run on
-// average. It is the fraction slower if the server is busy, and more if it is nearly idle.
-func tolerated(slower, running float64) float64 {
-	part := min(1, max(0, (together-running)/(together-alone)))
-	return math.Log1p(slower) * math.Pow(lonely, part)
+// tolerated returns the tolerated difference of logarithms for statements that take so many seconds
+// on average, and of which so many run at one time, while none of our work runs. The part holds if
+// the server is busy, and more if it is nearly idle. The time holds where it is more than that.
+func (s Slowdown) tolerated(alone, running float64) float64 {
+	idle := min(1, max(0, (together-running)/(together-aloneBelow)))
+	most := math.Log1p(s.Part) * math.Pow(lonely, idle)
+	if alone > 0 {
+		most = max(most, math.Log1p(s.Time.Seconds()/alone))
+	}
+	return most
 }
 
 // level is what statements take while there is work, by their kinds, and how that varies.

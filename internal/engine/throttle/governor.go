@@ -51,7 +51,7 @@ type Governor struct {
 
 	mu         sync.Mutex
 	most       float64 // the highest duty
-	slower     float64 // tolerated slowdown of statements
+	slower     Slowdown
 	duty       float64 // while it works
 	allowed    float64 // now: the duty, or 0 in a rest
 	cost       cost
@@ -77,9 +77,8 @@ type Governor struct {
 }
 
 // NewGovernor returns a Governor that allows little work until Run has looked. With free it allows
-// all work, and Run is not called. The application's statements may take longer by the fraction
-// slower.
-func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
+// all work, and Run is not called. The application's statements may take longer by slower.
+func NewGovernor(db *sql.DB, workers int, slower Slowdown, free bool) *Governor {
 	g := &Governor{
 		watch:   watch{db: db},
 		most:    float64(workers) + 1,
@@ -104,7 +103,7 @@ func (g *Governor) Free() {
 }
 
 // Bound changes the number of workers, and by how much statements may take longer.
-func (g *Governor) Bound(workers int, slower float64) {
+func (g *Governor) Bound(workers int, slower Slowdown) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.slower = slower
@@ -246,7 +245,7 @@ func (g *Governor) judge() {
 		g.cost.observe(g.duty, math.Log(working.against(g.resting.means())))
 	}
 	before := g.duty
-	g.duty = min(g.most, max(leastDuty, g.cost.next(g.duty, tolerated(g.slower, running))))
+	g.duty = min(g.most, max(leastDuty, g.cost.next(g.duty, g.slower.tolerated(g.statements.alone.mean().Seconds(), running))))
 	if r := g.duty / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {

@@ -63,7 +63,7 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 	for _, noise := range []float64{0.03, 0.3, 0.8} {
 		for _, load := range []float64{0.05, 0.4, 0.8, 0.95} {
 			m := &model{load: load, worker: 0.1, rate: 4000, noise: noise, random: rand.New(rand.NewPCG(1, 2))}
-			g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
+			g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
 			duty, slowed := m.run(g, &now, 2*time.Minute)
 			t.Logf("noise %.2f, load %.2f: duty %.2f, statements slower by %.3f", noise, load, duty, slowed)
 			if slowed > 1.1+noise/3 {
@@ -84,7 +84,7 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 // three seconds after the load ends.
 func TestGovernorFollowsTheLoad(t *testing.T) {
 	m := &model{load: 0.3, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(3, 4))}
-	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
+	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
 	calm, _ := m.run(g, &now, 30*time.Second)
 	m.load, m.rate = 0.9, 9000
 	m.run(g, &now, 2*time.Second)
@@ -119,7 +119,7 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 // An application that has become slow by itself delays the work only for a moment.
 func TestGovernorLearnsAnew(t *testing.T) {
 	m := &model{load: 0.1, worker: 0.02, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(5, 6))}
-	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
+	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
 	m.run(g, &now, time.Minute)
 	m.load = 0.7 // through others
 	duty, _ := m.run(g, &now, time.Minute)
@@ -130,7 +130,7 @@ func TestGovernorLearnsAnew(t *testing.T) {
 
 // A stalled server is left alone, and one long report does not affect the others.
 func TestGovernorStallsAndReports(t *testing.T) {
-	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
+	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
 	m := &model{load: 0.1, worker: 0, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	m.run(g, &now, 30*time.Second)
 	duty := g.duty
@@ -153,7 +153,7 @@ func TestGovernorStallsAndReports(t *testing.T) {
 // idlePoll then. Workers may wait for a share during the pause.
 func TestGovernorWhileNobodyWorks(t *testing.T) {
 	m := &model{load: 0.8, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
-	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
+	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
 	m.run(g, &now, time.Minute)
 	before := g.duty
 	if g.every(now) != lookEvery {
@@ -184,7 +184,7 @@ func TestGovernorWhileNobodyWorks(t *testing.T) {
 // The governor notices at once a worker that comes after a pause.
 func TestGovernorIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 3, 0.05, false)
+		g := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false)
 		g.set(0)
 		g.since, g.known = time.Now(), true
 		time.Sleep(time.Minute)
@@ -210,7 +210,7 @@ func TestGovernorIsWoken(t *testing.T) {
 // A worker without a share waits until there is room, or its context ends.
 func TestGovernorGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, 0.05, true)
+		g := NewGovernor(nil, 2, Slowdown{Part: 0.05}, true)
 		if err := g.Gate(t.Context(), 1, time.Hour); err != nil {
 			t.Error(err)
 		}
@@ -240,7 +240,7 @@ func TestGovernorGate(t *testing.T) {
 // A worker with a share rests in proportion to its work, and less once there is room.
 func TestGovernorRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, 0.05, true)
+		g := NewGovernor(nil, 2, Slowdown{Part: 0.05}, true)
 		g.set(0.6)
 		begun := time.Now()
 		if err := g.Gate(t.Context(), 0, 600*time.Millisecond); err != nil {
@@ -268,7 +268,7 @@ func TestGovernorRest(t *testing.T) {
 // chunk still runs about every other second. Workers without a share keep waiting.
 func TestGovernorNeverNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, 0.05, true)
+		g := NewGovernor(nil, 2, Slowdown{Part: 0.05}, true)
 		g.set(leastDuty)
 		rested := func(pass func(context.Context, int, time.Duration) error, took time.Duration) time.Duration {
 			begun := time.Now()
@@ -296,7 +296,7 @@ func TestGovernorNeverNothing(t *testing.T) {
 
 // Chunks are short next to an application, and as long as allowed on an idle server.
 func TestGovernorChunks(t *testing.T) {
-	g := NewGovernor(nil, 3, 0.05, true)
+	g := NewGovernor(nil, 3, Slowdown{Part: 0.05}, true)
 	if got := g.Chunk(2 * time.Second); got != 2*time.Second {
 		t.Errorf("with all free a chunk takes %s, want 2s", got)
 	}
@@ -317,8 +317,8 @@ func TestGovernorChunks(t *testing.T) {
 // A worker that is now one too many waits, even if the application is ignored.
 func TestGovernorOfFewer(t *testing.T) {
 	for _, workers := range []int{4, 64} {
-		g := NewGovernor(nil, workers, 0.05, true)
-		g.Bound(1, 0.05)
+		g := NewGovernor(nil, workers, Slowdown{Part: 0.05}, true)
+		g.Bound(1, Slowdown{Part: 0.05})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		if g.Gate(ctx, 0, time.Second) != nil || g.Gate(ctx, 1, time.Second) == nil {
 			t.Errorf("one of %d workers is allowed, and the first waits, or the second works", workers)
