@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/window"
 )
 
 // These constants define how the limit follows the deadline.
@@ -61,8 +62,8 @@ type Aim struct {
 	By time.Time
 	// Least and Most are the lowest and the highest factor. If they are equal, the limit stays.
 	Least, Most float64
-	// Open is the part of a time in which the work may be done; nil: all of it.
-	Open func(from, to time.Time) time.Duration
+	// Hours are when the work may be done.
+	Hours window.Window
 }
 
 // The states of a deadline.
@@ -236,7 +237,7 @@ func (c *Course) choose(l Look, aim Aim, rate float64, finish time.Time) float64
 		return c.factor
 	}
 	next := aim.Most
-	if time := aim.open(l.At, target) - l.Fixed; time > 0 {
+	if time := aim.Hours.Within(l.At, target) - l.Fixed; time > 0 {
 		needed := l.Left / time.Seconds()
 		next = c.factor * math.Pow(needed/rate, 1/c.power())
 	}
@@ -254,17 +255,6 @@ func short(factor float64) float64 {
 	return math.Floor(factor/unit+1e-9) * unit
 }
 
-// open is the part of a time in which the work may be done.
-func (a Aim) open(from, to time.Time) time.Duration {
-	if !to.After(from) {
-		return 0
-	}
-	if a.Open == nil {
-		return to.Sub(from)
-	}
-	return a.Open(from, to)
-}
-
 // far is the longest forecast.
 const far = 365 * 24 * time.Hour
 
@@ -274,23 +264,5 @@ func (a Aim) finish(l Look, rate float64) time.Time {
 	if seconds > far.Seconds() {
 		return l.At.Add(far)
 	}
-	work := time.Duration(seconds * float64(time.Second))
-	if a.Open == nil {
-		return l.At.Add(work + l.Fixed)
-	}
-	low, high := work, work+time.Hour
-	for ; a.Open(l.At, l.At.Add(high)) < work; low, high = high, 2*high {
-		if high > far {
-			return l.At.Add(far)
-		}
-	}
-	for high-low > time.Second {
-		middle := low + (high-low)/2
-		if a.Open(l.At, l.At.Add(middle)) < work {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return l.At.Add(high + l.Fixed)
+	return a.Hours.End(l.At, time.Duration(seconds*float64(time.Second))).Add(l.Fixed)
 }

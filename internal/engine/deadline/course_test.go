@@ -1,14 +1,17 @@
 package deadline_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"midstream/internal/engine/deadline"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/window"
 )
 
 // server is a model of a server with a changing load, and of a run that is paced by a limit.
@@ -190,7 +193,7 @@ func (s *steady) run(length time.Duration) (states []event.DeadlineState) {
 		s.last = s.course.Next(deadline.Look{At: s.at, Done: s.done, Left: s.work - s.done}, s.aim)
 		states = append(states, s.last.State)
 		s.at = s.at.Add(tick)
-		if s.aim.Open == nil || s.aim.Open(s.at.Add(-tick), s.at) > 0 {
+		if s.aim.Hours.Within(s.at.Add(-tick), s.at) > 0 {
 			s.done += s.rate * math.Sqrt(s.last.Factor) * tick.Seconds()
 		}
 	}
@@ -293,16 +296,16 @@ func TestCourseFollowsTheOperator(t *testing.T) {
 
 // TestCourseCountsClosedTime: time in which nothing may be copied does not count.
 func TestCourseCountsClosedTime(t *testing.T) {
-	open := func(from, to time.Time) (sum time.Duration) { // in the second half of each hour
-		for ; from.Before(to); from = from.Add(time.Minute) {
-			if from.Minute() >= 30 {
-				sum += min(time.Minute, to.Sub(from))
-			}
-		}
-		return sum
+	var halves []string // the second half of each hour
+	for hour := range 24 {
+		halves = append(halves, fmt.Sprintf("%02d:30-%02d:00", hour, (hour+1)%24))
+	}
+	hours, err := window.Parse(strings.Join(halves, "; ") + " UTC")
+	if err != nil {
+		t.Fatal(err)
 	}
 	s := newSteady(100*3600*0.95, 2*time.Hour)
-	s.aim.Open = open
+	s.aim.Hours = hours
 	for s.at.Before(s.aim.By) && s.done < s.work {
 		held := s.at.Minute() < 30 || s.at.Minute() == 30
 		s.last = s.course.Next(deadline.Look{At: s.at, Done: s.done, Left: s.work - s.done, Held: held}, s.aim)

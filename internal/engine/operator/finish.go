@@ -88,12 +88,9 @@ func (s *Settings) fixFinish(values map[string]string, now time.Time) error {
 func (s Settings) Rule(began time.Time, steered bool) deadline.Rule {
 	s = s.WithDefaults()
 	most := max(1, min(s.Finish.AtMost, unfelt)/s.MaxSlowdown.Percentage())
-	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: most}
+	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: most, Hours: s.Throttle.CopyWindow}
 	if !steered {
 		aim.Least, aim.Most = 1, 1
-	}
-	if hours := s.Throttle.CopyWindow; !hours.IsZero() {
-		aim.Open = hours.Within
 	}
 	return deadline.Rule{Aim: aim, Limit: func(factor float64) string {
 		if !steered || factor == aim.Most && math.IsInf(s.Finish.AtMost, 1) {

@@ -12,14 +12,14 @@ import (
 func TestDeadlineCountsTheCopyWindow(t *testing.T) {
 	control := operator.NewControl(operator.CommandLineDefaults())
 	noon := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-	if r := control.Settings().Rule(noon, true); r.Open != nil || control.Rests(noon) {
+	if r := control.Settings().Rule(noon, true); !r.Hours.IsZero() || control.Rests(noon) {
 		t.Errorf("without a window: %+v", r)
 	}
 	if err := control.Set(t.Context(), map[string]string{"copy-window": "22:00-06:00 UTC", "finish-within": "24h"}); err != nil {
 		t.Fatal(err)
 	}
 	r := control.Settings().Rule(noon, true)
-	if r.Open == nil || r.Open(noon, r.By) != 8*time.Hour {
+	if r.Hours.IsZero() || r.Hours.Within(noon, r.By) != 8*time.Hour {
 		t.Errorf("with a window: %+v", r)
 	}
 	if !control.Rests(noon) || control.Rests(noon.Add(11*time.Hour)) {
