@@ -51,6 +51,8 @@ var everyEvent = []event.Event{
 		BinlogRead:         99,
 		Position:           "binlog.000002:4",
 		ETA:                31 * time.Second,
+		ETALeast:           28 * time.Second,
+		ETAMost:            41 * time.Second,
 		Retries:            1,
 		IndexFraction:      .5,
 		BuildStep:          "sort",
@@ -119,7 +121,7 @@ func TestLines(t *testing.T) {
 	}
 	contains(
 		t, out.String(),
-		"2/5 copy      41 %  41 of 100  12/s  ETA ", "  app +3 %  backlog 3 (2.5/s)\n",
+		"2/5 copy      41 %  41 of 100  12/s  done in 30 s (30 s to 40 s)", "  app +3 %  backlog 3 (2.5/s)\n",
 	)
 	out.Reset()
 	for _, e := range everyEvent {

@@ -1,10 +1,12 @@
 package deadline
 
 import (
+	"iter"
 	"math"
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/window"
 )
 
@@ -39,23 +41,14 @@ const (
 // The rate is taken as proportional to a power of the factor: 1 if twice the limit makes twice the
 // rate, and 0 if the limit has no effect. The power is learned from steps.
 const (
-	guessedPower            = 0.85
-	guessWeight             = 0.5 // as the square of a step
-	leastPower, mostPower   = 0.35, 1.0
-	leastMemory, mostMemory = 8, 240 // looks
+	guessedPower          = 0.85
+	guessWeight           = 0.5 // as the square of a step
+	leastPower, mostPower = 0.35, 1.0
+	mostMemory            = 240 // looks
 )
 
 // Look is what is known about a run at one moment.
-type Look struct {
-	At time.Time
-	// Done and Left are amounts of work that the limit paces, in the same unit.
-	Done, Left float64
-	// Fixed is the time of the other work that is left.
-	Fixed time.Duration
-	// Held means that the limit has not paced the work since the last look: the run was paused, or
-	// did other work.
-	Held bool
-}
+type Look = forecast.Look
 
 // Aim is what the work is to meet.
 type Aim struct {
@@ -198,30 +191,30 @@ func (c *Course) power() float64 {
 // long as the time left, at most an hour or so, each sample as if it had had this limit. 0 means
 // that it is not known.
 func (c *Course) rate(l Look, aim Aim) float64 {
-	var sum, seconds float64
-	known := 0
-	memory := min(max(aim.By.Sub(l.At), 0), time.Hour).Seconds()
-	power, age := c.power(), 0.0
-	factor, scale := c.factor, 1.0
-	for i := len(c.samples) - 1; i >= 0; i-- {
-		s := c.samples[i]
-		memory = max(memory, leastMemory*s.over.Seconds())
-		weight := s.over.Seconds() * math.Exp(-age/memory)
-		if !s.settled {
-			weight /= 4
-		}
-		if s.factor != factor {
-			factor, scale = s.factor, math.Pow(c.factor/s.factor, power)
-		}
-		age += s.over.Seconds()
-		sum += weight * s.rate * scale
-		seconds += weight
-		known++
-	}
-	if known < enough || seconds == 0 {
+	rate, known := forecast.Mean(c.asNow(), min(max(aim.By.Sub(l.At), 0), time.Hour))
+	if known < enough {
 		return 0
 	}
-	return sum / seconds
+	return rate
+}
+
+// asNow yields the samples as if each had had the present limit, the newest first.
+func (c *Course) asNow() iter.Seq[forecast.Sample] {
+	return func(yield func(forecast.Sample) bool) {
+		power, factor, scale := c.power(), c.factor, 1.0
+		for i := len(c.samples) - 1; i >= 0; i-- {
+			s, weight := c.samples[i], 1.0
+			if !s.settled {
+				weight = 0.25
+			}
+			if s.factor != factor {
+				factor, scale = s.factor, math.Pow(c.factor/s.factor, power)
+			}
+			if !yield(forecast.Sample{Over: s.over, Rate: s.rate * scale, Weight: weight}) {
+				return
+			}
+		}
+	}
 }
 
 // choose returns the next factor.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/forecast"
 )
 
 // Looks and reports.
@@ -25,37 +25,12 @@ type Rule struct {
 	Limit func(factor float64) string
 }
 
-// Standing is the state of a run.
-type Standing struct {
-	event.Progress
-	// Idle means that the copy is paused, or waits for its window.
-	Idle bool
-	// Verify is the time that the comparison of a row takes, as a multiple of copying it; 0 if the
-	// rows are not compared.
-	Verify float64
-	// Index is the time of the build of deferred indexes.
-	Index time.Duration
-}
-
-// Of returns the standing of a run whose table was measured to have a pace. deferred means that
-// indexes are built after the row copy.
-func Of(p event.Progress, pace plan.Pace, verifies, deferred, idle bool) Standing {
-	s := Standing{Progress: p, Idle: idle}
-	if verifies && pace.Verify > 0 {
-		s.Verify = pace.Shadow.Rows / pace.Verify
-	}
-	if deferred && pace.Indexes > 0 {
-		s.Index = time.Duration(float64(p.RowsTotal) / pace.Indexes * float64(time.Second))
-	}
-	return s
-}
-
 // Deps are what a Keeper works with.
 type Deps struct {
 	Rule func(began time.Time) Rule
 	// Changing is closed when the rule may be another one.
 	Changing func() <-chan struct{}
-	Standing func() Standing
+	Standing func() forecast.Standing
 	// Apply makes the limit of Factor hold.
 	Apply func()
 	Emit  event.Listener
@@ -90,7 +65,7 @@ func (k *Keeper) Report() event.Deadline {
 // Run keeps a change that began at a time to its deadline, until the context ends. Then it returns nil.
 func (k *Keeper) Run(ctx context.Context, began time.Time) error {
 	course := NewCourse(1)
-	var before Standing
+	var before event.Phase
 	for ctx.Err() == nil {
 		changed, rule := k.deps.Changing(), k.deps.Rule(began)
 		now, wait := time.Now(), time.Duration(-1)
@@ -99,11 +74,13 @@ func (k *Keeper) Run(ctx context.Context, began time.Time) error {
 			course = NewCourse(1)
 		} else {
 			standing := k.deps.Standing()
-			v := course.Next(lookAt(standing, before, now), rule.Aim)
+			look := standing.Look(before, now)
+			look.Fixed += swapTakes
+			v := course.Next(look, rule.Aim)
 			if standing.Phase == event.PhaseHold { // an operator or a window decides when the run ends
 				v.State, v.Expected = Unknown, time.Time{}
 			}
-			before, factor = standing, v.Factor
+			before, factor = standing.Phase, v.Factor
 			report = event.Deadline{By: rule.By, State: v.State, Expected: v.Expected, Limit: rule.Limit(factor), Factor: factor,
 				Highest: factor >= rule.Most, At: now}
 			wait = min(mostBetween, max(leastBetween, rule.By.Sub(began)/looks))
@@ -143,27 +120,4 @@ func (k *Keeper) take(factor float64, report event.Deadline) (due bool) {
 		k.report.At = last.At
 	}
 	return due && !report.By.IsZero()
-}
-
-// lookAt is what a run's standing is for a Course. It counts in rows that are copied.
-func lookAt(s, before Standing, now time.Time) Look {
-	total := float64(max(s.RowsTotal, s.RowsCopied))
-	l := Look{At: now, Held: s.Idle || s.Phase != before.Phase, Fixed: swapTakes}
-	if s.Backlog > 0 && s.ApplyRate > 0 {
-		l.Fixed += min(time.Hour, time.Duration(float64(s.Backlog)/s.ApplyRate*float64(time.Second)))
-	}
-	switch s.Phase {
-	case event.PhaseCopy:
-		l.Done = float64(s.RowsCopied)
-		l.Left = total - l.Done + s.Verify*total
-		l.Fixed += s.Index
-	case event.PhaseIndex, event.PhaseCatchUp, event.PhaseVerify:
-		verified := min(total, float64(s.Verified))
-		l.Done, l.Left = total+s.Verify*verified, s.Verify*(total-verified)
-		if s.Phase == event.PhaseIndex {
-			l.Fixed += time.Duration(float64(s.Index) * (1 - s.IndexFraction))
-		}
-		l.Held = l.Held || s.Phase != event.PhaseVerify
-	}
-	return l
 }

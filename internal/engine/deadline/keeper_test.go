@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/engine/deadline"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/forecast"
 )
 
 // copying is a run whose rate is proportional to its limit.
@@ -43,7 +44,7 @@ func newCopying(rows int64, within time.Duration) *copying {
 			defer c.mu.Unlock()
 			return c.changed
 		},
-		Standing: func() deadline.Standing { return deadline.Standing{Progress: c.progress(), Verify: 0.25} },
+		Standing: func() forecast.Standing { return forecast.Standing{Progress: c.progress(), Verify: 0.25} },
 		Apply:    func() { c.applied++ },
 		Emit:     func(e event.Event) { c.told = append(c.told, e.(event.Deadline)) },
 	})

@@ -78,9 +78,7 @@ type Progress struct {
 	RowsTotal  int64   // an estimate, off by tens of percent
 	Fraction   float64 // of the row copy, 0 to 1
 	CopyRate   float64 // rows a second, smoothed
-	// OpenRate is the last CopyRate while the copy window was open.
-	OpenRate  float64
-	ChunkRows int // rows in a chunk now
+	ChunkRows  int     // rows in a chunk now
 	// Workers are the row copy workers that may work; 1.5 means that the second one works half of
 	// the time.
 	Workers float64
@@ -109,8 +107,9 @@ type Progress struct {
 	// Position is the place in the binlog up to which it was received, as file:offset; "" before
 	// capture begins.
 	Position string
-	// ETA is the time until the cut-over may begin; negative: not known.
-	ETA time.Duration
+	// ETA is the time until the run ends, or until the cut-over may begin if it is held; negative: not
+	// known. In about 85 of 100 cases, it is between ETALeast and ETAMost.
+	ETA, ETALeast, ETAMost time.Duration
 	// Retries are syncs that were tried again (deadlock, lock wait, stale duplicate).
 	Retries int64
 	// IndexFraction is the finished part of a step of the server's build, 0 to 1; 0 if the server

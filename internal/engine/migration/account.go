@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
@@ -33,6 +34,7 @@ type account struct {
 	scanned   rowCounter // of the prescan
 	verified  rowCounter
 	flying    []flying
+	forecast  *forecast.Forecaster
 
 	// replication is what a rehearsal on a replica watches.
 	replication onreplica.Watch
@@ -50,7 +52,8 @@ func (noRows) Rows() int64 { return 0 }
 type flying interface{ InFlight() int }
 
 func newAccount(m *Migration) *account {
-	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, scanned: noRows{}, verified: noRows{}}
+	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, scanned: noRows{}, verified: noRows{},
+		forecast: forecast.NewForecaster()}
 }
 
 // enter begins a phase.
@@ -97,9 +100,14 @@ func (a *account) progress() event.Progress {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return event.Progress{
-		Phase: a.phase, At: now, Elapsed: now.Sub(a.started), ETA: -1, Slowdown: -1, ReplicaLag: -1,
+		Phase: a.phase, At: now, Elapsed: now.Sub(a.started), ETA: -1, ETALeast: -1, ETAMost: -1, Slowdown: -1, ReplicaLag: -1,
 		Scanned: a.scanned.Rows(), Verified: a.verified.Rows(), Retries: a.retries.Load(),
 	}
+}
+
+// foresee adds when the run ends.
+func (a *account) foresee(p *event.Progress, s forecast.Standing, c forecast.Calendar) {
+	a.update(func() { e := a.forecast.Next(s, c); p.ETA, p.ETALeast, p.ETAMost = e.Left, e.Least, e.Most })
 }
 
 // remember keeps a progress for the rates of the next one.

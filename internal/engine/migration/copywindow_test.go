@@ -119,7 +119,7 @@ func TestL6_CopyWindow(t *testing.T) {
 		var closed sync.Once
 		w := b.windowed(alter, func(w *windowed) event.Listener {
 			return func(e event.Event) {
-				if p, is := e.(event.Progress); is && p.Phase == event.PhaseCopy && p.OpenRate > 0 {
+				if p, is := e.(event.Progress); is && p.Phase == event.PhaseCopy && p.ETA >= 0 {
 					closed.Do(func() { w.set(hoursAfter()) })
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"midstream/internal/engine/deadline"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/forecast"
 )
 
 // newKeeper returns the keeper of the run's deadline.
@@ -13,13 +15,20 @@ func (b *brakes) newKeeper() *deadline.Keeper {
 	return deadline.NewKeeper(deadline.Deps{
 		Rule:     func(began time.Time) deadline.Rule { return r.live().Rule(began, !b.unsteered()) },
 		Changing: r.control.Changing,
-		Standing: func() deadline.Standing {
-			w := r.prepared.Load()
-			return deadline.Of(r.standing(), r.plan.Pace, r.verifies, w != nil && len(w.shadow.Deferred) > 0, r.control.Rests(time.Now()))
-		},
-		Apply: func() { b.follow(r.live()) },
-		Emit:  r.emit,
+		Standing: func() forecast.Standing { return b.outlook(r.standing()) },
+		Apply:    func() { b.follow(r.live()) },
+		Emit:     r.emit,
 	})
+}
+
+// outlook adds to a progress what a forecast needs.
+func (b *brakes) outlook(p event.Progress) forecast.Standing {
+	r := b.run
+	w, live := r.prepared.Load(), r.live()
+	s := forecast.Standing{Progress: p, Idle: r.control.Rests(p.At), Paused: r.control.Paused() != nil || live.Rest >= 1}
+	s.Verify, s.Index = r.plan.Pace.AfterCopy(p.RowsTotal, r.verifies, w != nil && len(w.shadow.Deferred) > 0)
+	s.Verify *= 1 - live.Rest // the share of the row copy does not hold for a comparison
+	return s
 }
 
 // keepDeadline keeps the run to its deadline.

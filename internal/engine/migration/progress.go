@@ -53,6 +53,7 @@ func (r *run) standing() event.Progress {
 	p.Statements, p.StatementTime, p.StatementTimeAlone = felt.PerSecond, felt.Now, felt.Alone
 	if w != nil {
 		w.report(&p, before)
+		r.account.foresee(&p, r.brakes.outlook(p), r.live().Calendar())
 	}
 	return p
 }
@@ -90,12 +91,8 @@ func (w *work) estimate(p *event.Progress, before event.Progress) {
 		p.ApplyRate = smooth(before.ApplyRate, float64(p.Applied-before.Applied)/seconds, weight)
 	}
 	if w.tracker.Complete() {
-		p.Fraction, p.ETA = 1, eta(float64(p.Backlog), p.ApplyRate)
+		p.Fraction = 1
 		return
-	}
-	hours := w.live().Throttle.CopyWindow
-	if p.OpenRate = p.CopyRate; !hours.Open(p.At) {
-		p.OpenRate = before.OpenRate
 	}
 	// The server's estimate of the number of rows may be too low.
 	total := max(p.RowsTotal, p.RowsCopied+int64(p.ChunkRows))
@@ -103,25 +100,6 @@ func (w *work) estimate(p *event.Progress, before event.Progress) {
 	if total > 0 {
 		p.Fraction = min(0.999, float64(p.RowsCopied)/float64(total))
 	}
-	if w.live().Rest < 1 {
-		p.ETA = hours.Stretch(p.At, eta(float64(total-p.RowsCopied), p.OpenRate))
-	}
-}
-
-// leastRate is the rate below which a display shows 0.0/s.
-const leastRate = 0.05
-
-// eta returns the time until so much is done at so much a second; negative: it is not known. While
-// nothing moves, the smoothed rate becomes smaller and smaller, and predicts nothing.
-func eta(left, perSecond float64) time.Duration {
-	const longest = 1e9 // seconds
-	switch {
-	case left <= 0:
-		return 0
-	case perSecond < leastRate:
-		return -1
-	}
-	return time.Duration(min(left/perSecond, longest) * float64(time.Second))
 }
 
 func smooth(before, now, weight float64) float64 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/deadline"
+	"midstream/internal/engine/forecast"
 )
 
 // finish are the settings of the deadline.
@@ -81,6 +82,15 @@ func (s *Settings) fixFinish(values map[string]string, now time.Time) error {
 		return nil
 	}
 	return &BadSetting{name, values[name], errors.New("this time has passed"), "give a later time, such as 06:00, which is the next one"}
+}
+
+// Calendar is when the row copy may work, and how fast it is then.
+func (s Settings) Calendar() forecast.Calendar {
+	c := forecast.Calendar{Hours: s.Throttle.CopyWindow, Sensitivity: forecast.Gentle}
+	if s.FullSpeed {
+		c.Sensitivity = forecast.FullSpeed
+	}
+	return c
 }
 
 // Rule is what the settings ask for about the deadline of a change that began at a time. steered

@@ -115,6 +115,18 @@ func (p Pace) Shared(part float64) Pace {
 	return p
 }
 
+// AfterCopy returns what comes after the copy of so many rows: the time to compare a row, as a multiple
+// of copying it, and the time to build deferred indexes.
+func (p Pace) AfterCopy(rows int64, verifies, deferred bool) (verify float64, index time.Duration) {
+	if verifies && p.Verify > 0 {
+		verify = p.Shadow.Rows / p.Verify
+	}
+	if deferred {
+		index = lasting(float64(rows), p.Indexes)
+	}
+	return verify, index
+}
+
 // Beside is the cost of the change alone, if the application wrote so many bytes of redo log in a
 // second during the measurement.
 func (c Cost) Beside(redo float64) Cost {

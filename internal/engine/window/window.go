@@ -3,6 +3,7 @@ package window
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 	_ "time/tzdata" // zones for machines without them
@@ -113,6 +114,22 @@ func (w Window) Within(from, to time.Time) (open time.Duration) {
 		}
 	}
 	return open
+}
+
+// Periods are the times between two moments, which are at most a week apart, at which the window is
+// open: each with its begin and its end, in their order.
+func (w Window) Periods(from, to time.Time) iter.Seq2[time.Time, time.Time] {
+	return func(yield func(begin, end time.Time) bool) {
+		if w.IsZero() {
+			yield(from, to)
+			return
+		}
+		for _, p := range w.between(from, to) {
+			if !yield(p.from, p.to) {
+				return
+			}
+		}
+	}
 }
 
 // between returns the periods between two moments, which are at most ahead apart.

@@ -69,8 +69,10 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// About writes a prediction: coarse, so that it doesn't flicker.
+// About writes a prediction: coarse, so that it doesn't flicker. All predictions are rounded here: to
+// two or three digits, in units that people say.
 func About(d time.Duration) string {
+	const day = 24 * time.Hour
 	switch {
 	case d < 0:
 		return "unknown"
@@ -78,14 +80,29 @@ func About(d time.Duration) string {
 		return "less than 1 s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
-	case d < time.Minute:
+	case d < 57500*time.Millisecond:
 		return fmt.Sprintf("%d s", int(d.Seconds()/5+0.5)*5)
-	case d < 10*time.Minute:
-		return fmt.Sprintf("%.1f min", d.Minutes())
-	case d < time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 5*time.Minute:
+		return inTwo(d.Round(10*time.Second), time.Minute, "min", time.Second, "s")
+	case d < time.Hour-30*time.Second:
+		return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
+	case d < 10*time.Hour:
+		return inTwo(d.Round(5*time.Minute), time.Hour, "h", time.Minute, "min")
+	case d < 2*day-30*time.Minute:
+		return fmt.Sprintf("%d h", int(d.Hours()+0.5))
+	case d < 10*day:
+		return inTwo(d.Round(time.Hour), day, "days", time.Hour, "h")
 	}
-	return fmt.Sprintf("%.1f h", d.Hours())
+	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
+}
+
+// inTwo writes a duration in a unit and a smaller one.
+func inTwo(d, unit time.Duration, name string, small time.Duration, smallName string) string {
+	text := fmt.Sprintf("%d %s", d/unit, name)
+	if rest := d % unit / small; rest > 0 {
+		text += fmt.Sprintf(" %d %s", rest, smallName)
+	}
+	return text
 }
 
 // Percent writes a fraction.

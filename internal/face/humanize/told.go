@@ -315,6 +315,7 @@ func Progress(p event.Progress) string {
 		follows = false
 	case event.PhaseIndex:
 		add(Built(p))
+		add(ETA(p))
 	case event.PhaseNative:
 		if p.BuildStep == "" {
 			add("waiting until no session blocks the change")
@@ -325,6 +326,7 @@ func Progress(p event.Progress) string {
 		follows = false
 	case event.PhaseVerify:
 		of(VerifiedFraction(p), p.Verified)
+		add(ETA(p))
 	case event.PhaseCatchUp, event.PhaseHold, event.PhaseCutover, event.PhaseLock:
 		add(ETA(p))
 	default:
@@ -370,22 +372,32 @@ func ScannedFraction(p event.Progress) float64 {
 	return min(1, float64(p.Scanned)/float64(max(p.RowsTotal, 1)))
 }
 
-// ETA writes when the copy ends, as a time of day, or when the backlog is empty.
+// ETA writes when the run ends, with the range, or when the backlog is empty.
 func ETA(p event.Progress) string {
-	switch {
-	case p.ETA < 0:
-		return "ETA unknown"
-	case p.Phase == event.PhaseCopy && p.ETA < day && !p.At.IsZero():
-		return "ETA " + p.At.Add(p.ETA).Local().Format("15:04:05")
-	case p.Phase == event.PhaseCopy:
-		return "ETA in about " + About(p.ETA)
-	case p.ETA < time.Second:
-		return "caught up"
+	switch p.Phase {
+	case event.PhaseHold, event.PhaseCutover, event.PhaseLock:
+		switch {
+		case p.ETA < 0:
+			return "time left unknown"
+		case p.ETA < time.Second:
+			return "caught up"
+		}
+		return "caught up in " + About(p.ETA)
 	}
-	return "caught up in about " + About(p.ETA)
+	if p.ETA < 0 {
+		return "time left unknown"
+	}
+	return "done in " + Left(p)
 }
 
-const day = 24 * time.Hour
+// Left writes the time that is left with its range, such as "3 h 10 min (2 h 40 min to 4 h 5 min)".
+func Left(p event.Progress) string {
+	text, least, most := About(p.ETA), About(p.ETALeast), About(p.ETAMost)
+	if p.ETA < 0 || p.ETAMost <= 0 || least == most {
+		return text
+	}
+	return fmt.Sprintf("%s (%s to %s)", text, least, most)
+}
 
 // Logged is the text of an event in a log; "" for none.
 func Logged(e event.Event) string {

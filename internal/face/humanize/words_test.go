@@ -3,6 +3,8 @@ package humanize
 import (
 	"testing"
 	"time"
+
+	"midstream/internal/engine/event"
 )
 
 func TestWords(t *testing.T) {
@@ -12,14 +14,33 @@ func TestWords(t *testing.T) {
 		Size(999): "999 bytes", Size(1500): "1.5 KB", Size(310_400_000): "310 MB", Size(5e15): "5000 TB",
 		Span(4100 * time.Microsecond): "4.1 ms", Span(38 * time.Millisecond): "38 ms", Span(12300 * time.Millisecond): "12.3 s",
 		Span(83 * time.Second): "1m23s", Span(3700 * time.Second): "1h01m", Span(-1): "?",
-		About(-1): "unknown", About(3400 * time.Millisecond): "3 s", About(33 * time.Second): "35 s", About(100 * time.Second): "1.7 min",
-		About(20 * time.Minute): "20 min", About(100 * time.Minute): "1.7 h",
+		About(-1): "unknown", About(3400 * time.Millisecond): "3 s", About(33 * time.Second): "35 s", About(100 * time.Second): "1 min 40 s",
+		About(20 * time.Minute): "20 min", About(100 * time.Minute): "1 h 40 min",
+		About(59 * time.Second): "1 min", About(192 * time.Minute): "3 h 10 min", About(26 * time.Hour): "26 h",
+		About(75*time.Hour + time.Minute): "3 days 3 h", About(1000 * time.Hour): "42 days", About(59*time.Minute + 45*time.Second): "1 h",
 		Rate(2.54): "2.5", Rate(52_100.7): "52,100", Percent(.414): "41 %",
 		OneLine("SELECT\n  1", 20): "SELECT 1", OneLine("SELECT 12345", 8): "SELECT …",
 		Wrapped("a bb ccc dddd", 6, "  "): "a bb\n  ccc\n  dddd",
 	} {
 		if got != want {
 			t.Errorf("%q instead of %q", got, want)
+		}
+	}
+}
+
+// TestETA: the time left is shown with its range, unless both are the same.
+func TestETA(t *testing.T) {
+	const h, m = time.Hour, time.Minute
+	for want, p := range map[string]event.Progress{
+		"done in 3 h 10 min (2 h 40 min to 4 h 5 min)": {Phase: event.PhaseCopy, ETA: 3*h + 11*m, ETALeast: 2*h + 39*m, ETAMost: 4*h + 4*m},
+		"done in 35 s":        {Phase: event.PhaseVerify, ETA: 35 * time.Second, ETALeast: 34 * time.Second, ETAMost: 36 * time.Second},
+		"done in 2 min":       {Phase: event.PhaseCatchUp, ETA: 2 * m, ETALeast: -1, ETAMost: -1}, // of an earlier version
+		"time left unknown":   {Phase: event.PhaseCopy, ETA: -1, ETALeast: -1, ETAMost: -1},
+		"caught up in 12 min": {Phase: event.PhaseHold, ETA: 12 * m, ETALeast: 12 * m, ETAMost: 12 * m},
+		"caught up":           {Phase: event.PhaseLock},
+	} {
+		if text := ETA(p); text != want {
+			t.Errorf("%q, want %q", text, want)
 		}
 	}
 }

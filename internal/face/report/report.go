@@ -313,6 +313,9 @@ func (r *Report) compare(progress []event.Progress) {
 			r.Compared = append(r.Compared, c)
 		}
 	}
+	if text := halfway(progress, r.Result.ElapsedMS.Duration()); text != "" && len(r.Earlier) == 0 {
+		r.Compared = append(r.Compared, Comparison{"time, as expected at half of it", text, lasted})
+	}
 	if r.Plan.Method == "shadow" {
 		r.Compared = append(r.Compared, Comparison{What: "longest capture delay", Happened: humanize.Span(delay)})
 	}
@@ -325,6 +328,20 @@ func (r *Report) compare(progress []event.Progress) {
 			},
 		)
 	}
+}
+
+// halfway is the time of the run as it was expected when half of it was over; "" if that is not known.
+func halfway(progress []event.Progress, elapsed time.Duration) string {
+	for _, p := range progress {
+		if p.Elapsed < elapsed/2 {
+			continue
+		}
+		if p.ETA < 0 || p.ETAMost <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s (between %s and %s)", humanize.Span(p.Elapsed+p.ETA), humanize.Span(p.Elapsed+p.ETALeast), humanize.Span(p.Elapsed+p.ETAMost))
+	}
+	return ""
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

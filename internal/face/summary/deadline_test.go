@@ -20,7 +20,7 @@ func TestPlanWithDeadline(t *testing.T) {
 	}{
 		{0, time.Hour, plan.MethodShadow, false, "", ""},
 		{6 * time.Hour, time.Hour, plan.MethodShadow, false, "", "the gentlest pace"},
-		{6 * time.Hour, 9 * time.Hour, plan.MethodShadow, false, "", "probably takes longer, about 9.0 h"},
+		{6 * time.Hour, 9 * time.Hour, plan.MethodShadow, false, "", "probably takes longer, about 9 h"},
 		{6 * time.Hour, time.Hour, plan.MethodShadow, true, "", "at full speed"},
 		{6 * time.Hour, time.Hour, plan.MethodInplace, false, "", "at its own pace"},
 		{6 * time.Hour, time.Hour, plan.MethodShadow, false, "resuming an earlier run", "from the first start"},

@@ -192,7 +192,7 @@ func duration(d plan.Prediction) string {
 	if d.Measured {
 		how = "measured with rows of this table"
 	}
-	return fmt.Sprintf("%s (%s to %s, %s)", roughly(d.Elapsed), humanize.Span(d.Least), humanize.Span(d.Most), how)
+	return fmt.Sprintf("%s (%s to %s, %s)", roughly(d.Elapsed), humanize.About(d.Least), humanize.About(d.Most), how)
 }
 
 // roughly writes a time that is expected.

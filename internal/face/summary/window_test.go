@@ -69,7 +69,7 @@ func TestPlanWithCopyWindow(t *testing.T) {
 	p.Settings.Finish.Within = 24 * time.Hour
 	p.Settings.Throttle.CopyWindow = hours("22:00-02:00 UTC")
 	text := finish(p, Predict(p.Plan, p.Config, p.Settings), time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
-	if want := "the copy window is open for 4.0 h until then, and the change probably takes about 8.2 h"; !strings.Contains(text, want) {
+	if want := "the copy window is open for 4 h until then, and the change probably takes about 8 h 15 min"; !strings.Contains(text, want) {
 		t.Errorf("%s, want %q", text, want)
 	}
 }

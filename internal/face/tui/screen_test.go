@@ -42,6 +42,8 @@ var events = []event.Event{
 		ApplyRate:          2.5,
 		CaptureDelay:       53 * time.Millisecond,
 		ETA:                31 * time.Second,
+		ETALeast:           28 * time.Second,
+		ETAMost:            41 * time.Second,
 		Retries:            1,
 	},
 	event.Throttled{Gates: []event.Gate{{Name: "replica-lag r1", Why: "replica r1 is 3 s behind"}}},
@@ -112,7 +114,7 @@ func TestFitsTheTerminal(t *testing.T) {
 func TestShows(t *testing.T) {
 	for n, want := range map[int][]string{
 		3: {"prepare: checking that every row fits", "1/5 prepare: checking", "50 %  50 of ~100"},
-		5: {"shop.orders  2/5 copy: copying rows", "1.5 s", "prepare › copy", "41 %  41 of ~100  12/s  ETA in about 30 s", "3 keys (most 3)  2.5/s  capture delay 53 ms  replica lag 7.0 ms",
+		5: {"shop.orders  2/5 copy: copying rows", "1.5 s", "prepare › copy", "41 %  41 of ~100  12/s  done in 30 s (30 s to 40 s)", "3 keys (most 3)  2.5/s  capture delay 53 ms  replica lag 7.0 ms",
 			"app      4,210 statements/s, 1.5 ms each, 1.1 ms without this run · 3.1 % slower", "work     1.5 workers, 10 rows per chunk · 7 changes captured · 6 applied · 5 left to the row copy · 4 merged · 1 retry"},
 		6:  {"waiting  replica r1 is 3 s behind"},
 		10: {"blocked  connection 17, app@h:1"},

@@ -90,9 +90,10 @@ func (m model) rowsLine() string {
 	p := m.progress
 	switch {
 	case m.phase == event.PhaseIndex:
-		return "indexes  " + humanize.Built(p)
+		return "indexes  " + humanize.Built(p) + "  " + humanize.ETA(p)
 	case m.phase == event.PhaseVerify:
-		return m.barLine("verify", humanize.VerifiedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Verified), humanize.Count(p.RowsTotal)))
+		text := fmt.Sprintf("%s of ~%s  %s", humanize.Count(p.Verified), humanize.Count(p.RowsTotal), humanize.ETA(p))
+		return m.barLine("verify", humanize.VerifiedFraction(p), text)
 	case p.Fraction >= 1:
 		return fmt.Sprintf("copy     %s %s copied", m.drawBar(p.Fraction), humanize.Count(p.RowsCopied))
 	}

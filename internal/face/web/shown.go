@@ -154,16 +154,20 @@ func tilesOf(p event.Progress) []tile {
 	return tiles
 }
 
-// endTile is when the row copy ends, in UTC as all times of a page are, or whether the changes are applied.
+// endTile is when the run ends, with the time in UTC as all times of a page are, or whether the changes
+// are applied.
 func endTile(p event.Progress) tile {
-	text := strings.TrimPrefix(humanize.ETA(p), "ETA ")
+	text := humanize.ETA(p)
+	left, ends := strings.CutPrefix(text, "done in ")
 	switch {
-	case p.Phase != event.PhaseCopy:
+	case !ends && p.ETA >= 0:
 		return tile{"changes", text}
-	case p.ETA >= 0 && p.ETA < 24*time.Hour && !p.At.IsZero():
-		text = p.At.Add(p.ETA).UTC().Format("15:04:05 UTC")
+	case !ends:
+		left = "unknown"
+	case p.ETA < 24*time.Hour && !p.At.IsZero():
+		left += ", at about " + p.At.Add(p.ETA).UTC().Format("15:04 UTC")
 	}
-	return tile{"ETA", text}
+	return tile{"time left", left}
 }
 
 // told is a line of a history with a text for people in the field told, and for a plan with its html.

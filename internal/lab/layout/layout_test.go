@@ -32,7 +32,7 @@ var house = []place{
 		{"apply", "capture", "compare", "cutover", "desired", "native", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
 		{"checkpoint", "deadline", "facts", "lock", "onreplica", "rowsync", "throttle"},
 		{"plan"},
-		{"backlog"},
+		{"backlog", "forecast"},
 		{"frontier"},
 		{"carry", "event", "key", "pulse", "window"},
 	}},

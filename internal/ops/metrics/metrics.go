@@ -165,8 +165,16 @@ func ofCourse() []metric {
 			spent(func(p *event.Progress) time.Duration { return p.Elapsed }),
 		},
 		{
-			"eta_seconds", "Time until the cut-over may begin; no sample while it is not known.", gauge, nil,
-			atWork(spent(func(p *event.Progress) time.Duration { return p.ETA })),
+			"eta_seconds", "Time until the run ends, or until the cut-over may begin if the run holds; no sample while it is not known.",
+			gauge, nil, atWork(spent(func(p *event.Progress) time.Duration { return p.ETA })),
+		},
+		{
+			"eta_least_seconds", "Lower end of the range of midstream_eta_seconds; no sample while it is not known.", gauge, nil,
+			atWork(spent(func(p *event.Progress) time.Duration { return p.ETALeast })),
+		},
+		{
+			"eta_most_seconds", "Upper end of the range of midstream_eta_seconds; no sample while it is not known.", gauge, nil,
+			atWork(spent(func(p *event.Progress) time.Duration { return p.ETAMost })),
 		},
 		{
 			"deadline_seconds", "Time until the deadline of the run; negative after it; no sample without a deadline.", gauge, nil,

@@ -96,7 +96,8 @@ func progressOf(e event.Progress) Progress {
 		r.Slower = &slower
 	}
 	r.Deadline = goalOf(e.Deadline)
-	r.ETAMS, r.ReplicaLagMS = knownMS(e.ETA), knownMS(e.ReplicaLag)
+	r.ETAMS, r.ETALeastMS, r.ETAMostMS = knownMS(e.ETA), knownMS(e.ETALeast), knownMS(e.ETAMost)
+	r.ReplicaLagMS = knownMS(e.ReplicaLag)
 	return r
 }
 

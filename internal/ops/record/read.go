@@ -135,14 +135,14 @@ func (r Progress) event(at time.Time) event.Event {
 		CaptureDelay:       r.CaptureDelayMS.Duration(),
 		BinlogRead:         r.BinlogReadBytes,
 		Position:           r.BinlogPosition,
-		ETA: knownDuration(
-			r.ETAMS,
-		),
-		Retries:       r.Retries,
-		IndexFraction: r.IndexFraction,
-		BuildStep:     r.BuildStep,
-		Verified:      r.Verified,
-		Scanned:       r.Scanned,
+		ETA:                knownDuration(r.ETAMS),
+		ETALeast:           knownDuration(r.ETALeastMS),
+		ETAMost:            knownDuration(r.ETAMostMS),
+		Retries:            r.Retries,
+		IndexFraction:      r.IndexFraction,
+		BuildStep:          r.BuildStep,
+		Verified:           r.Verified,
+		Scanned:            r.Scanned,
 	}
 	e.Deadline = r.Deadline.event()
 	if r.Slower != nil {

@@ -166,7 +166,9 @@ type Progress struct {
 	CaptureDelayMS  MS       `json:"capture_delay_ms" doc:"how far capture is behind the server"`
 	BinlogReadBytes int64    `json:"binlog_read_bytes" doc:"binlog received"`
 	BinlogPosition  string   `json:"binlog_position" doc:"position up to which the binlog was received, as file:offset; empty before capture begins"`
-	ETAMS           *MS      `json:"eta_ms" doc:"time until the cut-over may begin; null: not known"`
+	ETAMS           *MS      `json:"eta_ms" doc:"time until the run ends, or until the cut-over may begin if the run holds; null: not known"`
+	ETALeastMS      *MS      `json:"eta_least_ms" doc:"lower end of the range that has this time in about 85 of 100 cases; null: not known"`
+	ETAMostMS       *MS      `json:"eta_most_ms" doc:"upper end of that range; null: not known"`
 	Retries         int64    `json:"retries" doc:"number of syncs that were tried again"`
 	IndexFraction   float64  `json:"index_fraction" doc:"completed part of a step of the server's build, if the server reports it; otherwise 0"`
 	BuildStep       string   `json:"build_step" doc:"step of the server's build, in the server's words; empty if there is none"`
