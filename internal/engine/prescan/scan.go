@@ -234,6 +234,9 @@ func (w *worker) try(ctx context.Context, st *stage, where string) (rows int64, 
 		if err == nil {
 			rows, _ = result.RowsAffected()
 		}
+		if again := st.spec.again(st.columns); err == nil && again != "" {
+			_, err = w.session.Exec(ctx, "UPDATE "+st.name+" SET "+again)
+		}
 		return err
 	})
 	if _, rollback := w.session.Exec(ctx, "ROLLBACK"); err == nil {

@@ -92,7 +92,7 @@ func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
 // kinds of columns. A default that names other columns can't be carried over (1054 on 9.7.4). A
 // generated column that is NOT NULL has no default to be filled with (1364).
 func (st *stage) create() []string {
-	var clauses, computed, stored, selected []string
+	var clauses, computed, virtual, selected []string
 	engine := "BLACKHOLE"
 	if st.stores {
 		engine = "InnoDB"
@@ -106,14 +106,15 @@ func (st *stage) create() []string {
 		}
 		switch {
 		case c.Computes() && st.spec.expr(c.Name) == "":
-			definition := "ADD COLUMN " + schema.Quote(c.Name) + " " + c.Definition
-			computed, stored = append(computed, definition), append(stored, definition)
+			engine = "InnoDB" // BLACKHOLE has none (3774)
+			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
 			continue
 		case c.Generated != schema.NotGenerated:
 			engine = "InnoDB" // BLACKHOLE has none (3106)
 			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
-			virtual, kept := "("+c.Expression+") VIRTUAL", "("+c.Expression+") STORED"
-			stored = append(stored, "ADD COLUMN "+schema.Quote(c.Name)+" "+strings.Replace(c.Definition, virtual, kept, 1))
+			if c.Generated == schema.Virtual && st.spec.Sync.Silent {
+				virtual = append(virtual, c.Name)
+			}
 			continue
 		case c.Computes():
 			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Bare())
@@ -123,7 +124,7 @@ func (st *stage) create() []string {
 	for _, check := range st.checks {
 		clause := "CHECK (" + check + ")"
 		if len(computed) > 0 { // it may name one of them
-			computed, stored = append(computed, "ADD "+clause), append(stored, "ADD "+clause)
+			computed = append(computed, "ADD "+clause)
 		} else {
 			clauses = append(clauses, clause)
 		}
@@ -135,19 +136,60 @@ func (st *stage) create() []string {
 	statements := []string{fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
 		st.spec.Shadow.Charset(), strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())}
 	if len(computed) > 0 {
-		alter := "ALTER TABLE " + st.name + " "
-		statements = append(statements, orElse(st.spec.Sync.Values.Virtual, alter+strings.Join(stored, ", "), alter+strings.Join(computed, ", ")))
+		statements = append(statements, "ALTER TABLE "+st.name+" "+strings.Join(computed, ", "))
+	}
+	if len(virtual) > 0 {
+		statements = append(statements, st.computing(virtual))
 	}
 	return statements
 }
 
-// orElse returns one statement that falls back to another one (MariaDB). A temporary table of
-// MariaDB computes no virtual column, so that it is stored, unless its expression must not be.
-func orElse(mariaDB bool, first, other string) string {
-	if !mariaDB || first == other {
-		return other
+// computing returns a statement of MariaDB's that has the stage compute virtual columns: a temporary
+// table computes them for a CHECK only. No CHECK may name a column of NOW() or RAND().
+func (st *stage) computing(virtual []string) string {
+	var b strings.Builder
+	b.WriteString("BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; ")
+	for _, name := range virtual {
+		fmt.Fprintf(&b, "ALTER TABLE %s ADD CHECK (%s IS NULL OR %[2]s IS NOT NULL); ", st.name, schema.Quote(name))
 	}
-	return "BEGIN NOT ATOMIC DECLARE EXIT HANDLER FOR SQLEXCEPTION " + other + "; " + first + "; END"
+	return b.String() + "END"
+}
+
+// again returns the SET clause of an UPDATE that computes generated columns and defaults again, for
+// a server that computes them silently when it inserts; "" if there are none.
+func (s *Spec) again(columns []schema.Column) string {
+	var set []string
+	given, generated := "", false
+	for _, c := range columns {
+		switch {
+		case !s.Sync.Silent:
+		case c.Generated != schema.NotGenerated:
+			generated = true
+		case s.expr(c.Name) != "":
+			given = schema.Quote(c.Name)
+		case c.Computes():
+			set = append(set, schema.Quote(c.Name)+" = DEFAULT")
+		}
+	}
+	if generated && given != "" {
+		set = append(set, given+" = "+given)
+	}
+	return strings.Join(set, ", ")
+}
+
+// Again returns the SET clause that computes the shadow's generated columns and defaults again, if
+// their values are not those of the source; "" if there are none. Defaults that vary stay.
+func (s *Spec) Again(varies func(expression string) bool) string {
+	var columns []schema.Column
+	for _, c := range s.Shadow.Columns {
+		generated := c.Generated != schema.NotGenerated
+		filled := !generated && c.Computes() && s.expr(c.Name) == "" && !varies(c.Default)
+		if filled || generated && !s.unchanged(c.Name) {
+			columns = append(columns, c)
+		}
+	}
+	key, _ := s.Shadow.Column(s.Sync.ShadowKey[0])
+	return s.again(append(columns, key))
 }
 
 // sources lists the columns of the source that the stage takes.

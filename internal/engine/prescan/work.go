@@ -44,7 +44,8 @@ func workOf(s *Spec) *work {
 		}
 	}
 	for _, c := range s.Shadow.Columns {
-		if c.Generated != schema.NotGenerated && !s.unchanged(c.Name) {
+		filled := c.Generated == schema.NotGenerated && s.expr(c.Name) == "" && c.Computes() && len(s.Shadow.Mentioned(c.Default)) > 0
+		if filled || c.Generated != schema.NotGenerated && !s.unchanged(c.Name) {
 			w.add(s, trial{column: Column{To: c}}, []string{c.Name})
 		}
 	}

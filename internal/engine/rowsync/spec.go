@@ -64,6 +64,11 @@ type Spec struct {
 
 	// Values are the settings with which sessions compute the values of rows.
 	Values dbconn.Values
+	// Silent means that an INSERT .. SELECT computes generated columns and defaults without the
+	// errors that the server's ALTER gives (MariaDB). An UPDATE that computes them again gives them.
+	Silent bool
+	// Again is the SET clause of that UPDATE; "" if it is not needed.
+	Again string
 
 	// Locking makes the SELECT side take shared row locks. It is for servers that make commits
 	// visible in another order than the binlog's (binlog_order_commits=OFF).
@@ -120,6 +125,12 @@ func (p predicate) deletion() string {
 	shadow := p.spec.Shadow.Quoted()
 	return fmt.Sprintf("DELETE %s FROM %s FORCE INDEX (%s) WHERE %s",
 		shadow, shadow, schema.Quote(p.spec.ShadowIndex), p.on(p.spec.ShadowKey))
+}
+
+// again returns the statement that has the server compute the columns of P in the shadow again.
+func (p predicate) again() string {
+	return fmt.Sprintf("UPDATE %s FORCE INDEX (%s) SET %s WHERE %s",
+		p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex), p.spec.Again, p.on(p.spec.ShadowKey))
 }
 
 // insertion returns the statement that fills P in the shadow.

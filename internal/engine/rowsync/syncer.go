@@ -166,6 +166,9 @@ func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate)
 		} else {
 			result, err = s.replace(ctx, session, p)
 		}
+		if err == nil && s.spec.Again != "" && p.chunk == nil { // verify computes the rows of chunks
+			_, err = session.Exec(ctx, p.again())
+		}
 		return err
 	})
 	return result, err

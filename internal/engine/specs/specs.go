@@ -46,6 +46,9 @@ func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 		return s, err
 	}
 	s.Prescan = prescanSpecOf(s.Sync, p.Source, shadow, columns.Mappings)
+	if !s.Sync.KeyChanged {
+		s.Sync.Again = s.Prescan.Again(plan.Varies)
+	}
 	s.Compare = verifySpecOf(s.Sync, shadow, columns.Mappings, p.Server.Version)
 	computedColumns(s.Compare, s.Sync, shadow, columns)
 	return s, nil
@@ -63,6 +66,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		KeyChanged:  columns.KeyChanged(),
 		Locking:     locking(p),
 		Unchecked:   len(p.Acting) > 0,
+		Silent:      p.Server.Version.MariaDB,
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {

@@ -64,7 +64,7 @@ func (s *Spec) fillComputed(condition string) []string {
 	for i, name := range s.Sync.Key.Names() {
 		columns, exprs = append(columns, schema.Quote(s.sourceKey(i))), append(exprs, schema.Quote(name))
 	}
-	return []string{
+	statements := []string{
 		"DELETE FROM " + s.computedName(),
 		fmt.Sprintf(
 			"INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", s.computedName(),
@@ -72,6 +72,22 @@ func (s *Spec) fillComputed(condition string) []string {
 			schema.Quote(s.Sync.SourceIndex), condition,
 		),
 	}
+	if s.Sync.Silent {
+		statements = append(statements, "UPDATE "+s.computedName()+" SET "+s.again())
+	}
+	return statements
+}
+
+// again returns the SET clause that computes the columns again (see rowsync.Spec.Silent).
+func (s *Spec) again() string {
+	key := schema.Quote(s.Sync.ShadowKey[0])
+	set := []string{key + " = " + key}
+	for _, c := range s.Computed {
+		if c.Generated == schema.NotGenerated {
+			set = append(set, schema.Quote(c.Name)+" = DEFAULT")
+		}
+	}
+	return strings.Join(set, ", ")
 }
 
 // joinedComputed pairs the computed rows with the shadow's.

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (id INT PRIMARY KEY, c4 VARCHAR(40), c6 INT);
+INSERT INTO t (id, c4) VALUES (1, '50'), (2, '7 apples');
