@@ -51,7 +51,6 @@ func ours() []variable {
 		{"innodb_table_locks", "1"},
 		{"foreign_key_checks", "1"},
 		{"unique_checks", "1"},
-		{"check_constraint_checks", "1"},
 		{"low_priority_updates", "0"},
 		{"wsrep_sync_wait", "0"},
 		// Limits that end a statement or a connection.
@@ -109,6 +108,7 @@ func ours() []variable {
 		{"sql_if_exists", "0"},
 		// The value of an expression in the table depends on these: they keep the server's value,
 		// for any init_connect.
+		{"check_constraint_checks", theServers},
 		{"div_precision_increment", theServers},
 		{"default_week_format", theServers},
 		{"lc_time_names", theServers},

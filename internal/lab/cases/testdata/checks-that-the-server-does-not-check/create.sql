@@ -1,0 +1,1 @@
+CREATE TABLE t (id INT PRIMARY KEY, a INT CHECK (a > 5), b INT, CHECK (b <> a)); INSERT INTO t VALUES (1, 1, 1), (2, 9, 9);

@@ -1,0 +1,1 @@
+UPDATE t SET a = 2 WHERE id = 2; INSERT INTO t VALUES (7, 0, 7);

@@ -1,0 +1,1 @@
+SET GLOBAL check_constraint_checks = ON;
