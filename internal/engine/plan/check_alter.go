@@ -240,11 +240,11 @@ func (c *checker) checkNumbers() {
 			c.block(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT, and it may be NULL",
 				"a row with NULL would get a number that another row may have",
 				"Give those rows numbers and make the column NOT NULL first, or run the ALTER natively")
-		default:
+		case !contains(c.facts.SQLMode, "NO_AUTO_VALUE_ON_ZERO"):
 			c.warn(
 				CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT",
-				"a row whose value is 0 keeps it; the server's own ALTER would number it (unless sql_mode has NO_AUTO_VALUE_ON_ZERO)",
-				"",
+				"a row whose value is 0 stops the run, with the table untouched: the server's own ALTER would give it a new number",
+				"To find such rows first: midstream check lists every row",
 			)
 		}
 	}

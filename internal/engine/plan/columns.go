@@ -125,6 +125,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
 	}
+	p.refuseZeros(c, pairs)
 	p.pad(c)
 	index := searchable(shadow, c.Key)
 	if index == nil {
@@ -142,6 +143,32 @@ func (c *Columns) plainly(key schema.Column) {
 	for i, m := range c.Mappings {
 		if m.Source == key.Name && key.Family() != "integer" {
 			c.Mappings[i].Expr = schema.Quote(m.Source)
+		}
+	}
+}
+
+// refuseZeros makes syncs fail at a row with 0 in a column that becomes AUTO_INCREMENT. The server's
+// own ALTER gives such a row the next number at that moment, unless the sql_mode has
+// NO_AUTO_VALUE_ON_ZERO; a run cannot know that number. A text that is no number is refused in
+// strict mode.
+func (p *Plan) refuseZeros(c *Columns, pairs []columnPair) {
+	if p.Server.hasMode("NO_AUTO_VALUE_ON_ZERO") {
+		return
+	}
+	for _, pair := range pairs {
+		if !pair.to.AutoIncrement || pair.from.AutoIncrement {
+			continue
+		}
+		for i, m := range c.Mappings {
+			if m.Shadow != pair.to.Name {
+				continue
+			}
+			number := m.Expr
+			if pair.from.Family() != "integer" {
+				number = "ROUND(" + number + ")"
+			}
+			c.Mappings[i].Expr = fmt.Sprintf("IF(%s = 0, CAST(CONCAT('x', %s) AS UNSIGNED), %[2]s)", number, m.Expr)
+			c.Mappings[i].Fits = false
 		}
 	}
 }

@@ -197,9 +197,15 @@ func (s *Spec) queryOf(f *finding) string {
 func (t *trial) findingOf(kind Kind) finding {
 	f := finding{kind: kind, column: t.column, owner: t.column.To.Name, columns: t.stage.sources()}
 	to := t.column.To
+	if t.key != "" {
+		f.owner, f.what = t.key, "with a value that the expression of index "+t.key+" does not take"
+		return f
+	}
 	switch kind {
 	case KindNull:
 		f.what = "with NULL in column " + f.owner + ", which becomes NOT NULL"
+	case KindZero:
+		f.what = "with 0 in column " + f.owner + ", which becomes AUTO_INCREMENT: the server's own ALTER would give it a new number"
 	case KindLong:
 		f.what = "too long for column " + f.owner + ", " + to.Type
 	case KindRange:

@@ -28,6 +28,8 @@ const (
 	// KindInvalid is a value that can't be read as a value of the new type.
 	KindInvalid Kind = "invalid"
 	KindCheck   Kind = "check" // violates a CHECK
+	// KindZero is 0 in a column that becomes AUTO_INCREMENT.
+	KindZero Kind = "zero"
 	// KindPartition is a row that no partition of the shadow takes.
 	KindPartition Kind = "partition"
 	// KindDuplicate is a row that has the same value of a unique key as another row.
@@ -76,6 +78,9 @@ func rulesFor(c Column, expr string) []*rule {
 	var rules []*rule
 	if from.Nullable && !to.Nullable {
 		rules = append(rules, &rule{kind: KindNull, condition: name + " IS NULL"})
+	}
+	if to.AutoIncrement && !from.AutoIncrement {
+		rules = append(rules, &rule{kind: KindZero, condition: "ROUND(" + name + ") = 0"})
 	}
 	add := func(r *rule) {
 		if r != nil {

@@ -1,6 +1,7 @@
 package prescan
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -369,10 +370,7 @@ func (w *worker) explain(ctx context.Context, t *trial, place int, where string)
 const halved = 1024
 
 func (t *trial) name() string {
-	if t.check != "" {
-		return t.check
-	}
-	return t.column.To.Name
+	return cmp.Or(t.check, t.key, t.column.To.Name)
 }
 
 // apply counts the rows of a range that a rule names. It returns false if the rule is not
@@ -485,6 +483,8 @@ func (t *trial) kindOf(err error) Kind {
 	switch {
 	case t.check != "":
 		return KindCheck
+	case t.key != "":
+		return KindInvalid
 	case dbconn.NullRefused(err):
 		return KindNull
 	case to.DataType == "enum" || to.DataType == "set":

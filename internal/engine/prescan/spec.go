@@ -75,6 +75,7 @@ type stage struct {
 	columns []schema.Column
 	checks  []string // clauses of CHECKs
 	stores  bool     // rows are to be read again
+	keys    []string // definitions of indexes over expressions
 }
 
 func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
@@ -128,6 +129,10 @@ func (st *stage) create() []string {
 		} else {
 			clauses = append(clauses, clause)
 		}
+	}
+	for _, key := range st.keys {
+		engine = "InnoDB" // which has generated columns
+		computed = append(computed, "ADD "+key)
 	}
 	defined := ""
 	if len(clauses) > 0 {

@@ -3,6 +3,7 @@ package prescan
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"midstream/internal/engine/rowsync"
@@ -231,19 +232,25 @@ func (w *worker) listTwins(ctx context.Context, st *stage, k schema.Key) error {
 	for i := range spec.Sync.Key.Names() {
 		aliases = append(aliases, rowsync.KeyAlias(i))
 	}
-	for _, p := range k.Parts {
+	from := st.name
+	for i, p := range k.Parts {
 		value := schema.Quote(p.Column)
 		if p.Expression != "" {
 			// information_schema escapes the quotes of an expression.
 			value = "(" + strings.ReplaceAll(p.Expression, `\'`, "'") + ")"
+		}
+		if elements, is := elementsOf(value, rowsync.ValueAlias(i)); is {
+			// A row has an element once, however often the array has it.
+			from = fmt.Sprintf("(SELECT DISTINCT %s.*, %s FROM %[1]s, %[3]s) AS midstream_rows", st.name, rowsync.ValueAlias(i), elements)
+			value = rowsync.ValueAlias(i)
 		}
 		parts = append(parts, p.Of(value))
 	}
 	list := strings.Join(parts, ", ")
 	query := fmt.Sprintf("SELECT %[1]s FROM (SELECT %[2]s, COUNT(*) OVER (PARTITION BY %[3]s) AS midstream_twins, "+
 		"ROW_NUMBER() OVER (ORDER BY %[3]s, %[2]s) AS midstream_place FROM %[4]s WHERE %[5]s IS NOT NULL) AS staged "+
-		"WHERE midstream_twins > 1 ORDER BY midstream_place LIMIT %[6]d",
-		strings.Join(spec.Sync.Key.SelectExprsOf(aliases), ", "), strings.Join(aliases, ", "), list, st.name,
+		"WHERE midstream_twins > 1 GROUP BY %[2]s ORDER BY MIN(midstream_place) LIMIT %[6]d",
+		strings.Join(spec.Sync.Key.SelectExprsOf(aliases), ", "), strings.Join(aliases, ", "), list, from,
 		strings.Join(parts, " IS NOT NULL AND "), w.cfg.Listed+1)
 	keys, err := w.keys(ctx, 0, query)
 	if dbconn.SyntaxError(err) { // MySQL 5.7 has no window functions
@@ -269,6 +276,29 @@ func (w *worker) listTwins(ctx context.Context, st *stage, k schema.Key) error {
 		w.findings.addListed(spec.twinsOf(k), twin, more)
 	}
 	return nil
+}
+
+// arrayCast is the expression of a multi-valued index: it has a value for each element of an array.
+var arrayCast = regexp.MustCompile(`(?is)^\(+cast\((.+) as ([^()]+(?:\([^()]*\))?[^()]*) array\)\)+$`)
+
+// elementsOf returns the table of the elements that a multi-valued index has of a row, in a column
+// of that name. The server computes such an expression only in an index (error 1235).
+func elementsOf(expression, name string) (table string, is bool) {
+	match := arrayCast.FindStringSubmatch(expression)
+	if match == nil {
+		return "", false
+	}
+	array, kind := match[1], match[2]
+	switch lower := strings.ToLower(kind); {
+	case lower == "signed":
+		kind = "bigint"
+	case lower == "unsigned":
+		kind = "bigint unsigned"
+	case strings.HasPrefix(lower, "char"):
+		kind += " COLLATE utf8mb4_0900_as_cs" // the index has no other one
+	}
+	return fmt.Sprintf("JSON_TABLE(IF(JSON_TYPE(%[1]s) = 'ARRAY', %[1]s, JSON_ARRAY(%[1]s)), '$[*]' COLUMNS (%[2]s %[3]s PATH '$')) AS midstream_elements",
+		array, name, kind), true
 }
 
 // gatherTwins puts the values that several rows of a stage share into a table of their own, and

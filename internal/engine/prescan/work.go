@@ -20,8 +20,9 @@ type work struct {
 // trial is what the shadow takes or refuses by itself: a column, a generated column or a CHECK.
 type trial struct {
 	stage  *stage
-	column Column // zero for a CHECK
+	column Column // zero for a CHECK or an index
 	check  string // its name
+	key    string // the name of an index over an expression
 	clause string
 	rules  []*rule
 }
@@ -53,6 +54,10 @@ func workOf(s *Spec) *work {
 		w.addCheck(s, check)
 	}
 	for _, k := range s.Shadow.Keys {
+		was, known := s.Source.Key(k.Name)
+		if same := known && was.Definition == k.Definition && s.allUnchanged(columnsOf(s, k)); k.Computed() && !same {
+			w.addKey(s, k)
+		}
 		if k.Unique && mayRepeat(s, k) {
 			w.keys = append(w.keys, k)
 		}
@@ -63,6 +68,14 @@ func workOf(s *Spec) *work {
 func (w *work) add(s *Spec, t trial, columns []string, checks ...string) {
 	t.stage = s.stage(fmt.Sprintf("midstream_check_%d", len(w.trials)+1), columns, checks...)
 	w.trials = append(w.trials, &t)
+}
+
+// addKey adds an index over an expression. The server computes the expression when it writes a row,
+// and may refuse the value. Duplicates are another matter.
+func (w *work) addKey(s *Spec, k schema.Key) {
+	w.add(s, trial{key: k.Name}, columnsOf(s, k))
+	st := w.trials[len(w.trials)-1].stage
+	st.keys = []string{strings.TrimPrefix(k.Definition, "UNIQUE ")}
 }
 
 // addCheck adds a CHECK that no row of the source is known to pass.
@@ -105,14 +118,17 @@ func (s *Spec) validJSON(check schema.Check, columns []string) bool {
 
 // all is the stage of every trial at once.
 func (w *work) all(s *Spec) *stage {
-	var columns, checks []string
+	var columns, checks, keys []string
 	for _, t := range w.trials {
+		keys = append(keys, t.stage.keys...)
 		checks = append(checks, t.stage.checks...)
 		for _, c := range t.stage.columns {
 			columns = append(columns, c.Name)
 		}
 	}
-	return s.stage("midstream_check", columns, checks...)
+	st := s.stage("midstream_check", columns, checks...)
+	st.keys = keys
+	return st
 }
 
 // mayRepeat reports whether two rows may have the same value of a unique key of the shadow.

@@ -144,7 +144,9 @@ func Unconvertible(err error) bool {
 	switch Number(err) {
 	case 1264, 1265, 1292, 1366, 1406, 1411, 3140, 3854,
 		// A geometry in another reference system than its column's.
-		3643:
+		3643,
+		// An expression of an index: too long, and an array with too many or too large elements.
+		3751, 3905, 3906:
 		return true
 	}
 	return false

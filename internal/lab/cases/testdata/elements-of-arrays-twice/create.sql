@@ -1,0 +1,1 @@
+CREATE TABLE t (id INT PRIMARY KEY, k INT, j JSON); INSERT INTO t VALUES (1, 1, '{"u": ["x", "y", "x"]}'), (2, 1, '{"u": ["y", "x"]}'), (3, 1, '{"u": "z"}'), (4, 2, '{"u": ["z"]}'), (5, 1, NULL), (6, 1, '{"u": ["é"]}'), (7, 1, '{"u": ["e"]}');

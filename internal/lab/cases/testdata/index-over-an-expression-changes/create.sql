@@ -1,0 +1,1 @@
+CREATE TABLE t (id INT PRIMARY KEY, j JSON, a INT, KEY u ((CAST(j->>'$.u' AS CHAR(3)))), UNIQUE KEY m ((CAST(j->'$.m' AS UNSIGNED ARRAY)))); INSERT INTO t VALUES (1, '{"u": "lon", "m": [1, 2]}', 1), (2, '{"u": "y"}', -2), (3, "{}", 3);

@@ -1,0 +1,1 @@
+UPDATE t SET a = 9 WHERE id = 0; INSERT INTO t VALUES (-4, 0, 0);
