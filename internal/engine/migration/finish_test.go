@@ -81,7 +81,7 @@ func TestL8_FinishSparesAYoungerTable(t *testing.T) {
 // sentinel too.
 func TestL8_FinishLeavesNoSentinel(t *testing.T) {
 	sideBySide(t)
-	onThese(t, twoSessions(), func(b *bench) {
+	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		b.numbered(100)
 		for _, at := range []string{"RENAME TABLE", "DROP TABLE IF EXISTS"} {
 			b.killedAt(at, clauses)

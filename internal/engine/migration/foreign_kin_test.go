@@ -205,7 +205,7 @@ func TestL6_ForeignKeysOfAChild(t *testing.T) {
 			b.Errorf("%s, and %s on the replica", here, there)
 		}
 	}
-	for _, version := range twoSessions() {
+	for _, version := range inTurn(t, twoSessions()) {
 		t.Run(version, func(t *testing.T) { withReplica(t, version, test) })
 	}
 }
@@ -243,13 +243,14 @@ func TestL3_CascadesIntoAChild(t *testing.T) {
 // refuses what the constraints forbid, and the next command repairs it.
 func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 	t.Parallel()
-	onThese(t, twoSessions(), func(b *bench) {
-		for _, c := range []struct {
-			at string
-			// next comes after a kill; "" if the run survives.
-			next    string
-			swapped bool
-		}{
+	type point struct {
+		at string
+		// next comes after a kill; "" if the run survives.
+		next    string
+		swapped bool
+	}
+	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
+		for _, c := range halfInTurn(t, []point{
 			{"ALTER TABLE `SCHEMA`.`t_shadow` ADD CONSTRAINT", "cleanup", false},
 			{"RENAME TABLE `SCHEMA`.`t` TO", "run", true},
 			{"RENAME TABLE `SCHEMA`.`t` TO", "", true},
@@ -260,7 +261,7 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 			{"ALTER TABLE `SCHEMA`.`t_old` DROP FOREIGN KEY", "cleanup", true},
 			{"ALTER TABLE `SCHEMA`.`t_old` DROP FOREIGN KEY", "", true},
 			{"ALTER TABLE `SCHEMA`.`t` DROP FOREIGN KEY", "run", true},
-		} {
+		}) {
 			if strings.Contains(c.at, "`p`") && b.version != "5.7" {
 				// There the source's lock blocks writers of its parents.
 				continue
@@ -308,7 +309,7 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 // swap, or of the command after it. The run resumes from what it finds then.
 func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 	t.Parallel()
-	for _, version := range twoSessions() {
+	for _, version := range inTurn(t, twoSessions()) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := mysqltest.Own(t, version, sandbox.Options{Durable: true})

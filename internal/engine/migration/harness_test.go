@@ -57,6 +57,15 @@ func inTurn(t *testing.T, list []string) []string {
 	return mysqltest.InTurn(t, list...)
 }
 
+// halfInTurn is every second point at which a test stops runs, chosen by mysqltest.HalfInTurn. With
+// -servers and -every-pair it is all of them.
+func halfInTurn[Point any](t *testing.T, points []Point) []Point {
+	if *servers != "" || *everyPair {
+		return points
+	}
+	return mysqltest.HalfInTurn(t, points...)
+}
+
 // modern are the versions with MySQL 8.0's types, collations and settings, on which they are tested.
 func modern() (list []string) {
 	for _, v := range versions {

@@ -15,8 +15,9 @@ import (
 // alter is a change that every profile's table allows: it adds a column and an index.
 const alter = "ADD COLUMN added VARCHAR(40) NOT NULL DEFAULT 'x', ADD INDEX added (added)"
 
-// everyPair tries each kind of key on every version, as make soak does.
-var everyPair = flag.Bool("every-pair", false, "TestLedgerSurvives has each kind of key on every version, and not on one")
+// everyPair tries each kind of key on every version, and each point of the tests of kills, as make
+// soak does.
+var everyPair = flag.Bool("every-pair", false, "no kind of key and no kill waits for its turn")
 
 // TestLedgerSurvives runs a change under a writer at full speed, for every kind of key. The
 // versions take turns, from a random first one.

@@ -44,8 +44,8 @@ func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ..
 // lost.
 func TestL5_KilledInEveryPhase(t *testing.T) {
 	sideBySide(t)
-	phases := []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
-		event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup}
+	phases := halfInTurn(t, []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
+		event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup})
 	onTwo(t, func(b *bench) {
 		const resumed = "resuming an earlier run"
 		told := map[event.Phase]string{

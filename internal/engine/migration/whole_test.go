@@ -16,7 +16,7 @@ import (
 // refuse valid rows.
 func TestL9_WhatWasDeclaredGoesUnderTheLock(t *testing.T) {
 	t.Parallel()
-	onThese(t, twoSessions(), func(b *bench) {
+	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		b.numbered(20)
 		b.exec(
 			"CREATE TABLE p (id INT PRIMARY KEY)",

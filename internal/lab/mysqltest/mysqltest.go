@@ -97,15 +97,40 @@ func InTurn(t testing.TB, versions ...string) []string {
 // TurnOf returns the version that has its turn for a name. CI sets MIDSTREAM_TEST_TURN to a number
 // that grows with each commit. If it is "all", as for make matrix, TurnOf returns all versions.
 func TurnOf(name string, versions ...string) []string {
-	turn := os.Getenv("MIDSTREAM_TEST_TURN")
-	if turn == "all" || len(versions) == 0 {
+	number, all := turn()
+	if all || len(versions) == 0 {
 		return versions
 	}
+	n := (seed(name) + number) % uint64(len(versions))
+	return versions[n : n+1]
+}
+
+// HalfInTurn returns every second of the points at which a test stops a run, and the others on other
+// commits. Eight commits in a row have every pair of a point and one of up to four versions. If
+// MIDSTREAM_TEST_TURN is "all", HalfInTurn returns all points.
+func HalfInTurn[Point any](t testing.TB, points ...Point) (half []Point) {
+	t.Helper()
+	number, all := turn()
+	first := seed(t.Name()) + number + number/2 + number/4
+	for n, point := range points {
+		if all || (first+uint64(n))%2 == 0 {
+			half = append(half, point)
+		}
+	}
+	return half
+}
+
+// turn is the number in MIDSTREAM_TEST_TURN, 0 if it is not set.
+func turn() (number uint64, all bool) {
+	text := os.Getenv("MIDSTREAM_TEST_TURN")
+	number, _ = strconv.ParseUint(text, 10, 31)
+	return number, text == "all"
+}
+
+func seed(name string) uint64 {
 	h := fnv.New32()
 	h.Write([]byte(name))
-	number, _ := strconv.ParseUint(turn, 10, 31) // 0 if it is not set
-	n := (uint64(h.Sum32()) + number) % uint64(len(versions))
-	return versions[n : n+1]
+	return uint64(h.Sum32())
 }
 
 // Own returns a server that is this test's alone, for tests that kill it or need other settings. It
@@ -254,13 +279,21 @@ func newInstance(ctx context.Context, base *mysql.Config) (*Instance, error) {
 
 // stop ends the server if it is ours.
 func (i *Instance) stop() error {
-	err := i.admin.Close()
 	if i.Sandbox == nil {
-		return err
+		return i.admin.Close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return errors.Join(err, i.Sandbox.Stop(ctx))
+	i.stopReplication(ctx)
+	return errors.Join(i.admin.Close(), i.Sandbox.Stop(ctx))
+}
+
+// stopReplication ends replication from another server: MySQL 8.0 and later take eight seconds and a
+// processor to shut down while it runs. It is a courtesy: the server may be killed already.
+func (i *Instance) stopReplication(ctx context.Context) {
+	if _, err := i.admin.ExecContext(ctx, "STOP REPLICA"); err != nil {
+		_, _ = i.admin.ExecContext(ctx, "STOP SLAVE") // before 8.0.22
+	}
 }
 
 // Config returns a driver configuration for the server and a database, which may be "". It is the

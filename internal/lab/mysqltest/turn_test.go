@@ -23,3 +23,25 @@ func TestInTurn(t *testing.T) {
 		t.Errorf("all are %v", got)
 	}
 }
+
+// TestHalfInTurn: eight commits have each point on each of two and of four versions, and "all" has
+// each point.
+func TestHalfInTurn(t *testing.T) {
+	points := []int{1, 2, 3}
+	for _, versions := range [][]string{{"9.7", "8.0"}, {"9.7", "8.0", "5.7", "mariadb-10.11"}} {
+		had := map[string]bool{}
+		for commit := range 8 {
+			t.Setenv("MIDSTREAM_TEST_TURN", strconv.Itoa(601+commit))
+			for _, point := range HalfInTurn(t, points...) {
+				had[InTurn(t, versions...)[0]+strconv.Itoa(point)] = true
+			}
+		}
+		if len(had) != len(versions)*len(points) {
+			t.Errorf("eight commits had %v", had)
+		}
+	}
+	t.Setenv("MIDSTREAM_TEST_TURN", "all")
+	if got := HalfInTurn(t, points...); !slices.Equal(got, points) {
+		t.Errorf("all are %v", got)
+	}
+}

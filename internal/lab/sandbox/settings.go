@@ -19,7 +19,7 @@ type Options struct {
 
 	// Durable makes every commit reach the disk, and protects pages against torn writes: as in
 	// production, and for what is measured. Defaults to a server that loses nothing when it is
-	// killed, but may when the machine is.
+	// killed, but may when the machine is, and whose threads use less processor time to wait.
 	Durable bool
 
 	// Password of the administrator, set when Dir is made. Defaults to none.
@@ -78,7 +78,10 @@ func defaultSettings(durable bool) []setting {
 	return append(d,
 		setting{name: "sync_binlog", value: "0"},
 		setting{name: "innodb_flush_log_at_trx_commit", value: "2"},
-		setting{name: "innodb_doublewrite", value: "0"})
+		setting{name: "innodb_doublewrite", value: "0"},
+		// InnoDB's threads wait for work in loops, which took a fifth of the processor time of tests on 8.0.12.
+		setting{name: "innodb_log_spin_cpu_abs_lwm", value: "4294967295", loose: true},
+		setting{name: "innodb_purge_threads", value: "1"})
 }
 
 // settings returns the defaults with the caller's settings in place of or after them.
