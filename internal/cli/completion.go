@@ -47,7 +47,7 @@ func (a *app) completeFlags(cmd *cobra.Command) {
 		if strings.Contains(kind, "|") {
 			words = strings.Split(kind, "|")
 		}
-		if kind == "string" || kind == "path" { // may be files
+		if kind == "string" || kind == "path" || kind == "profile" { // may be files
 			return
 		}
 		// fails where there is one: good

@@ -57,6 +57,14 @@ type Aim struct {
 	Least, Most float64
 	// Hours are when the work may be done.
 	Hours window.Window
+	// Loads and Sensitivity are how fast it is then, as forecast.Calendar has them.
+	Loads       forecast.Profile
+	Sensitivity float64
+}
+
+// calendar is when the work may be done, and how fast it is then.
+func (a Aim) calendar() forecast.Calendar {
+	return forecast.Calendar{Hours: a.Hours, Loads: a.Loads, Sensitivity: a.Sensitivity}
 }
 
 // The states of a deadline.
@@ -78,8 +86,8 @@ type Verdict struct {
 // sample is the rate between two looks.
 type sample struct {
 	over         time.Duration
-	rate, factor float64
-	settled      bool // the factor has held for all of it
+	rate, factor float64 // the rate is that of an idle server
+	settled      bool    // the factor has held for all of it
 }
 
 // Course learns which rate comes of which limit, and chooses the limit. It is not safe for
@@ -104,7 +112,7 @@ func (c *Course) Next(l Look, aim Aim) Verdict {
 	if !aim.By.Equal(c.by) {
 		c.by, c.began = aim.By, l.At
 	}
-	c.observe(l)
+	c.observe(l, aim)
 	c.factor = min(max(c.factor, aim.Least), aim.Most)
 	if l.Left <= 0 {
 		return c.verdict(l.At.Add(l.Fixed), aim)
@@ -144,7 +152,7 @@ func (c *Course) verdict(finish time.Time, aim Aim) Verdict {
 }
 
 // observe learns from the work since the last look.
-func (c *Course) observe(l Look) {
+func (c *Course) observe(l Look, aim Aim) {
 	before, over := c.last, l.At.Sub(c.last.At)
 	if over < brief && !l.Held {
 		return
@@ -153,13 +161,18 @@ func (c *Course) observe(l Look) {
 	if before.At.IsZero() || l.Held || over <= 0 {
 		return
 	}
-	s := sample{over: over, rate: max(0, l.Done-before.Done) / over.Seconds(), factor: c.factor, settled: c.settled(l.At)}
+	s := sample{over: over, rate: max(0, l.Done-before.Done) / aim.idling(before.At, over), factor: c.factor, settled: c.settled(l.At)}
 	if n := len(c.samples); n > 0 && s.settled {
 		c.learn(s)
 	}
 	if c.samples = append(c.samples, s); len(c.samples) > mostMemory {
 		c.samples = c.samples[1:]
 	}
+}
+
+// idling is the time in seconds that an idle server needs for what is done in a time.
+func (a Aim) idling(from time.Time, over time.Duration) float64 {
+	return forecast.Calendar{Loads: a.Loads, Sensitivity: a.Sensitivity}.Within(from, from.Add(over)).Seconds()
 }
 
 // settled reports whether the last step has had its effect.
@@ -230,7 +243,7 @@ func (c *Course) choose(l Look, aim Aim, rate float64, finish time.Time) float64
 		return c.factor
 	}
 	next := aim.Most
-	if time := aim.Hours.Within(l.At, target) - l.Fixed; time > 0 {
+	if time := aim.calendar().Within(l.At, target) - l.Fixed; time > 0 {
 		needed := l.Left / time.Seconds()
 		next = c.factor * math.Pow(needed/rate, 1/c.power())
 	}
@@ -257,5 +270,5 @@ func (a Aim) finish(l Look, rate float64) time.Time {
 	if seconds > far.Seconds() {
 		return l.At.Add(far)
 	}
-	return a.Hours.End(l.At, time.Duration(seconds*float64(time.Second))).Add(l.Fixed)
+	return a.calendar().End(l.At, time.Duration(seconds*float64(time.Second))).Add(l.Fixed)
 }

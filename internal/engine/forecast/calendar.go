@@ -21,6 +21,11 @@ func (c Calendar) slowness(at time.Time) float64 {
 	return 1 + c.Sensitivity*c.Loads.Load(at)
 }
 
+// Idling returns how long an idle server needs for the work that takes so long at the load of now.
+func (c Calendar) Idling(now time.Time, takes time.Duration) time.Duration {
+	return time.Duration(float64(takes) / c.slowness(now))
+}
+
 // week is the time after which the loads repeat.
 const week = 7 * 24 * time.Hour
 

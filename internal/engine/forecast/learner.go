@@ -19,7 +19,7 @@ const (
 	// leastSeen is the time in seconds from which an hour counts.
 	leastSeen = 120
 	// noisy is the standard error of the logarithm of the rate of an hour.
-	noisy = 0.25
+	noisy = 0.15
 	// unsureGuess is that of the guess.
 	unsureGuess = 1.0
 )

@@ -110,6 +110,12 @@ func (a *account) foresee(p *event.Progress, s forecast.Standing, c forecast.Cal
 	a.update(func() { e := a.forecast.Next(s, c); p.ETA, p.ETALeast, p.ETAMost = e.Left, e.Least, e.Most })
 }
 
+// sensitivity is how much the load slows the work.
+func (a *account) sensitivity(c forecast.Calendar) (s float64) {
+	a.update(func() { s = a.forecast.Sensitivity(c) })
+	return s
+}
+
 // remember keeps a progress for the rates of the next one.
 func (a *account) remember(p event.Progress) { a.update(func() { a.lastProgress = p }) }
 

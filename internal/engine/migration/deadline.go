@@ -13,7 +13,11 @@ import (
 func (b *brakes) newKeeper() *deadline.Keeper {
 	r := b.run
 	return deadline.NewKeeper(deadline.Deps{
-		Rule:     func(began time.Time) deadline.Rule { return r.live().Rule(began, !b.unsteered()) },
+		Rule: func(began time.Time) deadline.Rule {
+			rule := r.live().Rule(began, !b.unsteered())
+			rule.Sensitivity = r.account.sensitivity(r.live().Calendar())
+			return rule
+		},
 		Changing: r.control.Changing,
 		Standing: func() forecast.Standing { return b.outlook(r.standing()) },
 		Apply:    func() { b.follow(r.live()) },

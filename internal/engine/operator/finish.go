@@ -86,7 +86,7 @@ func (s *Settings) fixFinish(values map[string]string, now time.Time) error {
 
 // Calendar is when the row copy may work, and how fast it is then.
 func (s Settings) Calendar() forecast.Calendar {
-	c := forecast.Calendar{Hours: s.Throttle.CopyWindow, Sensitivity: forecast.Gentle}
+	c := forecast.Calendar{Hours: s.Throttle.CopyWindow, Loads: s.Profile, Sensitivity: forecast.Gentle}
 	if s.FullSpeed {
 		c.Sensitivity = forecast.FullSpeed
 	}
@@ -98,7 +98,8 @@ func (s Settings) Calendar() forecast.Calendar {
 func (s Settings) Rule(began time.Time, steered bool) deadline.Rule {
 	s = s.WithDefaults()
 	most := max(1, min(s.Finish.AtMost, unfelt)/s.MaxSlowdown.Percentage())
-	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: most, Hours: s.Throttle.CopyWindow}
+	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: most, Hours: s.Throttle.CopyWindow, Loads: s.Profile}
+	aim.Sensitivity = s.Calendar().Sensitivity
 	if !steered {
 		aim.Least, aim.Most = 1, 1
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/engine/window"
@@ -113,6 +114,21 @@ func pace() []Setting {
 				s, err := throttle.ParseSlowdown(text)
 				if err == nil {
 					c.MaxSlowdown = s
+				}
+				return err
+			},
+		},
+		{
+			Name: "profile", Kind: "profile",
+			Help: "file on this machine with the load of each hour, in lines such as 'Mon-Fri 8-17,60': the time left and the deadline count on it",
+			get:  func(c *Settings) string { return c.Profile.String() },
+			set: func(c *Settings, text string) (err error) {
+				p := forecast.Profile{}
+				if text != "" {
+					p, err = forecast.ReadProfile(text)
+				}
+				if err == nil {
+					c.Profile = p
 				}
 				return err
 			},

@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/deadline"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/rowcopy"
 	"midstream/internal/engine/throttle"
@@ -26,6 +27,8 @@ type Settings struct {
 	MaxSlowdown throttle.Slowdown
 	// Finish is the deadline of the run. Defaults to none.
 	Finish deadline.Terms
+	// Profile is the load of each hour. Defaults to none.
+	Profile forecast.Profile
 	// FullSpeed has all workers copy rows however much the application is slowed.
 	FullSpeed bool
 	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.

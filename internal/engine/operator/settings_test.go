@@ -1,6 +1,8 @@
 package operator_test
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -10,7 +12,12 @@ import (
 // A config has a setting after the setting was given its own text, and stays unchanged if the text
 // is invalid.
 func TestSettings(t *testing.T) {
+	profile := filepath.Join(t.TempDir(), "load.csv")
+	if err := os.WriteFile(profile, []byte("hour,load\n0-23,40\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	others := map[string]string{
+		"profile":  profile,
 		"duration": "700ms",
 		"number":   "33",
 		"percent":  "40%",
@@ -27,6 +34,7 @@ func TestSettings(t *testing.T) {
 		"pattern":  "report*,app",
 	}
 	bad := map[string]string{
+		"profile":  "/none/such",
 		"duration": "5",
 		"number":   "many",
 		"percent":  "101%",

@@ -10,8 +10,8 @@ import (
 type Prediction struct {
 	// Elapsed is the expected time, between Least and Most.
 	Elapsed, Least, Most time.Duration
-	// WithWindow is Elapsed and the waits for the copy window, for a run that begins now; 0 without
-	// a window.
+	// WithWindow is Elapsed with the waits for the copy window and the load of each hour, for a run
+	// that begins now; 0 without a window and a profile.
 	WithWindow time.Duration
 	// Rows is the number of rows that are written, by the server's estimate of the table.
 	Rows          int64

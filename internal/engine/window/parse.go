@@ -109,6 +109,9 @@ func parseDays(text string) (days [7]bool, err error) {
 	return days, nil
 }
 
+// ParseDays reads days such as "Mon-Fri" or "Sat,Sun". They are by time.Weekday.
+func ParseDays(text string) (days [7]bool, err error) { return parseDays(text) }
+
 func parseDay(text string) (int, error) {
 	day := slices.IndexFunc(dayNames(), func(name string) bool { return strings.EqualFold(name, text) })
 	if day < 0 {

@@ -258,7 +258,7 @@ func (r *Report) Predicted() (list []Comparison) {
 	if p.MostMS > 0 {
 		text := fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS))
 		if p.WithWindowMS > 0 {
-			text += ", and " + span(p.WithWindowMS) + " with the waits for the copy window"
+			text += ", and " + span(p.WithWindowMS) + " with the waits for the copy window and the load of each hour"
 		}
 		add("time", text)
 	}

@@ -18,16 +18,20 @@ func finish(p Planned, d plan.Prediction, now time.Time) string {
 	if strings.HasPrefix(p.Former, "resuming") {
 		return "counted from the first start of the change, which this run resumes"
 	}
-	hours := p.Settings.Throttle.CopyWindow
-	left, open, by := rule.By.Sub(now), hours.Within(now, rule.By), humanize.Moment(rule.By, now)
+	hours := p.Settings.Calendar()
+	left, open, by := rule.By.Sub(now), hours.Hours.Within(now, rule.By), humanize.Moment(rule.By, now)
+	fits := hours.Within(now, rule.By) >= idling(hours, now, d.Elapsed, d.Measured)
 	text := fmt.Sprintf("%s, in %s", by, humanize.About(left))
 	switch {
 	case left <= 0:
 		return by + " has passed"
-	case left < d.Elapsed:
+	case left < d.Elapsed && hours.Loads.IsZero():
 		text += "; the change probably takes longer, " + roughly(d.Elapsed)
-	case open < d.Elapsed && p.Choice.Method == plan.MethodShadow:
+	case open < d.Elapsed && hours.Loads.IsZero() && p.Choice.Method == plan.MethodShadow:
 		text += fmt.Sprintf("; the copy window is open for %s until then, and the change probably takes %s", humanize.About(open), roughly(d.Elapsed))
+	case !fits && p.Choice.Method == plan.MethodShadow:
+		text += "; by the load of each hour, the change probably takes longer at the usual pace, until about " +
+			humanize.Moment(ending(p.Choice, hours, now, d.Elapsed, d.Measured), now)
 	}
 	switch {
 	case p.Choice.Method != plan.MethodShadow:

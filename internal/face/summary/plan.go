@@ -38,8 +38,8 @@ func Predict(p *plan.Plan, cfg migration.Config, settings operator.Settings) pla
 	settings = settings.WithDefaults()
 	bounds := plan.Bounds{Wait: settings.Lock.Wait, Work: settings.Lock.Work}
 	d := p.Predict(p.Pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
-	if hours, now := settings.Throttle.CopyWindow, time.Now(); d.Rows > 0 && !hours.IsZero() {
-		d.WithWindow = ending(p.Choice, hours, now, d.Elapsed).Sub(now)
+	if c, now := settings.Calendar(), time.Now(); d.Rows > 0 && !(c.Hours.IsZero() && c.Loads.IsZero()) {
+		d.WithWindow = ending(p.Choice, c, now, d.Elapsed, d.Measured).Sub(now)
 	}
 	return d
 }
@@ -58,6 +58,9 @@ func OfPlan(p Planned, style Style, next string) string {
 		s.line("Time", "%s", duration(d))
 		if text := inWindow(p, d); text != "" {
 			s.line("Window", "%s", text)
+		}
+		if text := byLoad(p, d); text != "" {
+			s.line("Profile", "%s", text)
 		}
 		s.line("Impact", "%s", impact(p.Choice, d))
 	}

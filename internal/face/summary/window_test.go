@@ -1,10 +1,13 @@
 package summary
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/window"
 )
@@ -71,5 +74,41 @@ func TestPlanWithCopyWindow(t *testing.T) {
 	text := finish(p, Predict(p.Plan, p.Config, p.Settings), time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	if want := "the copy window is open for 4 h until then, and the change probably takes about 8 h 15 min"; !strings.Contains(text, want) {
 		t.Errorf("%s, want %q", text, want)
+	}
+}
+
+// TestPlanWithProfile: a plan says when a run that begins now would end by the load of each hour, and
+// whether its deadline leaves the time for that.
+func TestPlanWithProfile(t *testing.T) {
+	loads := func(text string) forecast.Profile {
+		path := filepath.Join(t.TempDir(), "load.csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := forecast.ReadProfile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	// 8 h 13 min at the load of noon, 60 %, is 71 minutes on an idle server.
+	p := planned(t, "ADD COLUMN c INT", func(p *plan.Plan) { p.Pace.Shadow.Rows, p.Pace.Verify, p.Pace.Measured = 10, 0, true })
+	p.Now, p.Settings.Profile = now, loads("zone,UTC\n0-23,60\n14-15,0\n")
+	text := strings.Join(strings.Fields(OfPlan(p, Style{}, "")), " ")
+	if want := "load.csv; a run that begins now would end about Wed 14:53 "; !strings.Contains(text, want) {
+		t.Errorf("%s, want %q", text, want)
+	}
+	d := Predict(p.Plan, p.Config, p.Settings)
+	if d.WithWindow == 0 || d.WithWindow > d.Elapsed+time.Minute {
+		t.Errorf("%s with the profile, %s without", d.WithWindow, d.Elapsed)
+	}
+	p.Settings.Finish.Within = 6 * time.Hour
+	if text := finish(p, d, now); strings.Contains(text, "longer") {
+		t.Errorf("it ends at 14:53, and the plan says: %s", text)
+	}
+	p.Settings.Finish.Within = 2 * time.Hour
+	if text := finish(p, d, now); !strings.Contains(text, "takes longer at the usual pace, until about 14:53") {
+		t.Errorf("it ends at 14:53, and the plan says: %s", text)
 	}
 }

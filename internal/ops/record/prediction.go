@@ -12,7 +12,7 @@ type Prediction struct {
 	ElapsedMS     MS      `json:"elapsed_ms" doc:"expected duration"`
 	LeastMS       MS      `json:"least_ms" doc:"the shortest expected duration"`
 	MostMS        MS      `json:"most_ms" doc:"the longest expected duration, if no session blocks the run"`
-	WithWindowMS  MS      `json:"with_window_ms" doc:"expected duration with the waits for --copy-window; 0 without a window"`
+	WithWindowMS  MS      `json:"with_window_ms" doc:"expected duration with the waits for --copy-window and the load of each hour (--profile); 0 without both"`
 	Rows          int64   `json:"rows" doc:"rows that are written; 0 if only the dictionary changes"`
 	RowsPerSecond float64 `json:"rows_per_s" doc:"rows copied or built per second; 0 if there are none"`
 	DiskBytes     int64   `json:"disk_bytes" doc:"additional disk space at the peak, without the binlog"`
