@@ -96,7 +96,7 @@ func (c *change) registerTuning() {
 	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
 	cfg.Indexes, cfg.OldSnapshots = dflt.Indexes, dflt.OldSnapshots
 	f.enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},
-		"build secondary indexes after the row copy", func(word string) { cfg.Indexes = migration.DeferIndexes(word) })
+		"build secondary indexes after the row copy; auto: only if no replica is attached and the table has at least 10,000 rows", func(word string) { cfg.Indexes = migration.DeferIndexes(word) })
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
 		"wait: the swap waits for transactions that began before the row copy and would see only some rows after the swap; ignore: it does not",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })

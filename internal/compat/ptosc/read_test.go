@@ -47,7 +47,7 @@ func TestEveryOption(t *testing.T) {
 			t.Errorf("--%s is %s, not %q", o.Name, form, o.Kind)
 		case fields[2] != "-" && fields[2] != o.Default:
 			t.Errorf("--%s is %s by default, not %s", o.Name, fields[2], o.Default)
-		case o.Fate != speech.Same && o.Fate != speech.Noted && o.Fate != speech.Refused, o.Becomes == "":
+		case o.Fate != speech.Same && o.Fate != speech.Similar && o.Fate != speech.Noted && o.Fate != speech.Refused, o.Becomes == "":
 			t.Errorf("--%s: nobody knows what becomes of it", o.Name)
 		}
 	}

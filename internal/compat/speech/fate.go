@@ -2,6 +2,7 @@ package speech
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,7 @@ type Fate string
 // What can become of one.
 const (
 	Same    Fate = "same"    // it does what it does there
+	Similar Fate = "similar" // it serves the same purpose, in another way
 	Noted   Fate = "noted"   // it is taken, and a note tells why it has no meaning here
 	Refused Fate = "refused" // the reason is told
 )
@@ -28,11 +30,12 @@ type Row struct {
 // and code the exit code of a command line that has a refused one.
 func Table(rows []Row, word string, code int) string {
 	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"- **%s**: it works as there.\n- **%s**: it is accepted without effect, and a note on standard error explains why.\n- **%s**: exit code %d, with the reason.\n\n",
-		Same, Noted, Refused, code,
-	)
+	fmt.Fprintf(&b, "- **%s**: it works as there.\n", Same)
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Fate == Similar }) {
+		fmt.Fprintf(&b, "- **%s**: it serves the same purpose in another way, which the last column describes.\n", Similar)
+	}
+	fmt.Fprintf(&b, "- **%s**: it is accepted without effect, and a note on standard error explains why.\n", Noted)
+	fmt.Fprintf(&b, "- **%s**: exit code %d, with the reason.\n\n", Refused, code)
 	fmt.Fprintf(&b, "| %s | value | default there | | what it does |\n|---|---|---|---|---|\n", word)
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Name, r.Value, r.Default, r.Fate, r.Becomes)

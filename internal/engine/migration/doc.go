@@ -17,7 +17,7 @@
 // stages in their order, hands each of them the part of the plan that it needs, and cleans up after
 // them.
 //
-// Run waits for every goroutine that it started. When it returns, the server holds nothing of the
-// run, with two exceptions. After cutover.ErrUnknown everything stays, and a human must check it. A
-// cleanup that fails reports what is left.
+// Run waits for every goroutine that it started. On success only the old table is left on the
+// server, unless the run dropped it. On an error Failure.Left lists what is left: nothing, the work
+// that the same command resumes, or what could not be removed.
 package migration

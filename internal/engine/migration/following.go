@@ -107,7 +107,7 @@ func (a *applying) without(ctx context.Context, work func() error) error {
 
 // linger returns how long apply gathers changes before it applies them. Each transaction of apply is one more
 // commit that the application's commits wait for, and a key that changes twice in this time is synced once.
-// During the row copy nothing waits for apply.
+// During the row copy nothing waits for apply, until the backlog is so long that its gate closes.
 func (r *run) linger() time.Duration {
 	if r.account.phaseNow() == event.PhaseCopy {
 		return 500 * time.Millisecond

@@ -40,7 +40,7 @@ func finish() []Setting {
 		{
 			Name: "max-slowdown-at-most",
 			Kind: "maximum",
-			Help: "how far a run that is behind its deadline may raise --max-slowdown: 1% to 1000%, or full: without limit",
+			Help: "highest value to which a run that is behind its deadline may raise --max-slowdown: 1% to 1000%, or full: without limit",
 			get: func(c *Settings) string {
 				if math.IsInf(c.Finish.AtMost, 1) {
 					return withoutLimit

@@ -150,12 +150,12 @@ func waits() []Setting {
 		),
 		duration(
 			"max-replica-lag", 0, time.Hour,
-			"how far a replica may be behind, beyond an intended delay; 0: any. Replicas are found by SHOW REPLICAS, and measured by heartbeats",
+			"how far a replica may be behind, beyond an intended delay; 0: no limit. Replicas are found by SHOW REPLICAS, and measured by heartbeats",
 			func(c *Settings) *time.Duration { return &c.Throttle.ReplicaLag },
 		),
 		duration(
 			"max-capture-delay", 0, time.Hour,
-			"how far capture may be behind: above it the row copy waits until it is at half of it; 0: any",
+			"how far capture may be behind: above it the row copy waits until it is at half of it; 0: no limit",
 			func(c *Settings) *time.Duration { return &c.Throttle.CaptureDelay },
 		),
 		limits(
@@ -168,10 +168,10 @@ func waits() []Setting {
 		),
 		number(
 			"max-history", 0, 1_000_000_000,
-			"entries of InnoDB's history list above which the row copy waits; 0: any",
+			"entries of InnoDB's history list above which the row copy waits; 0: no limit",
 			func(c *Settings) *int { return &c.Throttle.History },
 		),
-		part("max-redo", 0, "share of the redo log that may be unflushed (MySQL 8.0.30 and later); 0: any",
+		part("max-redo", 0, "share of the redo log that may be unflushed (MySQL 8.0.30 and later); 0: no limit",
 			func(c *Settings) float64 { return c.Throttle.CheckpointAge },
 			func(c *Settings, part float64) { c.Throttle.CheckpointAge = part }),
 		bytes(
@@ -248,7 +248,7 @@ func swapping() []Setting {
 		),
 		number(
 			"lock-attempts", 0, 1_000_000,
-			"stop after this many attempts and keep the work; 0: never. The run makes no attempt while it sees a blocker: --lock-give-up",
+			"stop after this many attempts and keep the work; 0: never. The run makes no attempt while it sees a blocker; --lock-give-up limits that time too",
 			func(c *Settings) *int { return &c.Attempts },
 		),
 		duration(

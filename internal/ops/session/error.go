@@ -19,7 +19,12 @@ type Aborted struct {
 	Keep bool // its work
 }
 
-func (a *Aborted) Error() string { return "aborted by " + a.By }
+func (a *Aborted) Error() string {
+	if a.Keep {
+		return migration.ErrKeep.Error() + " by " + a.By
+	}
+	return "aborted by " + a.By
+}
 
 // Is matches ErrInterrupted, and migration.ErrKeep where the work is kept.
 func (a *Aborted) Is(err error) bool {
