@@ -13,8 +13,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The outcomes of an attempt other than the swap. After the first five, and after ErrSlow, the source is
-// untouched and unlocked, and another attempt may succeed.
+// The outcomes of an attempt other than the swap, with ErrSlow. After each of them but ErrUnknown the source
+// is untouched and unlocked; migration's worthAnotherAttempt lists those after which another may succeed.
 var (
 	// ErrNotGranted means that the lock was not granted within the budget.
 	ErrNotGranted = errors.New("lock was not granted within the budget")
@@ -38,7 +38,7 @@ var (
 		"the triggers or foreign keys of the table, or the foreign keys that refer to it, have changed since the plan was made",
 	)
 	// ErrUnknown means that the connection was lost during the swap, and that the tables do not
-	// show whether the swap happened. An operator must check.
+	// show whether the swap happened. The next run finds out, and resumes from there.
 	ErrUnknown = errors.New("the outcome of the swap is not known")
 )
 
@@ -123,8 +123,8 @@ type Drain interface {
 	Unfreeze()
 }
 
-// Swap describes a successful attempt.
-type Swap struct {
+// Report describes an attempt, or a rehearsal of one, whether it succeeded or failed.
+type Report struct {
 	// Held is the time from the grant of the lock to its release.
 	Held   time.Duration
 	Waited time.Duration // for the lock
@@ -138,7 +138,7 @@ type Swap struct {
 
 // Attempt tries once to swap. On error nothing has happened and no lock is left,
 // except with ErrUnknown.
-func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Swap, error) {
+func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Report, error) {
 	a := &swapAttempt{underLock: underLock{pool: pool, tables: tables, budget: budget, drain: drain}}
 	defer a.close()
 	return a.run(ctx, setup)
@@ -165,23 +165,23 @@ func (a *swapAttempt) close() {
 	a.closeGuard()
 }
 
-func (a *swapAttempt) run(ctx context.Context, setup []string) (Swap, error) {
+func (a *swapAttempt) run(ctx context.Context, setup []string) (Report, error) {
 	if err := a.price(ctx); err != nil {
-		return a.swap, fmt.Errorf("cut-over: %w", err)
+		return a.report, fmt.Errorf("cut-over: %w", err)
 	}
 	if err := a.open(ctx, setup); err != nil {
-		return a.swap, err
+		return a.report, err
 	}
 	locked := a.tables.locked()
 	if !a.tables.RenameUnderLock {
 		if err := a.prepareTwo(ctx); err != nil {
-			return a.swap, fmt.Errorf("cut-over: %w", err)
+			return a.report, fmt.Errorf("cut-over: %w", err)
 		}
 		locked = append(locked, a.tables.Old)
 	}
 	if err := a.lock(ctx, locked...); err != nil {
 		a.dropSentinel()
-		return a.swap, err
+		return a.report, err
 	}
 	err := a.drainAll(ctx)
 	if err == nil {
@@ -189,12 +189,12 @@ func (a *swapAttempt) run(ctx context.Context, setup []string) (Swap, error) {
 	}
 	if err != nil {
 		a.release()
-		return a.swap, err
+		return a.report, err
 	}
 	// From here on the swap happens or fails as one step; an abort comes too late.
 	err = a.rename(context.WithoutCancel(ctx))
-	a.swap.Held = time.Since(a.granted)
-	return a.swap, err
+	a.report.Held = time.Since(a.granted)
+	return a.report, err
 }
 
 // release gives everything back: nothing has happened.
@@ -224,7 +224,7 @@ func (a *swapAttempt) rename(ctx context.Context) error {
 		err = a.renameFromTwo(ctx, bounded)
 	}
 	if err == nil {
-		a.swap.Unsettled = a.settle(ctx)
+		a.report.Unsettled = a.settle(ctx)
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
 		_, _ = a.holder.Exec(ctx, "UNLOCK TABLES")
 		a.dismissQueue()

@@ -21,25 +21,25 @@ type underLock struct {
 
 	holder  *dbconn.Session
 	granted time.Time
-	swap    Swap
+	report  Report
 }
 
 // Rehearse is Attempt without the swap: it asks for the lock once, does the work under it, and
 // releases it. It returns the errors that Attempt returns before the RENAME: the source is
 // untouched, no lock is left, and another attempt may be made.
-func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Swap, error) {
+func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Report, error) {
 	h := &underLock{pool: pool, tables: tables, budget: budget, drain: drain}
 	defer h.close()
 	if err := h.open(ctx, setup); err != nil {
-		return h.swap, err
+		return h.report, err
 	}
 	if err := h.lock(ctx, tables.locked()...); err != nil {
-		return h.swap, err
+		return h.report, err
 	}
 	err := h.drainAll(ctx)
 	h.release()
-	h.swap.Held = time.Since(h.granted)
-	return h.swap, err
+	h.report.Held = time.Since(h.granted)
+	return h.report, err
 }
 
 func (h *underLock) open(ctx context.Context, setup []string) (err error) {
@@ -64,14 +64,14 @@ func (h *underLock) shortLived() string {
 // lock asks for the lock of the tables once.
 func (h *underLock) lock(ctx context.Context, tables ...schema.Name) error {
 	requested, err := lock.Request(ctx, h.holder, schema.LockTables(tables...), h.budget.Wait)
-	h.swap.Waited = requested.Waited
+	h.report.Waited = requested.Waited
 	if err == nil && !requested.Granted {
 		err = ErrNotGranted
 	}
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", h.tables.Source, err)
 	}
-	h.granted, h.swap.Granted = time.Now(), true
+	h.granted, h.report.Granted = time.Now(), true
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (h *underLock) drainAll(ctx context.Context) error {
 		return fmt.Errorf("receive the last changes of %s: %w", h.tables.Source, err)
 	}
 	drained, left, err := h.drain.Empty(bounded, h.holder)
-	h.swap.Drained = drained
+	h.report.Drained = drained
 	if err != nil {
 		return fmt.Errorf("apply the last changes of %s: %w", h.tables.Source, err)
 	}

@@ -58,7 +58,7 @@ func (w *work) countFiles(ctx context.Context) error {
 }
 
 // attemptFunc is cutover.Attempt, or cutover.Rehearse.
-type attemptFunc func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Swap, error)
+type attemptFunc func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Report, error)
 
 // attempts makes attempts of the swap, or of a rehearsal's lock, until one succeeds. A rehearsal gets
 // the same figures, and does not emit them as a swap.
@@ -79,11 +79,11 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 		Emit: w.emit,
 		For:  "cut over",
 	}
-	var swap cutover.Swap
+	var report cutover.Report
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
 		began := time.Now()
-		swap, err = w.attempt(ctx, try)
-		asked = lock.Outcome{Granted: swap.Granted, Waited: swap.Waited, Took: time.Since(began)}
+		report, err = w.attempt(ctx, try)
+		asked = lock.Outcome{Granted: report.Granted, Waited: report.Waited, Took: time.Since(began)}
 		switch {
 		case err == nil:
 		case worthAnotherAttempt(err):
@@ -103,7 +103,7 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 	if err != nil {
 		return event.SwapDone{}, err
 	}
-	return event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: attempts, At: time.Now()}, nil
+	return event.SwapDone{LockHeld: report.Held, Drained: report.Drained, Attempts: attempts, At: time.Now()}, nil
 }
 
 // lockTurn decides when a rehearsal may ask for the lock.
@@ -256,7 +256,7 @@ func (w *work) catchUp(ctx context.Context) error {
 }
 
 // attempt makes one attempt, with apply stopped.
-func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Swap, error) {
+func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, error) {
 	definition, next := schema.SplitAutoIncrement(w.plan.Source.Create)
 	tables := cutover.Tables{
 		Source:          w.plan.Source.Name,
@@ -280,19 +280,19 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Swap, erro
 		setup = slices.Concat(w.specs.Sync.Values.Setup(), w.specs.Compare.StageSetup(), setup)
 	}
 	w.intake.Ready()
-	swap, err := try(ctx, w.pool, tables, w.live().Lock, setup,
+	report, err := try(ctx, w.pool, tables, w.live().Lock, setup,
 		&drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, fit: w.intake.Fit})
-	w.unsettled = swap.Unsettled
+	w.unsettled = report.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
 		w.intake.Unfreeze()
 		if failed := (carrier{w.run}).withdraw(ctx, tables.Carried); failed != nil {
-			return swap, errors.Join(err, failed)
+			return report, errors.Join(err, failed)
 		}
 	}
 	if err != nil && worthAnotherAttempt(err) && ctx.Err() == nil {
 		w.apply.start(w.apply.ctx, w.apply.fail)
 	}
-	return swap, err
+	return report, err
 }
 
 // drain is the engine's part of the work under the lock.
