@@ -42,8 +42,8 @@ type Change int
 const (
 	// Same: a range and a literal of the source select the same rows of the shadow.
 	Same Change = iota
-	// Reordered: the charset, collation or pad rule differs. A literal still finds the row; a range
-	// may hold other rows.
+	// Reordered: the charset, collation, pad rule or order of columns differs. A literal still finds
+	// the row; a range may hold other rows.
 	Reordered
 	// Converted: the stored value differs. A literal of the source doesn't find it.
 	Converted
@@ -127,10 +127,13 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	}
 	p.refuseZeros(c, pairs)
 	p.pad(c)
-	index := searchable(shadow, c.Key)
+	index, reordered := indexOf(shadow, c.Key)
 	if index == nil {
 		return nil, &unfollowed{fmt.Sprintf("the shadow has no index that begins with (%s), the key that the run follows: "+
 			"every change would read the complete table", strings.Join(c.Key, ", "))}
+	}
+	if reordered {
+		c.KeyChange = max(c.KeyChange, Reordered)
 	}
 	c.KeyIndex = index.Name
 	c.KeyUnique = uniqueOn(shadow, c.Key)

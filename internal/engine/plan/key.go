@@ -13,6 +13,7 @@ import (
 type candidate struct {
 	key     Key
 	primary bool
+	wide    bool // it has more columns than its index
 	ordered bool
 	changed bool // the ALTER may redefine a column
 	size    int64
@@ -71,9 +72,11 @@ func (c *checker) usable() []string {
 }
 
 // better orders candidates: the primary key first, then keys whose order the client knows, then
-// keys with fewer and smaller columns. A key with redefined columns comes after all others.
+// keys with fewer and smaller columns. A key with redefined columns, or with more columns than its
+// index, comes after all others.
 func better(a, b candidate) int {
 	for _, d := range []int{
+		order(!a.wide, !b.wide),
 		order(!a.changed, !b.changed),
 		order(a.primary, b.primary),
 		order(a.ordered, b.ordered),
@@ -117,15 +120,22 @@ func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 		found.changed = found.changed || c.redefined(col)
 		found.size += max(col.Length, int64(col.Precision), 4)
 	}
+	found.key.Own = len(found.key.Parts)
+	if why := c.imageLacks(k); why != "" {
+		return found, why
+	}
+	why = c.unsearchable(found.key)
+	if why != "" {
+		if found.wide = c.widen(&found.key); found.wide {
+			why = ""
+		}
+	}
 	codec, err := found.key.Codec()
 	if err != nil {
 		return found, err.Error()
 	}
 	found.ordered = codec.Ordered()
-	if why := c.imageLacks(k); why != "" {
-		return found, why
-	}
-	return found, c.unsearchable(found.key)
+	return found, why
 }
 
 // keyColumn returns a part's column, or why it can't be followed.
@@ -228,60 +238,13 @@ func (c *checker) unsearchable(k Key) string {
 	if len(c.alter.Unknown) > 0 {
 		return ""
 	}
-	after := predict(c.table, c.alter)
-	if c.facts.Trial != nil {
-		// MariaDB makes a HASH of a UNIQUE key whose column becomes a TEXT.
-		after = c.facts.Trial.Altered
-	}
 	columns := make([]string, len(k.Parts))
 	for i, p := range k.Parts {
 		columns[i] = renamed(c.alter, p.Column.Name)
 	}
-	if searchable(after, columns) == nil {
+	if searchable(c.after(), columns) == nil {
 		return fmt.Sprintf("the ALTER leaves no index that begins with (%s), so each change would read the complete shadow",
 			strings.Join(columns, ", "))
 	}
 	return ""
-}
-
-// searchable finds the index by which a row of these columns is found, in their order: the index
-// begins with them, or the first of them alone is a unique key. A unique index comes before others.
-func searchable(t *schema.Table, columns []string) *schema.Key {
-	var found *schema.Key
-	for i := range t.Keys {
-		k := &t.Keys[i]
-		if begins(k, columns) && (found == nil || k.Unique && !found.Unique) {
-			found = k
-		}
-	}
-	return found
-}
-
-func begins(k *schema.Key, columns []string) bool {
-	if !k.Visible || k.Type != "BTREE" || len(k.Parts) < len(columns) && !k.Unique {
-		return false
-	}
-	for i, part := range k.Parts[:min(len(k.Parts), len(columns))] {
-		if part.Expression != "" || !strings.EqualFold(part.Column, columns[i]) || part.Prefix != 0 && len(k.Parts) < len(columns) {
-			return false
-		}
-	}
-	return true
-}
-
-// uniqueOn reports whether a unique key of the table has only these columns.
-func uniqueOn(t *schema.Table, columns []string) bool {
-	for _, k := range t.Keys {
-		if !k.Unique {
-			continue
-		}
-		all := true
-		for _, p := range k.Parts {
-			all = all && p.Expression == "" && p.Prefix == 0 && contains(columns, p.Column)
-		}
-		if all {
-			return true
-		}
-	}
-	return false
 }

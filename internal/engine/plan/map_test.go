@@ -166,7 +166,11 @@ func TestColumnsFindsTheShadowsKey(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	// Whatever was predicted, the shadow itself is checked.
-	if c, err = make("ADD z INT", orders([]string{"id int", "a int", "b varchar", "z int"}, "PRIMARY: b, id")); err == nil ||
+	inOtherOrder := orders([]string{"id int", "a int", "b varchar", "z int"}, "PRIMARY: b, id")
+	if c, err = make("ADD z INT", inOtherOrder); err != nil || c.KeyIndex != "PRIMARY" || c.KeyChange != Reordered {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err = make("ADD z INT", orders([]string{"id int", "a int", "b varchar", "z int"}, "PRIMARY: a, id, b")); err == nil ||
 		!strings.Contains(err.Error(), "begins with (id, b)") {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -79,6 +79,9 @@ func (n Names) All() []schema.Name {
 type Key struct {
 	Name  string // for FORCE INDEX
 	Parts []key.Part
+	// Own is the number of the first parts that are the index's own. More columns follow if the
+	// shadow's index has them before the key's.
+	Own int
 }
 
 // Codec returns the codec of the key. Make has proved that the codec exists.

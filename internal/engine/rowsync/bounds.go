@@ -102,11 +102,14 @@ func count(ctx context.Context, session *dbconn.Session, spec *Spec, condition s
 	return n, err
 }
 
-// inOrder is ORDER BY the key.
+// inOrder is ORDER BY the columns of the key's index.
 func inOrder(spec *Spec) string {
 	names := spec.Key.Names()
+	if spec.Own > 0 {
+		names = names[:spec.Own]
+	}
 	order := make([]string, len(names))
-	for i, part := range spec.Key.Parts() {
+	for i, part := range spec.Key.Parts()[:len(names)] {
 		order[i] = schema.Quote(names[i])
 		if part.Descending {
 			order[i] += " DESC"

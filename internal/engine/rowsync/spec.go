@@ -43,11 +43,15 @@ type Spec struct {
 	Key         *key.Codec // over the source's key columns
 	ShadowKey   []string   // the key's columns in the shadow
 	SourceIndex string     // the key's index in the source
-	Partitioned bool       // the source has partitions
-	// ShadowIndex is an index of the shadow that begins with the key's columns.
+	// Own is the number of the key's columns that SourceIndex has; 0 for all. They are unique, so the
+	// other columns do not change the order.
+	Own         int
+	Partitioned bool // the source has partitions
+	// ShadowIndex is an index of the shadow that begins with the key's columns, in their order unless
+	// KeyChanged.
 	ShadowIndex string
 	// KeyChanged means that a key column has another type, charset, collation or member order in
-	// the shadow.
+	// the shadow, or that ShadowIndex has the columns in another order.
 	KeyChanged bool
 
 	// Upsert means that a list of keys may be synced by updating the existing rows (see

@@ -133,6 +133,7 @@ func (r reader) settle(ctx context.Context) error {
 		"SET NAMES utf8mb4",
 		"SET SESSION /*!50708 max_execution_time *//*M! max_statement_time */ = 0",
 		"/*!80000 SET SESSION optimizer_switch = 'use_invisible_indexes=on' */",
+		"/*!80011 SET SESSION show_create_table_verbosity = OFF */", // it shows what the server forgets to keep of partitioned tables
 		"/*!80030 SET SESSION show_gipk_in_create_table_and_information_schema = ON */",
 	} {
 		if _, err := r.conn.ExecContext(ctx, s); err != nil {

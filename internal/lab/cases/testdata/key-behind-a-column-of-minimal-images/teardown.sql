@@ -1,0 +1,1 @@
+SET GLOBAL binlog_row_image = FULL;

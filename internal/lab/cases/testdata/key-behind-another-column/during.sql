@@ -1,0 +1,10 @@
+UPDATE t SET tenant = 9 WHERE id = 1;
+UPDATE t SET tenant = 8 WHERE id = 2;
+UPDATE t SET tenant = 2 WHERE id = 2;
+UPDATE t SET id = 100 WHERE id = 3;
+UPDATE t SET id = 3, tenant = 7 WHERE id = 4;
+DELETE FROM t WHERE id IN (5, 6);
+INSERT INTO t VALUES (6, 5, 'new'), (200, 0, 'new');
+UPDATE t SET v = 'other' WHERE id = 9;
+UPDATE t SET tenant = tenant + 1 WHERE id BETWEEN 20 AND 30;
+UPDATE t SET tenant = tenant - 1 WHERE id BETWEEN 25 AND 35;
