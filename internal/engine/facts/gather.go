@@ -25,6 +25,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 		read func() error
 	}{
 		{"the server's variables", func() error { return f.readVariables(ctx, q) }},
+		{"whether tables need a primary key", func() error { return f.readRequiresKeys(ctx, q) }},
 		{"the server's name", func() error { return q.QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&f.UUID) }},
 		{"the account", func() error { return f.readAccount(ctx, q) }},
 		{"the limits of connections", func() error { return f.readConnections(ctx, q) }},
@@ -96,6 +97,25 @@ func (f gatherer) readVariables(ctx context.Context, q schema.Querier) error {
 	}
 	f.take(v)
 	return nil
+}
+
+// readRequiresKeys finds whether a table without a primary key is refused. Our sessions turn that off
+// if they may: an account of MySQL without SESSION_VARIABLES_ADMIN may not, and MariaDB's variable is
+// global only.
+func (f gatherer) readRequiresKeys(ctx context.Context, q schema.Querier) error {
+	var refusing int
+	rows, err := q.QueryContext(ctx, "SHOW SESSION VARIABLES WHERE Variable_name IN "+
+		"('sql_require_primary_key', 'innodb_force_primary_key') AND Value = 'ON'")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		refusing++
+	}
+	// 8.0.13 to 8.0.22 have no invisible columns, which our temporary tables need.
+	f.RequiresKeys = refusing > 0 && (f.Version.MariaDB || f.Version.AtLeast(8, 0, 23))
+	return rows.Err()
 }
 
 // settings are the server's variables by name.

@@ -61,12 +61,14 @@ type Facts struct {
 	MultiPrimary bool
 
 	LowerCaseTableNames int
-	PerformanceSchema   bool
-	MDLInstrument       bool // wait/lock/metadata/sql/mdl is enabled
-	InstrumentUnknown   bool // the account may not check that
-	AutoincLockMode     int
-	TimeZone            string // the global time_zone
-	SystemTimeZone      string
+	// RequiresKeys means that each new table needs a primary key, also in our sessions.
+	RequiresKeys      bool
+	PerformanceSchema bool
+	MDLInstrument     bool // wait/lock/metadata/sql/mdl is enabled
+	InstrumentUnknown bool // the account may not check that
+	AutoincLockMode   int
+	TimeZone          string // the global time_zone
+	SystemTimeZone    string
 	// Group means that the server is a member of Group Replication.
 	Group        bool
 	GroupPrimary string // host:port of the group's primary, as a member knows it; "" if it does not

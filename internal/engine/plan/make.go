@@ -165,6 +165,7 @@ func serverOf(f *Facts, captured Captured) Server {
 		RowImage:          f.RowImage,
 		GTID:              f.GTID,
 		AutoincLockMode:   f.AutoincLockMode,
+		RequiresKeys:      f.RequiresKeys,
 		LiteralNames:      f.Grants.LiteralNames,
 	}
 }

@@ -131,6 +131,8 @@ type Server struct {
 	// AutoincLockMode is innodb_autoinc_lock_mode. Below 2, an INSERT ... SELECT that raises the
 	// counter locks the table against other such statements.
 	AutoincLockMode int
+	// RequiresKeys means that each new table needs a primary key, temporary tables too.
+	RequiresKeys bool
 	// LiteralNames means that % and _ are no wildcards in a GRANT (partial_revokes).
 	LiteralNames bool
 }

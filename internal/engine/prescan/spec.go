@@ -93,7 +93,8 @@ func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
 // kinds of columns. A default that names other columns can't be carried over (1054 on 9.7.4). A
 // generated column that is NOT NULL has no default to be filled with (1364).
 func (st *stage) create() []string {
-	var clauses, computed, virtual, selected []string
+	clauses := st.spec.Sync.RowNumbers()
+	var computed, virtual, selected []string
 	engine := "BLACKHOLE"
 	if st.stores {
 		engine = "InnoDB"

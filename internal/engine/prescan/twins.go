@@ -312,14 +312,20 @@ func (w *worker) gatherTwins(ctx context.Context, st *stage, parts, aliases []st
 		same = append(same, "twins."+alias+" = "+part)
 	}
 	list := strings.Join(parts, ", ")
-	_, err = w.session.Exec(
-		ctx,
+	// With GTIDs, 5.7 makes temporary tables outside of transactions only (error 1787).
+	for _, statement := range []string{
+		"SET SESSION autocommit = 1",
 		fmt.Sprintf("CREATE TEMPORARY TABLE %s SELECT %s FROM %s WHERE %s IS NOT NULL GROUP BY %s HAVING COUNT(*) > 1 LIMIT %d",
 			twins, strings.Join(values, ", "), st.name, strings.Join(parts, " IS NOT NULL AND "), list, w.cfg.Listed+1),
-	)
+		"SET SESSION autocommit = 0",
+	} {
+		if _, err := w.session.Exec(ctx, statement); err != nil {
+			return "", err
+		}
+	}
 	return fmt.Sprintf(
 		"SELECT %s FROM %s JOIN %s AS twins ON %s ORDER BY %s, %s LIMIT %d",
 		strings.Join(w.deps.Spec.Sync.Key.SelectExprsOf(aliases), ", "), st.name, twins, strings.Join(same, " AND "),
 		list, strings.Join(aliases, ", "), w.cfg.Listed+1,
-	), err
+	), nil
 }

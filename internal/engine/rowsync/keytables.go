@@ -32,9 +32,13 @@ func (s *Spec) Setup() []string {
 	if !s.KeyChanged {
 		return append(setup, Setup...)
 	}
+	numbers := ""
+	if s.RequiresKeys {
+		numbers = " (" + strings.Join(s.RowNumbers(), ", ") + ")"
+	}
 	create := func(temporary string, table schema.Name, columns []string) string {
-		return fmt.Sprintf("CREATE TEMPORARY TABLE %s.%s SELECT %s FROM %s LIMIT 0",
-			schema.Quote(table.Schema), schema.Quote(temporary), schema.QuoteAll(columns), table.Quoted())
+		return fmt.Sprintf("CREATE TEMPORARY TABLE %s.%s%s SELECT %s FROM %s LIMIT 0",
+			schema.Quote(table.Schema), schema.Quote(temporary), numbers, schema.QuoteAll(columns), table.Quoted())
 	}
 	setup = append(setup, Lenient(create(sourceKeys, s.Source, s.Key.Names()), create(shadowKeys, s.Shadow, s.ShadowKey))...)
 	return append(setup, Setup...)

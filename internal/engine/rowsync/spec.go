@@ -68,6 +68,8 @@ type Spec struct {
 
 	// Values are the settings with which sessions compute the values of rows.
 	Values dbconn.Values
+	// RequiresKeys means that the server refuses a table without a primary key.
+	RequiresKeys bool
 	// Silent means that an INSERT .. SELECT computes generated columns and defaults without the
 	// errors that the server's ALTER gives (MariaDB). An UPDATE that computes them again gives them.
 	Silent bool
@@ -194,6 +196,15 @@ func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 		strings.Join(p.spec.shadowKeyExprs(), ", "), p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex),
 		strings.Join(now, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), InKeys(p.spec.Key, p.spec.Key.Names(), keys),
 		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), KeyAlias(0), strings.Join(same, " AND "))
+}
+
+// RowNumbers are the definitions that a temporary table without a key needs: none, or an invisible
+// column, which statements need not name.
+func (s *Spec) RowNumbers() []string {
+	if !s.RequiresKeys {
+		return nil
+	}
+	return []string{schema.RowNumber + " BIGINT UNSIGNED NOT NULL AUTO_INCREMENT INVISIBLE PRIMARY KEY"}
 }
 
 // KeyAlias and ValueAlias name a part of the key and a value in a derived table. No column of a

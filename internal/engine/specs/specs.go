@@ -67,6 +67,8 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		Locking:     locking(p),
 		Unchecked:   len(p.Acting) > 0,
 		Silent:      p.Server.Version.MariaDB,
+
+		RequiresKeys: p.Server.RequiresKeys,
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {

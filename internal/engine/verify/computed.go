@@ -39,6 +39,8 @@ func (s *Spec) createComputed() string {
 	kind := "KEY"
 	if s.UniqueKey {
 		kind = "PRIMARY KEY" // for sql_require_primary_key
+	} else {
+		parts = append(parts, s.Sync.RowNumbers()...)
 	}
 	parts = append(parts, fmt.Sprintf("%s (%s)", kind, schema.QuoteAll(s.Sync.ShadowKey)))
 	return fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) ENGINE=InnoDB %s", s.computedName(), strings.Join(parts, ", "), s.Charset)

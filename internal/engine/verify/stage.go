@@ -29,7 +29,8 @@ func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted()
 // key, unless the shadow's key is the same, and all columns that are compared. If it would be wider
 // than a table may be, texts are staged as TEXT.
 func (s *Spec) createStage() string {
-	var columns, defined []string
+	var columns []string
+	defined := s.Sync.RowNumbers()
 	add := func(table schema.Name, c schema.Column, alias string) {
 		columns = append(columns, column(table, c.Name)+" AS "+alias)
 		if c.Computes() {

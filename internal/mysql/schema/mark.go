@@ -105,8 +105,11 @@ const (
 	ValueAlias = "midstream_value_"
 )
 
+// RowNumber is a column of our temporary tables on a server that refuses a table without a primary key.
+const RowNumber = "midstream_row"
+
 // Reserved reports whether our own queries use the name of a column.
 func Reserved(column string) bool {
 	name := strings.ToLower(column)
-	return strings.HasPrefix(name, KeyAlias) || strings.HasPrefix(name, ValueAlias)
+	return strings.HasPrefix(name, KeyAlias) || strings.HasPrefix(name, ValueAlias) || name == RowNumber
 }

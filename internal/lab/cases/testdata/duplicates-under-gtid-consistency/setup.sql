@@ -1,0 +1,1 @@
+SET GLOBAL enforce_gtid_consistency = ON;

@@ -1,0 +1,1 @@
+CREATE TABLE t (id VARCHAR(10) CHARACTER SET latin1 PRIMARY KEY, name VARCHAR(20) CHARACTER SET latin1, n INT NOT NULL, g INT AS (n * 2) STORED, UNIQUE KEY u (n)); INSERT INTO t (id, name, n) VALUES ('1', 'one', 1), ('é', 'zwei', 2), ('10', NULL, 3);

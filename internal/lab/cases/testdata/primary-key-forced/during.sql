@@ -1,0 +1,1 @@
+UPDATE t SET name = 'drei' WHERE n = 2; INSERT INTO t (id, name, n) VALUES ('ß', 'elf', 11); DELETE FROM t WHERE id = '1'; UPDATE t SET n = 1 WHERE n = 3; UPDATE t SET n = 3 WHERE n = 2; UPDATE t SET id = 'x' WHERE n = 11;

@@ -1,0 +1,1 @@
+SET GLOBAL innodb_force_primary_key = ON;
