@@ -104,8 +104,9 @@ func (b *bench) write(by ...[2]string) *writing {
 				select {
 				case <-w.halt:
 					return
-				case <-time.After(time.Millisecond):
+				default:
 				}
+				rest(time.Millisecond)
 				if _, err := db.Exec(one[1]); err != nil {
 					b.Errorf("%s: %v", one[1], err)
 					return

@@ -92,7 +92,7 @@ func (f *family) live(parts ...func(conn *sql.Conn, n int)) {
 		f.done.Go(func() {
 			for n := 1; ctx.Err() == nil; n++ {
 				part(conn, n)
-				time.Sleep(time.Millisecond)
+				rest(time.Millisecond)
 			}
 		})
 	}

@@ -250,6 +250,15 @@ func (b *bench) mustMigrate(clauses string, listeners ...event.Listener) migrati
 // of other packages need the processors too. At night (-servers) such a ledger writes at full speed.
 const commitRate = 300
 
+// rest comes between the statements of a writer that is not a ledger's, for the same reason. At night
+// it is no longer than usual.
+func rest(usual time.Duration) {
+	if *servers == "" {
+		usual = max(usual, 3*time.Millisecond)
+	}
+	time.Sleep(usual)
+}
+
 // ledger makes table t with that many rows, and its writer.
 func (b *bench) ledger(profile ledger.Profile, rows int, opts ledger.Options) *ledger.Ledger {
 	b.Helper()

@@ -9,7 +9,7 @@ import (
 // sequences of the new table's defaults.
 func TestL6_DefaultsOfSequences(t *testing.T) {
 	sideBySide(t)
-	onThese(t, []string{"mariadb-10.11", "mariadb-11.8"}, func(b *bench) {
+	onThese(t, inTurn(t, []string{"mariadb-10.11", "mariadb-11.8"}), func(b *bench) {
 		b.exec("CREATE SEQUENCE "+b.schema+".`s``q`", "CREATE SEQUENCE "+b.schema+".other",
 			"CREATE TABLE "+b.schema+".t (id BIGINT PRIMARY KEY DEFAULT NEXTVAL("+b.schema+".`s``q`), v INT, u INT)",
 			"INSERT INTO "+b.schema+".t (v) VALUES (1), (2), (3)")
@@ -39,6 +39,7 @@ func (b *bench) writing(statements ...string) (stop func()) {
 				return
 			default:
 				f.exec(statements...)
+				rest(0)
 			}
 		}
 	}()

@@ -135,6 +135,7 @@ func TestL6_HotRowsDoNotHoldUpTheSwap(t *testing.T) {
 					return
 				default:
 					b.db.Exec("UPDATE " + b.schema + ".t SET v = v + 1 WHERE id <= 20")
+					rest(0)
 				}
 			}
 		}()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -159,11 +160,14 @@ func OwnAll(t testing.TB, version string, options ...sandbox.Options) []*Instanc
 	}
 	starting.Wait()
 	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		all := slices.DeleteFunc(all, func(i *Instance) bool { return i == nil })
+		for _, i := range all {
+			i.calm(ctx) // all of them, before one of them ends
+		}
 		var stopping sync.WaitGroup
 		for _, i := range all {
-			if i == nil {
-				continue
-			}
 			stopping.Go(func() {
 				if err := i.stop(); err != nil {
 					t.Error(err)
@@ -284,16 +288,18 @@ func (i *Instance) stop() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	i.stopReplication(ctx)
+	i.calm(ctx)
 	return errors.Join(i.admin.Close(), i.Sandbox.Stop(ctx))
 }
 
-// stopReplication ends replication from another server: MySQL 8.0 and later take eight seconds and a
-// processor to shut down while it runs. It is a courtesy: the server may be killed already.
-func (i *Instance) stopReplication(ctx context.Context) {
+// calm ends replication from another server, and the event scheduler: MySQL 8.0 and later may take
+// eight seconds to shut down while the former runs, and the latter loops for all of that time. It is
+// a courtesy: the server may be killed already.
+func (i *Instance) calm(ctx context.Context) {
 	if _, err := i.admin.ExecContext(ctx, "STOP REPLICA"); err != nil {
 		_, _ = i.admin.ExecContext(ctx, "STOP SLAVE") // before 8.0.22
 	}
+	_, _ = i.admin.ExecContext(ctx, "SET GLOBAL event_scheduler = OFF")
 }
 
 // Config returns a driver configuration for the server and a database, which may be "". It is the
