@@ -60,7 +60,7 @@ short: check ## the tests that need no server
 
 # make check runs the linters, and vet with them.
 test: ## all tests, on real servers
-	GOGC=400 MIDSTREAM_TEST_STRICT=1 go test -vet=off -p 3 -parallel 4 -timeout 40m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak)
+	MIDSTREAM_TEST_STRICT=1 go test -vet=off -p 3 -parallel 4 -timeout 40m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak)
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images /tmp/pictures" for pictures)
 	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)
