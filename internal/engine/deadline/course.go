@@ -119,7 +119,11 @@ func (c *Course) Next(l Look, aim Aim) Verdict {
 	}
 	rate := c.rate(l, aim)
 	if rate <= 0 {
-		return Verdict{State: Unknown, Factor: c.factor}
+		v := Verdict{State: Unknown, Factor: c.factor}
+		if aim.Hours.Within(l.At, aim.By) == 0 { // at no rate
+			v.State = Impossible
+		}
+		return v
 	}
 	finish, was := aim.finish(l, rate), c.factor
 	if c.settled(l.At) {

@@ -339,3 +339,37 @@ func TestCourseAtTheEnd(t *testing.T) {
 		t.Errorf("after a short pause: %+v", s.last)
 	}
 }
+
+// TestL9_NoTimeIsLeft: a deadline before which the run may not work cannot be met, even if no rate is
+// known. One that leaves some time is not known yet.
+func TestL9_NoTimeIsLeft(t *testing.T) {
+	at := func(text string) time.Time {
+		moment, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return moment
+	}
+	hours, err := window.Parse("Mon 02:00-03:00 UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	thursday := at("2026-11-26T03:00:00Z")
+	for _, c := range []struct {
+		by    string
+		hours window.Window
+		want  event.DeadlineState
+	}{
+		{"2026-11-26T06:00:00Z", hours, deadline.Impossible},
+		{"2026-11-30T02:00:00Z", hours, deadline.Impossible},
+		{"2026-11-30T02:30:00Z", hours, deadline.Unknown},
+		{"2026-11-26T06:00:00Z", window.Window{}, deadline.Unknown},
+		{"2026-11-26T02:00:00Z", window.Window{}, deadline.Impossible},
+	} {
+		aim := deadline.Aim{By: at(c.by), Least: deadline.Gentlest, Most: 10, Hours: c.hours}
+		v := deadline.NewCourse(1).Next(deadline.Look{At: thursday, Left: 100}, aim)
+		if v.State != c.want || !v.Expected.IsZero() {
+			t.Errorf("by %s in %q: %+v, want %q", c.by, c.hours, v, c.want)
+		}
+	}
+}

@@ -79,6 +79,9 @@ func (k *Keeper) Run(ctx context.Context, began time.Time) error {
 			v := course.Next(look, rule.Aim)
 			if standing.Phase == event.PhaseHold { // an operator or a window decides when the run ends
 				v.State, v.Expected = Unknown, time.Time{}
+				if now.After(rule.By) {
+					v.State = Impossible
+				}
 			}
 			before, factor = standing.Phase, v.Factor
 			report = event.Deadline{By: rule.By, State: v.State, Expected: v.Expected, Limit: rule.Limit(factor), Factor: factor,

@@ -129,7 +129,7 @@ type Deadline struct {
 	By    time.Time
 	State DeadlineState
 	// Expected is when the run will end; zero if that is not known. If the deadline cannot be met, it
-	// is the end at the highest limit.
+	// is the end at the highest limit, and zero if no time is left in which the run may work.
 	Expected time.Time
 	// Limit is how much longer the application's statements may take now, as --max-slowdown writes it.
 	Limit string

@@ -24,6 +24,12 @@ func Verdict(d event.Deadline, now time.Time) string {
 	case event.DeadlineBehind:
 		return "the run falls behind, its limit rises to " + limit + "; at this pace it ends about " + expected
 	case event.DeadlineImpossible:
+		switch {
+		case d.Expected.IsZero() && now.After(d.By):
+			return "it has passed, limit " + limit
+		case d.Expected.IsZero():
+			return "cannot be met: the copy window does not open until then, limit " + limit
+		}
 		text := "cannot be met: done about " + expected + ", " + About(d.Expected.Sub(d.By)) + " late, "
 		if d.Highest {
 			return text + "at the highest allowed limit (" + limit + ")"

@@ -19,6 +19,8 @@ func TestDeadline(t *testing.T) {
 		"deadline 06:00: cannot be met: done about 06:50, 50 min late, at the highest allowed limit (50%)":                         {By: by, State: event.DeadlineImpossible, Expected: by.Add(50 * d), Limit: "50%", Highest: true},
 		"deadline 06:00: cannot be met: done about 06:50, 50 min late, even at the highest allowed limit; the limit rises to 7.5%": {By: by, State: event.DeadlineImpossible, Expected: by.Add(50 * d), Limit: "7.5%"},
 		"deadline 06:00: not known yet, limit 5%":                                                                                  {By: by, Limit: "5%"},
+		"deadline 22:00: it has passed, limit 5%":                                                                                  {By: now.Add(-60 * d), State: event.DeadlineImpossible, Limit: "5%"},
+		"deadline 06:00: cannot be met: the copy window does not open until then, limit 5%":                                        {By: by, State: event.DeadlineImpossible, Limit: "5%"},
 		"deadline 2026-11-27 06:00: not known yet, limit 5%":                                                                       {By: by.AddDate(0, 0, 1), Limit: "5%"},
 	} {
 		if got := humanize.Deadline(e, now); got != want {

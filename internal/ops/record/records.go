@@ -180,7 +180,7 @@ type Progress struct {
 // Goal tells whether a run will end by its deadline.
 type Goal struct {
 	By       string  `json:"by" doc:"the deadline, RFC 3339; empty: there is none"`
-	State    string  `json:"state" doc:"unknown, met, behind (the run would be late, and raises its limit) or impossible (even at the highest limit); empty: no deadline"`
+	State    string  `json:"state" doc:"unknown, met, behind (the run would be late, and raises its limit) or impossible (even at the highest limit, or the time is over); empty: no deadline"`
 	Expected string  `json:"expected" doc:"when the run will end, RFC 3339; empty: not known"`
 	Limit    string  `json:"limit" doc:"how much longer the application's statements may take now, as --max-slowdown writes it"`
 	Factor   float64 `json:"factor" doc:"that limit as a multiple of --max-slowdown"`
