@@ -185,7 +185,7 @@ func (c *checker) checkDates() {
 		switch {
 		case c.facts.ZeroDates: // existing rows get 0000-00-00
 		case c.empty(): // rows may come during a run
-			c.block(CodeZeroDate, what, "a row that is inserted during the run has no date for it", fix)
+			c.warn(CodeZeroDate, what, "the table is empty: a row that is inserted during the run has no date for it, and ends the run", fix)
 		default:
 			c.block(
 				CodeNotNull, what,

@@ -147,10 +147,13 @@ func (c *checker) checkAltered(altered *schema.Table) {
 			(slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
 			continue // checkDates reports it
 		}
-		c.block(
-			CodeNoFill,
-			fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", column.Name, strings.ToUpper(column.Type)),
-			"existing rows have no valid value for it", "Give it a DEFAULT, or let it be NULL",
-		)
+		what, fix := fmt.Sprintf(
+			"the ALTER adds column %s %s NOT NULL without a default", column.Name, strings.ToUpper(column.Type),
+		), "Give it a DEFAULT, or let it be NULL"
+		if c.empty() {
+			c.warn(CodeNoFill, what, "the table is empty: a row that is inserted during the run has no value for it, and ends the run", fix)
+		} else {
+			c.block(CodeNoFill, what, "existing rows have no valid value for it", fix)
+		}
 	}
 }

@@ -15,7 +15,8 @@ type Fill struct {
 }
 
 // fills finds the columns of the shadow that no column of the source continues and that an INSERT
-// must name. zeroDates means that the server accepts the date 0000-00-00.
+// must name. zeroDates means that the server accepts the date 0000-00-00. A column without a value
+// gets NULL, which the server refuses for the first row: the plan takes it for an empty table only.
 func fills(shadow *schema.Table, pairs []columnPair, zeroDates bool) []Fill {
 	var all []Fill
 	for _, c := range undefaulted(shadow, pairs) {
@@ -23,9 +24,10 @@ func fills(shadow *schema.Table, pairs []columnPair, zeroDates bool) []Fill {
 		if zero, is := zeroes()[c.DataType]; is && zeroDates {
 			expr = zero
 		}
-		if expr != "" {
-			all = append(all, Fill{Shadow: c.Name, Expr: expr})
+		if expr == "" {
+			expr = "NULL"
 		}
+		all = append(all, Fill{Shadow: c.Name, Expr: expr})
 	}
 	return all
 }

@@ -24,6 +24,9 @@ const (
 	Equal  Outcome = "equal"
 	Both   Outcome = "refused by both"
 	OnlyUs Outcome = "refused only by us"
+	// Decided is a run that ends because the server would change values, without an error, as its
+	// sql_mode is not strict, or as it reads texts that way (decision 3 of docs/design.md).
+	Decided Outcome = "refused by decision"
 	// OnlyDone is a run that keeps values which the server's own ALTER refuses in its sql_mode, and
 	// takes in a laxer one.
 	OnlyDone Outcome = "done only by us"
@@ -246,7 +249,7 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 			return Verdict{}, failed
 		}
 		if strictly != nil {
-			return Verdict{OnlyUs, "strict: the server changes values, or would ignore them, without an error", ours.Error()}, nil
+			return Verdict{Decided, "the server changes values, or would ignore them, without an error", ours.Error()}, nil
 		}
 		for n := range log { // a row that was there for a while
 			failed, theirs := b.twin(ctx, c, log[:n], byCopy)
@@ -257,10 +260,10 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 	}
 	if refusesNull(ours) && slices.ContainsFunc(c.Settings, func(s string) bool { return s == "explicit_defaults_for_timestamp = OFF" }) {
 		// The server's ALTER writes its own moment for a NULL in a TIMESTAMP that it makes NOT NULL.
-		return Verdict{OnlyUs, "strict: the server puts the time of the ALTER in for NULL", ours.Error()}, nil
+		return Verdict{Decided, "the server puts the time of the ALTER in for NULL", ours.Error()}, nil
 	}
 	if rowsRefused(ours) && c.cutsTexts() {
-		return Verdict{OnlyUs, "strict: the server drops what follows a number in a text", ours.Error()}, nil
+		return Verdict{Decided, "the server drops what follows a number in a text", ours.Error()}, nil
 	}
 	if planned(ours) {
 		return Verdict{OnlyUs, reason(ours), ours.Error()}, nil

@@ -44,11 +44,13 @@ func (t *tally) String() string {
 		all += n
 	}
 	fmt.Fprintf(&b, "%d cases", all)
-	for _, o := range []Outcome{Equal, Respelled, Both, OnlyUs, OnlyDone, Wrong, Invalid} {
+	for _, o := range []Outcome{Equal, Respelled, Both, OnlyUs, Decided, OnlyDone, Wrong, Invalid} {
 		fmt.Fprintf(&b, ", %d %s", t.counts[o], o)
 	}
-	if can := t.counts[Equal] + t.counts[Respelled] + t.counts[OnlyUs] + t.counts[Wrong]; can > 0 {
-		fmt.Fprintf(&b, "; of %d that the server can alter, %.1f %% are refused", can, 100*float64(t.counts[OnlyUs])/float64(can))
+	if can := t.counts[Equal] + t.counts[Respelled] + t.counts[OnlyUs] + t.counts[Decided] + t.counts[Wrong]; can > 0 {
+		share := func(n int) float64 { return 100 * float64(n) / float64(can) }
+		fmt.Fprintf(&b, "; of %d that the server can alter, %.1f %% are refused, and %.1f %% by decision",
+			can, share(t.counts[OnlyUs]), share(t.counts[Decided]))
 	}
 	kinds := slices.SortedFunc(maps.Keys(t.kinds), func(a, b string) int { return t.kinds[b] - t.kinds[a] })
 	for _, k := range kinds {
