@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -177,9 +176,7 @@ func (f gatherer) take(v settings) {
 	f.TimeZone = v["time_zone"]
 	f.SystemTimeZone = v["system_time_zone"]
 	f.SQLMode = strings.Split(v["sql_mode"], ",")
-	f.ZeroDates = !slices.ContainsFunc(f.SQLMode, func(mode string) bool { // TRADITIONAL is spelt out as well
-		return strings.EqualFold(mode, "NO_ZERO_DATE")
-	})
+	f.ZeroDates = plan.Server{Version: f.Version, SQLMode: f.SQLMode}.TakesZeroDates() // TRADITIONAL is spelt out as well
 	f.Grants.LiteralNames = v.on("partial_revokes")
 	f.Foreign.Native = v.on("innodb_native_foreign_keys")
 	f.TrustCreators = v.on("log_bin_trust_function_creators")

@@ -111,7 +111,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Columns{Mappings: stored(pairs, p.Server.Version.MariaDB), Fills: fills(shadow, pairs, !p.Server.hasMode("NO_ZERO_DATE"))}
+	c := &Columns{Mappings: stored(pairs, p.Server.Version.MariaDB), Fills: fills(shadow, pairs, p.Server.TakesZeroDates())}
 	for _, part := range p.Key.Parts {
 		i := slices.IndexFunc(pairs, func(x columnPair) bool { return x.from.Name == part.Column.Name })
 		if i < 0 {

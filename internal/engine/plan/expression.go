@@ -32,7 +32,8 @@ func expression(from, to schema.Column, mariadb bool) string {
 	case from.DataType == "year" && to.DataType != "year" && !to.Number() && !to.Temporal() && to.Family() != "json":
 		return fmt.Sprintf("LPAD(%s, %d, '0')", column, yearDigits(from)) // else the year 0000 becomes 0
 	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json",
-		isPlainNumber(from) && to.Family() == "json":
+		isPlainNumber(from) && to.Family() == "json",
+		from.Family() == "integer" && isText(to) && to.Charset == "utf32": // all servers cut it after 16 digits
 		return "CONCAT(" + column + ")"
 	case byNumber(from, to):
 		return "CAST(" + column + " AS UNSIGNED)"

@@ -74,7 +74,7 @@ type Facts struct {
 	GroupPrimary string // host:port of the group's primary, as a member knows it; "" if it does not
 	// HasRows means that the table has rows, for any statistics.
 	HasRows bool
-	// ZeroDates means that the global sql_mode accepts the date 0000-00-00.
+	// ZeroDates means that the server's ALTER gives rows the date 0000-00-00 (TakesZeroDates).
 	ZeroDates bool
 	SQLMode   []string // the parts of the global sql_mode
 

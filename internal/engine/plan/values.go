@@ -136,6 +136,12 @@ func (p *Plan) hiddenByBlanks() (column string, is bool) {
 
 func (s Server) hasMode(mode string) bool { return contains(s.SQLMode, mode) }
 
+// TakesZeroDates reports whether the server's ALTER gives rows the date 0000-00-00. MySQL does so
+// with a warning in NO_ZERO_DATE too, if it is not strict.
+func (s Server) TakesZeroDates() bool {
+	return !s.hasMode("NO_ZERO_DATE") || !s.Version.MariaDB && !s.strict()
+}
+
 func (s Server) strict() bool {
 	return s.hasMode("STRICT_ALL_TABLES") || s.hasMode("STRICT_TRANS_TABLES")
 }

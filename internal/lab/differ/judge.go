@@ -170,17 +170,25 @@ func (b *bench) onlyDone(ctx context.Context, c *Case, log []done, theirs error)
 }
 
 // oldComputed says that the server has refused a value of a generated column that the ALTER drops
-// or changes. It computes all columns of the old table when it copies rows, those too.
+// or changes, or that is computed from such a column. It computes all columns of the old table when
+// it copies rows, those too.
 func (c *Case) oldComputed(theirs error) bool {
 	return slices.ContainsFunc(c.Columns, func(column Column) bool {
-		gone := slices.ContainsFunc(c.Clauses, func(clause string) bool {
-			named := strings.Contains(strings.ReplaceAll(clause, `"`, "`"), quote(column.Name))
-			return strings.HasPrefix(clause, "CONVERT TO") ||
-				named && (strings.HasPrefix(clause, "DROP COLUMN") || strings.HasPrefix(clause, "MODIFY") || strings.HasPrefix(clause, "CHANGE"))
-		})
 		about := strings.Contains(theirs.Error(), "for column '"+column.Name+"'") ||
 			strings.Contains(theirs.Error(), "`t`."+quote(column.Name))
-		return column.Generated && gone && about
+		source := func(other Column) bool {
+			return strings.Contains(column.Attrs, quote(other.Name)) && c.redefines(other)
+		}
+		return column.Generated && about && (c.redefines(column) || slices.ContainsFunc(c.Columns, source))
+	})
+}
+
+// redefines says that the ALTER drops or changes a column.
+func (c *Case) redefines(column Column) bool {
+	return slices.ContainsFunc(c.Clauses, func(clause string) bool {
+		named := strings.Contains(strings.ReplaceAll(clause, `"`, "`"), quote(column.Name))
+		return strings.HasPrefix(clause, "CONVERT TO") ||
+			named && (strings.HasPrefix(clause, "DROP COLUMN") || strings.HasPrefix(clause, "MODIFY") || strings.HasPrefix(clause, "CHANGE"))
 	})
 }
 

@@ -1,0 +1,1 @@
+SET GLOBAL sql_mode = 'NO_ZERO_DATE,NO_ZERO_IN_DATE';

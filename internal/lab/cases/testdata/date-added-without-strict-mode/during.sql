@@ -1,0 +1,2 @@
+INSERT INTO t VALUES (3);
+UPDATE t SET id = 4 WHERE id = 1;
