@@ -73,7 +73,8 @@ func (c *change) registerTuning() {
 	)
 	f.boolean(
 		&c.calibrate, "", "calibrate",
-		"measure instead of estimating: copy a few chunks of rows to a scratch table, then drop it (about ten seconds)",
+		"measure instead of estimating: copy rows to a scratch table, then drop it (10 s, or up to a minute next to an application: "+
+			"then the plan has the time by several limits of its slowdown)",
 	)
 	limits := plan.Limits{}.WithDefaults()
 	f.duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "limit for the time that a native change of the server may block all writes")

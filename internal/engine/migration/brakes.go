@@ -275,11 +275,11 @@ func (b *brakes) unsteered() bool {
 	return b.run.live().FullSpeed || !b.run.plan.Server.PerformanceSchema
 }
 
-// givingWay does work that gives way to the application as row copy does.
-func (b *brakes) givingWay(ctx context.Context, work func(ctx context.Context) error) error {
+// givingWay does work that gives way to the application as steer has it, which reports its own failure.
+func (b *brakes) givingWay(ctx context.Context, steer, work func(ctx context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { _ = b.steer(ctx) }) // steer reports its own failure
+	watching.Go(func() { _ = steer(ctx) })
 	watching.Go(func() {
 		if err := b.gates.Run(ctx); err != nil {
 			stop(err)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"midstream/internal/engine/backlog"
-	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/key"
@@ -16,6 +14,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 )
@@ -28,9 +27,7 @@ const (
 	// aroundCopy is the time that a run needs in addition to the rows, for any number of them: the
 	// start, catching up, the swap and cleaning up (330 ms with an idle server on two cores,
 	// 9.7.4).
-	aroundCopy = 350 * time.Millisecond
-	// warmUp is the first part of the sample; it does not count.
-	warmUp      = time.Second
+	aroundCopy  = 350 * time.Millisecond
 	sampleRows  = 200_000  // on a clone, at most
 	sampleBytes = 64 << 20 // likewise
 )
@@ -42,9 +39,9 @@ type calibration struct{ *run }
 // and makes the server run its own statement on a clone with some rows. It drops both again. It may
 // be called once, in place of Run. The error is a *Failure.
 func (m *Migration) Calibrate(ctx context.Context, alter native.Question) (plan.Pace, error) {
-	chunks := &chunkLog{}
+	chunks := &throttle.Chunks{}
 	quiet := *m
-	quiet.emit = chunks.listen
+	quiet.emit = chunks.Listen
 	r := calibration{newRun(&quiet)}
 	pace := m.plan.Pace
 	err := r.claimed(ctx, func(ctx context.Context) error {
@@ -61,42 +58,6 @@ func (m *Migration) Calibrate(ctx context.Context, alter native.Question) (plan.
 	})
 	pace.Measured = err == nil
 	return pace, r.conclude(ctx, err)
-}
-
-// chunkLog remembers when chunks were copied.
-type chunkLog struct {
-	mu     sync.Mutex
-	chunks []event.ChunkCopied
-}
-
-func (l *chunkLog) listen(e event.Event) {
-	chunk, is := e.(event.ChunkCopied)
-	if !is {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.chunks = append(l.chunks, chunk)
-}
-
-// rate returns the rows copied in a second from a moment to the end, and all the rows that were copied.
-func (l *chunkLog) rate(began, ended time.Time) (perSecond float64, rows int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	from := began
-	if ended.Sub(began) > 2*warmUp {
-		from = began.Add(warmUp)
-	}
-	var counted int64
-	last := from
-	for _, c := range l.chunks {
-		rows += c.Rows
-		if c.At.After(from) {
-			counted += c.Rows
-			last = c.At
-		}
-	}
-	return float64(counted) / max(1e-3, last.Sub(from).Seconds()), rows
 }
 
 // watchApplication measures how much is written while this run does nothing.
@@ -139,7 +100,7 @@ func (r calibration) measureNative(ctx context.Context, pace *plan.Pace, q nativ
 }
 
 // measureShadow copies chunks into a scratch shadow.
-func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkLog) error {
+func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks *throttle.Chunks) error {
 	if r.plan.Choice.Method != plan.MethodShadow && !r.plan.Choice.Shadow {
 		return nil
 	}
@@ -154,16 +115,21 @@ func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks 
 		return err
 	}
 	began := time.Now()
-	if err := r.copySample(ctx, d); err != nil {
+	if pace.Curve, err = r.copySample(ctx, d, chunks); err != nil {
 		return err
 	}
 	after, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return err
 	}
-	rate, rows := chunks.rate(began, after.At)
+	rate, rows := chunks.Rate(began, after.At)
 	if rows == 0 {
 		return nil
+	}
+	if live := r.live(); pace.Curve.Known() && live.FullSpeed {
+		rate = pace.Curve.Full().Rows
+	} else if pace.Curve.Known() {
+		rate = pace.Curve.Within(live.MaxSlowdown.Part, live.MaxSlowdown.Time).Rows
 	}
 	verify := pace.Shadow.Rows / max(1, pace.Verify)
 	pace.Shadow.Rows = rate
@@ -177,19 +143,41 @@ func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks 
 // errSampled ends the copy of a sample.
 var errSampled = errors.New("enough rows are copied")
 
-// copySample copies rows for a while, under load from the application, as a run would.
-func (r calibration) copySample(ctx context.Context, d *draft) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, sampleTime, errSampled)
-	defer cancel()
+// copySample copies rows for a while, under load from the application. If one is at work, it measures
+// the curve; otherwise it copies as a run would.
+func (r calibration) copySample(ctx context.Context, d *draft, chunks *throttle.Chunks) (curve plan.Curve, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	trial := throttle.Trial{
+		Governor: r.brakes.governor, Meter: throttle.NewMeter(r.pool.DB(), d.shadow.Name.Table),
+		Chunks: chunks, Workers: r.live().RowCopy.Workers,
+	}
+	steer, busy := r.brakes.steer, false
+	if r.plan.Server.PerformanceSchema {
+		if busy, err = trial.AtWork(ctx, time.Second); err != nil {
+			return curve, err
+		}
+	}
+	r.brakes.share.Set(1) // the prediction takes its share
+	var failed error
+	if busy {
+		steer = func(ctx context.Context) error {
+			curve, failed = trial.Run(ctx)
+			cancel(errSampled)
+			return nil
+		}
+	} else {
+		defer time.AfterFunc(sampleTime, func() { cancel(errSampled) }).Stop()
+	}
 	spec := d.specs.Sync
 	nothing := func(context.Context) ([]key.Key, error) { return nil, nil } // no changes are captured
 	from := origin{tracker: frontier.New(spec.Key), fresh: true}
 	log := backlog.New(backlog.Config{Limit: 1, Workers: 1, Partition: spec.Key.Partition}, from.tracker)
-	err := r.brakes.givingWay(ctx, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), log, from).Run)
+	err = r.brakes.givingWay(ctx, steer, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), log, from).Run)
 	if errors.Is(err, errSampled) {
 		err = nil
 	}
-	return err
+	return curve, errors.Join(err, failed)
 }
 
 // measureIndexes builds the deferred indexes of the scratch shadow, and looks at its size.

@@ -84,7 +84,7 @@ func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 	r.account.flies(scanner)
 	var findings []event.Finding
 	if scanner.Needed() {
-		err := r.brakes.givingWay(ctx, func(ctx context.Context) (err error) {
+		err := r.brakes.givingWay(ctx, r.brakes.steer, func(ctx context.Context) (err error) {
 			if err := r.brakes.gates.Copy(ctx); err != nil { // its first ranges have no gate
 				return err
 			}

@@ -26,6 +26,8 @@ type Pace struct {
 	// The application's load: rows that it writes to the table, and bytes in the redo log and the
 	// binlog, in a second. Writes is negative if it is not known.
 	Writes, Redo, Binlog float64
+	// Curve is how fast rows are copied at which cost for the application, if that was measured.
+	Curve Curve
 	// Measured means that the pace was measured by copying rows of this table; else it is assumed.
 	Measured bool
 }
@@ -112,6 +114,15 @@ func (p Pace) Shared(part float64) Pace {
 	if part > 0 {
 		p.Shadow.Rows *= part
 	}
+	return p
+}
+
+// At is the pace of a row copy at a point of the curve. The comparison is as much faster or slower.
+func (p Pace) At(point Point) Pace {
+	if p.Shadow.Rows > 0 {
+		p.Verify *= point.Rows / p.Shadow.Rows
+	}
+	p.Shadow.Rows = point.Rows
 	return p
 }
 

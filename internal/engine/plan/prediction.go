@@ -27,6 +27,10 @@ type Prediction struct {
 	// ReplicaLag is for how long replicas fall behind; 0 if there are none or they don't.
 	ReplicaLag time.Duration
 	Locks      []MetadataLock
+	// Offers are what the change costs by several limits, and Application is what was measured of the
+	// application. Both are empty unless a calibration has seen the application at work.
+	Offers      []Offer
+	Application Curve
 	// Measured means that rows of the table were copied to measure the pace (--calibrate).
 	Measured bool
 }

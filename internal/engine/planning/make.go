@@ -209,7 +209,7 @@ func (m *maker) try(ctx context.Context) (*plan.Trial, error) {
 // calibrate measures the pace of the server.
 func (m *maker) calibrate(ctx context.Context, p *plan.Plan) error {
 	if m.options.Note != nil {
-		m.options.Note("calibrating: some rows are copied to a scratch table")
+		m.options.Note("calibrating: some rows are copied to a scratch table, for at most about a minute")
 	}
 	run := migration.New(m.server.Pool, m.server.Binlog, p, m.options.Config, operator.NewControl(m.options.Settings), event.Discard)
 	pace, err := run.Calibrate(ctx, m.question())

@@ -97,7 +97,13 @@ Method: {{say (method .Method)}}{{with .Why}} ({{say .}}){{end}}.{{with .Key}} K
 - not {{say (method .Method)}}: {{say .Why}}{{end}}
 {{range .Risks}}
 - **{{say .Code}}**: {{say .What}} {{say .Why}}{{with .Fix}} Fix: {{say .}}{{end}}{{end}}
-{{end}}{{if .Compared}}
+{{end}}{{if .Offers}}
+## Pace
+
+| limit | time | cost for the application |
+|---|---|---|
+{{range .Offers}}| {{say .Limit}} | {{say .Time}} | {{say .Cost}} |
+{{end}}{{end}}{{if .Compared}}
 ## Predicted and actual
 
 | | predicted | actual |

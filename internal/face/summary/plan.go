@@ -36,9 +36,17 @@ func (p Planned) now() time.Time {
 // Predict returns what a run of the plan will probably cost.
 func Predict(p *plan.Plan, cfg migration.Config, settings operator.Settings) plan.Prediction {
 	settings = settings.WithDefaults()
+	now := time.Now()
+	d := predicted(p, p.Pace, cfg, settings, now)
+	d.Application, d.Offers = p.Pace.Curve, offers(p, cfg, settings, now)
+	return d
+}
+
+// predicted is the prediction at a pace.
+func predicted(p *plan.Plan, pace plan.Pace, cfg migration.Config, settings operator.Settings, now time.Time) plan.Prediction {
 	bounds := plan.Bounds{Wait: settings.Lock.Wait, Work: settings.Lock.Work}
-	d := p.Predict(p.Pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
-	if c, now := settings.Calendar(), time.Now(); d.Rows > 0 && !(c.Hours.IsZero() && c.Loads.IsZero()) {
+	d := p.Predict(pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
+	if c := settings.Calendar(); d.Rows > 0 && !(c.Hours.IsZero() && c.Loads.IsZero()) {
 		d.WithWindow = ending(p.Choice, c, now, d.Elapsed, d.Measured).Sub(now)
 	}
 	return d
@@ -56,6 +64,12 @@ func OfPlan(p Planned, style Style, next string) string {
 	d := Predict(p.Plan, p.Config, p.Settings)
 	if len(d.Locks) > 0 {
 		s.line("Time", "%s", duration(d))
+		for i, o := range d.Offers {
+			s.line(map[bool]string{true: "Pace"}[i == 0], "%s", pace(o, d.Application))
+		}
+		if len(d.Offers) > 0 && d.Application.Uncertain() {
+			s.line("", "(uncertain: the application's statements varied by themselves about as much as the copy changed them)")
+		}
 		if text := inWindow(p, d); text != "" {
 			s.line("Window", "%s", text)
 		}
