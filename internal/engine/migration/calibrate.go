@@ -185,7 +185,7 @@ func (r calibration) measureIndexes(ctx context.Context, made *shadow.Shadow, pa
 	pace.Indexes = 0
 	if len(made.Deferred) > 0 {
 		began := time.Now()
-		if err := made.BuildIndexes(ctx, r.pool); err != nil {
+		if err := made.BuildIndexes(ctx, r.pool, dbconn.BuildThreads); err != nil {
 			return err
 		}
 		pace.Indexes = float64(rows) / time.Since(began).Seconds()

@@ -275,7 +275,7 @@ func (w *work) buildIndexes(ctx context.Context) error {
 	}
 	return w.apply.without(ctx, func() error {
 		started := time.Now()
-		if err := w.shadow.BuildIndexes(ctx, w.pool); err != nil {
+		if err := w.shadow.BuildIndexes(ctx, w.pool, w.brakes.governor.Threads(dbconn.BuildThreads)); err != nil {
 			return err
 		}
 		w.account.update(func() { w.account.times.index = time.Since(started) })

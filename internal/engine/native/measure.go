@@ -27,7 +27,7 @@ func Measure(
 	rows int64,
 ) (cost plan.Cost, err error) {
 	// Rows may have dates that the server would not take any more.
-	session, err := silent(ctx, pool, append(pool.BuildSetup(ctx), pool.AsTheServer(true)...)...)
+	session, err := silent(ctx, pool, append(pool.BuildSetup(ctx, dbconn.BuildThreads), pool.AsTheServer(true)...)...)
 	if err != nil {
 		return cost, err
 	}

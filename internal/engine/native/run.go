@@ -88,7 +88,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Dura
 	}
 	setup := pool.AsTheServer(c.ZeroDates)
 	if c.Long {
-		setup = append(pool.BuildSetup(ctx), setup...)
+		setup = append(pool.BuildSetup(ctx, dbconn.BuildThreads), setup...)
 	}
 	session, err := pool.Session(ctx, setup...)
 	if err != nil {

@@ -40,7 +40,8 @@ func finish() []Setting {
 		{
 			Name: "max-slowdown-at-most",
 			Kind: "maximum",
-			Help: "highest value to which a run that is behind its deadline may raise --max-slowdown: 1% to 1000%, or full: without limit",
+			Help: "highest percentage to which a run that is behind its deadline may raise --max-slowdown (its time by the same factor): " +
+				"1% to 1000%, or full: without limit",
 			get: func(c *Settings) string {
 				if math.IsInf(c.Finish.AtMost, 1) {
 					return withoutLimit

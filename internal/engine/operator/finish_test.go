@@ -44,9 +44,9 @@ func TestFinishRule(t *testing.T) {
 		most    float64
 		highest string
 	}{
-		{map[string]string{}, 10, "50%"},
-		{map[string]string{"max-slowdown-at-most": "20%"}, 4, "20%"},
-		{map[string]string{"max-slowdown-at-most": "2%"}, 1, "5%"},
+		{map[string]string{}, 10, "50%,2ms"},
+		{map[string]string{"max-slowdown-at-most": "20%"}, 4, "20%,0.8ms"},
+		{map[string]string{"max-slowdown-at-most": "2%"}, 1, "5%,0.2ms"},
 		{map[string]string{"max-slowdown-at-most": "full"}, 200, "full"},
 	} {
 		control := operator.NewControl(operator.CommandLineDefaults())

@@ -333,18 +333,18 @@ func (s *Shadow) Defer(ctx context.Context, pool *dbconn.Pool, keys []schema.Key
 	return err
 }
 
-// BuildIndexes builds the deferred indexes, in one statement.
+// BuildIndexes builds the deferred indexes, in one statement, with so many threads.
 //
 // REQUIRES: apply holds still. The server could build while rows change (LOCK=NONE), but then its
 // online log may overflow (error 1799). On 9.7.4, rows that are deleted and inserted again during
 // the build fail a plain index with error 1859, "Duplicate entry". It fails at the end, and all the
 // work is lost. The binlog is the better log.
-func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool) error {
+func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool, threads int) error {
 	if len(s.Deferred) == 0 {
 		return nil
 	}
 	// Only our own short syncs use the shadow: the build may wait for them.
-	setup := append(pool.BuildSetup(ctx), "SET SESSION lock_wait_timeout = 3600")
+	setup := append(pool.BuildSetup(ctx, threads), "SET SESSION lock_wait_timeout = 3600")
 	var clauses []string
 	for _, k := range s.Deferred {
 		clauses = append(clauses, "ADD "+k.Definition)

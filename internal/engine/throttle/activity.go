@@ -34,7 +34,9 @@ type activity struct {
 	// busy counts sessions with a running statement; 0 if enough statements have ended to show the
 	// load.
 	busy int
-	over time.Duration // between the two looks
+	// sessions counts those of the application that have run a statement lately; 0 if not known.
+	sessions int
+	over     time.Duration // between the two looks
 }
 
 // ended is how many statements ended.
@@ -76,6 +78,10 @@ const (
 	ownThreads = `SELECT t.thread_id FROM performance_schema.threads t WHERE t.processlist_id IN (` + dbconn.OwnSessions + `)`
 	busyQuery  = `SELECT COUNT(*) FROM performance_schema.threads t
 		WHERE t.processlist_command IN ('Query', 'Execute') AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
+	// usedQuery counts the sessions that run a statement, or have ended one less than two seconds ago.
+	usedQuery = `SELECT COUNT(*) FROM performance_schema.threads t
+		WHERE (t.processlist_command IN ('Query', 'Execute') OR t.processlist_command = 'Sleep' AND t.processlist_time <= 1)
+			AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
 )
 
 func kindRows() string {
@@ -96,7 +102,9 @@ type watch struct {
 	all map[string]tally
 	// own is by session, because a session's counters go when it ends.
 	own   map[int64]map[string]tally
-	asked time.Time // for our sessions
+	asked time.Time // for our sessions, and for those of the application
+	// used is the number of sessions that the application uses.
+	used int
 }
 
 // look returns the activity since the last look; the first look returns none.
@@ -163,7 +171,7 @@ func (w *watch) read(ctx context.Context) (activity, error) {
 	if before.IsZero() {
 		return activity{}, rows.Err()
 	}
-	now.over = w.at.Sub(before)
+	now.over, now.sessions = w.at.Sub(before), w.used
 	return now, rows.Err()
 }
 
@@ -192,6 +200,9 @@ func (w *watch) query(ctx context.Context) (string, error) {
 		if err := rows.Err(); err != nil {
 			return "", err
 		}
+		if err := w.db.QueryRowContext(ctx, usedQuery).Scan(&w.used); err != nil {
+			return "", err
+		}
 	}
 	if len(w.own) == 0 {
 		return allQuery, nil
@@ -201,14 +212,6 @@ func (w *watch) query(ctx context.Context) (string, error) {
 		ids = append(ids, fmt.Sprintf("SELECT %d AS id", id))
 	}
 	return allQuery + " UNION ALL " + fmt.Sprintf(ownQuery, strings.Join(ids, " UNION ALL ")), nil
-}
-
-// running is how many statements ran on average (Little's law).
-func (a activity) running() float64 {
-	if a.over <= 0 {
-		return 0
-	}
-	return a.sum().took.Seconds() / a.over.Seconds()
 }
 
 // sum is that of all kinds.
@@ -233,6 +236,7 @@ func (a *activity) add(b activity) {
 		a.statements[kind] = a.statements[kind].plus(t)
 	}
 	a.over += b.over
+	a.sessions = max(a.sessions, b.sessions)
 }
 
 // means are the mean seconds of the statements of each kind that there were.

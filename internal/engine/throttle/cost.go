@@ -12,6 +12,10 @@ const (
 	climb = 1.25
 	// rise is the factor that a cycle adds if the cost is certainly below the tolerated one.
 	rise = 1.5
+	// riseFast is the same where sessions wait for statements for less than usedMuch of their time,
+	// so that a mistake costs little throughput.
+	riseFast = 2.5
+	usedMuch = 0.5
 	// priorLow is the assumed cost of one worker before anything was seen.
 	priorLow = 0.5
 	// priorHigh is the assumed cost of one worker if only an alarm is known.
@@ -27,6 +31,9 @@ const (
 // So a guess is part of the slope, and the slope's error limits how fast the duty may rise.
 type cost struct {
 	guess float64
+	// running is the number of statements that run at one time. The guess is for two of them. Where
+	// more run, they share the server already, and a worker takes one share more.
+	running float64
 	// dd and dx are the sums of duty squared, and of duty times difference.
 	dd, dx float64
 	// n is the number of cycles, and ee the sum of their squared errors.
@@ -39,7 +46,7 @@ func (c *cost) slope() (slope, sure float64) {
 	if c.n > 1 {
 		variance = max(variance, c.ee/c.n)
 	}
-	return (c.dx + guessed*c.guess) / (c.dd + guessed), math.Sqrt(variance / (c.dd + guessed))
+	return (c.dx + guessed*c.guess/max(1, c.running/2)) / (c.dd + guessed), math.Sqrt(variance / (c.dd + guessed))
 }
 
 // observe takes a cycle into account: with that duty the logarithm of what statements took was greater by so much.
@@ -50,11 +57,21 @@ func (c *cost) observe(duty, difference float64) {
 	c.dd, c.dx = remember*c.dd+duty*duty, remember*c.dx+duty*difference
 }
 
+// right is the duty that costs as much as is tolerated.
+func (c *cost) right(tolerated float64) float64 {
+	slope, _ := c.slope()
+	return tolerated / max(1e-6, slope)
+}
+
 // next returns the duty of the next cycle: the duty that makes statements as much longer as is
-// tolerated. tolerated is a difference of logarithms.
-func (c *cost) next(duty, tolerated float64) float64 {
-	slope, sure := c.slope()
-	switch right := tolerated / max(1e-6, slope); {
+// tolerated. tolerated is a difference of logarithms, second is the same for more than one worker, and rise
+// is the factor that a cycle may add.
+func (c *cost) next(duty, tolerated, second, rise float64) float64 {
+	_, sure := c.slope()
+	right := c.right(tolerated)
+	slope := tolerated / right
+	right = min(right, max(1, c.right(second)))
+	switch {
 	case right < duty:
 		return max(fall*duty, right)
 	case tolerated/max(1e-6, slope+sure) > duty:
@@ -64,24 +81,12 @@ func (c *cost) next(duty, tolerated float64) float64 {
 	}
 }
 
-// If an application has so few statements running on average, it waits for itself, hardly for the
-// server, and no session waits for it. So its statements may take longer.
-const (
-	aloneBelow = 0.12 // statements running, and below
-	together   = 0.8  // and above
-	lonely     = 14.0 // times as much longer
-)
-
-// tolerated returns the tolerated difference of logarithms for statements that take so many seconds
-// on average, and of which so many run at one time, while none of our work runs. The part holds if
-// the server is busy, and more if it is nearly idle. The time holds where it is more than that.
-func (s Slowdown) tolerated(alone, running float64) float64 {
-	idle := min(1, max(0, (together-running)/(together-aloneBelow)))
-	most := math.Log1p(s.Part) * math.Pow(lonely, idle)
-	if alone > 0 {
-		most = max(most, math.Log1p(s.Time.Seconds()/alone))
-	}
-	return most
+// hardly returns how idle the application is, 0 to 1. It compares the statements that run at one time
+// with the room of the server, as the cost of a worker shows it: where a worker costs half as much as on
+// two cores, twice as many statements are few.
+func (c *cost) hardly(running float64) float64 {
+	slope, _ := c.slope()
+	return min(1, max(0, (together-running*slope)/(together-aloneBelow)))
 }
 
 // level is what statements take while there is work, by their kinds, and how that varies.
@@ -102,7 +107,7 @@ const (
 
 // observe takes a look into account and reports whether statements take alarmingly longer than before, in
 // this one and the last, or don't end.
-func (l *level) observe(a activity) (alarming bool) {
+func (l *level) observe(a activity, tolerated float64) (alarming bool) {
 	n := float64(a.ended())
 	stuck := n == 0 && a.busy > 1 && l.statements > 10
 	if n == 0 {
@@ -113,7 +118,7 @@ func (l *level) observe(a activity) (alarming bool) {
 		return false
 	}
 	difference := math.Log(a.against(l.means))
-	suspicious := n >= 20 && difference > max(alarm, deviations*math.Sqrt(l.variance))
+	suspicious := n >= 20 && difference > max(alarm, tolerated, deviations*math.Sqrt(l.variance))
 	alarming, l.suspicious = suspicious && l.suspicious, suspicious
 	weight := 1 / min(10, l.looks+1)
 	l.variance += min(0.1, weight) * (min(4, difference*difference) - l.variance)

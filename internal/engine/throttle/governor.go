@@ -9,17 +9,20 @@ import (
 )
 
 // The duty of a Governor is the number of workers that work: at 1.5 the second worker works half of
-// the time. Above the number of workers, up to one more, it makes their chunks longer.
+// the time.
 const (
 	leastDuty = 0.02 // there is always some work
 	firstDuty = 0.1  // with an application at work
+	// firstFree is the same where its sessions mostly wait for something else.
+	firstFree = 0.3
 )
 
-// These times bound a chunk under load from an application. A chunk's commit writes and syncs the
-// chunk's binlog at once, and every other commit waits for that.
+// ShortChunk is the time of a chunk while an application uses the server, whatever the duty. A chunk's
+// commit writes and syncs the chunk's binlog at once, and every other commit waits for that. Next to an
+// application that hardly uses the server, a chunk may take longerAlone more.
 const (
-	ShortChunk = 5 * time.Millisecond
-	longerBy   = 20 * time.Millisecond // for each worker
+	ShortChunk  = 10 * time.Millisecond
+	longerAlone = 90 * time.Millisecond
 )
 
 // How the duty is steered (docs/adr/0002-closed-loop.md has the reasons and the plots).
@@ -50,7 +53,7 @@ type Governor struct {
 	watch watch
 
 	mu         sync.Mutex
-	most       float64 // the highest duty
+	most       float64 // the highest duty: all workers
 	slower     Slowdown
 	duty       float64 // while it works
 	allowed    float64 // now: the duty, or 0 in a rest
@@ -62,6 +65,7 @@ type Governor struct {
 	working    activity      // of this cycle, while it works
 	resting    activity      // of this cycle, while it rests
 	length     time.Duration // of the work of a cycle
+	hardly     float64       // how idle the application is, 0 to 1
 	// busy means that, in the last rest, statements ran all the time.
 	busy bool
 	// changed is closed and replaced when more workers may work.
@@ -78,18 +82,18 @@ type Governor struct {
 
 // NewGovernor returns a Governor that allows little work until Run has looked. With free it allows
 // all work, and Run is not called. The application's statements may take longer by slower.
-func NewGovernor(db *sql.DB, workers int, slower Slowdown, free bool) *Governor {
+func NewGovernor(db *sql.DB, workers int, slower Slowdown, all bool) *Governor {
 	g := &Governor{
 		watch:   watch{db: db},
-		most:    float64(workers) + 1,
+		most:    float64(workers),
 		slower:  slower,
 		changed: make(chan struct{}),
 		woken:   make(chan struct{}, 1),
 	}
 	g.cost.guess = priorLow
 	g.duty, g.allowed, g.length = firstDuty, leastDuty, workFor
-	if free {
-		g.duty, g.allowed = g.most, g.most
+	if all {
+		g.Free()
 	}
 	return g
 }
@@ -98,7 +102,7 @@ func NewGovernor(db *sql.DB, workers int, slower Slowdown, free bool) *Governor 
 func (g *Governor) Free() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.duty, g.busy = g.most, false
+	g.state, g.duty, g.busy = free, g.most, false
 	g.set(g.most)
 }
 
@@ -107,8 +111,7 @@ func (g *Governor) Bound(workers int, slower Slowdown) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.slower = slower
-	all := g.duty == g.most
-	if g.most = float64(workers) + 1; all || g.duty > g.most {
+	if g.most = float64(workers); g.state == free || g.duty > g.most {
 		g.duty = g.most
 	}
 	if g.allowed > 0 {
@@ -177,9 +180,9 @@ func (g *Governor) observe(a activity, now time.Time) {
 		g.startRest(now)
 	case idle:
 		g.setFree(now)
-	case g.duty == g.most && g.level.looks == 0: // the application has come back
+	case g.state == free: // the application has come back
 		g.duty = firstDuty
-		g.level.observe(a)
+		g.level.observe(a, g.tolerated())
 		g.startRest(now)
 	case g.state == resting:
 		g.observeRest(a, now)
@@ -191,7 +194,7 @@ func (g *Governor) observe(a activity, now time.Time) {
 // observeWork ends the work by a rest when its time is over, or at once if statements suddenly take much longer.
 func (g *Governor) observeWork(a activity, now time.Time) {
 	g.working.add(a)
-	if alarming := g.level.observe(a); alarming {
+	if alarming := g.level.observe(a, g.tolerated()); alarming {
 		g.duty, g.length = max(leastDuty, g.duty/4), workFor
 		g.cost = cost{guess: priorHigh}
 		g.working = activity{}
@@ -226,7 +229,7 @@ func (g *Governor) startRest(now time.Time) {
 func (g *Governor) setFree(now time.Time) {
 	g.state, g.since = free, now
 	g.duty, g.length, g.level, g.busy = g.most, workFor, level{}, false
-	g.cost = cost{guess: priorLow}
+	g.cost, g.hardly = cost{guess: priorLow}, 0
 	g.working, g.resting, g.statements = activity{}, activity{}, statements{}
 	g.set(g.most)
 }
@@ -234,10 +237,18 @@ func (g *Governor) setFree(now time.Time) {
 // judge ends a cycle: it records what the work has cost, and decides how much work may be done
 // next. If no worker has come from work (a pause, a gate, a long chunk), it learns nothing.
 func (g *Governor) judge() {
-	working, worked, running := g.working, g.worked, g.resting.running()
+	working, worked, first := g.working, g.worked, !g.known
 	g.working, g.worked, g.known = activity{}, false, true
-	g.busy = running >= together
 	g.statements.rested(g.resting)
+	alone := g.statements.alone
+	g.cost.running = alone.running()
+	g.hardly = g.cost.hardly(alone.running())
+	tolerated := g.tolerated()
+	g.busy = g.cost.right(tolerated) < g.most
+	if first && g.cost.n == 0 && g.duty == firstDuty {
+		g.duty = g.begin(g.cost.right(tolerated), alone.used())
+		return
+	}
 	if !worked {
 		return
 	}
@@ -245,12 +256,37 @@ func (g *Governor) judge() {
 		g.cost.observe(g.duty, math.Log(working.against(g.resting.means())))
 	}
 	before := g.duty
-	g.duty = min(g.most, max(leastDuty, g.cost.next(g.duty, g.slower.tolerated(g.statements.alone.mean().Seconds(), running))))
+	g.duty = min(g.most, max(leastDuty, g.cost.next(before, tolerated, g.slower.second(tolerated, g.hardly), g.rise())))
 	if r := g.duty / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {
 		g.length = workFor
 	}
+}
+
+// begin is the duty of the first cycle, if right is what the guess allows.
+func (g *Governor) begin(right, used float64) float64 {
+	switch {
+	case g.hardly == 1:
+		return max(firstDuty, min(g.most, right))
+	case used < usedMuch:
+		return max(firstDuty, min(firstFree, right))
+	}
+	return firstDuty
+}
+
+// tolerated is how much longer statements may take now, as a difference of logarithms.
+func (g *Governor) tolerated() float64 {
+	alone := g.statements.alone
+	return g.slower.tolerated(alone.mean().Seconds(), g.hardly, alone.used())
+}
+
+// rise is the factor that a cycle may add.
+func (g *Governor) rise() float64 {
+	if g.statements.alone.used() < usedMuch {
+		return riseFast
+	}
+	return rise
 }
 
 // set lets so many work. REQUIRES: mu is held.
@@ -267,7 +303,7 @@ func (g *Governor) set(allowed float64) {
 func (g *Governor) Allowed() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return min(g.duty, g.most-1)
+	return g.duty
 }
 
 // StatementTimes is what the application's statements take.
@@ -291,7 +327,7 @@ func (g *Governor) Busy() bool {
 func (g *Governor) Slowdown() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.cost.n < 1 || g.duty == g.most {
+	if g.cost.n < 1 || g.state == free {
 		return -1
 	}
 	slope, _ := g.cost.slope()
@@ -302,9 +338,21 @@ func (g *Governor) Slowdown() float64 {
 func (g *Governor) Chunk(most time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	longer := max(0, g.duty-(g.most-1))
-	short := ShortChunk + time.Duration((g.duty-longer)*float64(longerBy))
-	return min(most, short+time.Duration(longer*float64(most-short)))
+	if g.state == free {
+		return most
+	}
+	return min(most, ShortChunk+time.Duration(g.hardly*float64(longerAlone)))
+}
+
+// Threads is how many threads of the server a statement of ours may use now: most of them, or one while an
+// application uses the server more than hardly.
+func (g *Governor) Threads(most int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state == free || g.hardly == 1 {
+		return most
+	}
+	return 1
 }
 
 // Gate blocks while the worker with that number, counted from 0, must not work. took is the time of
@@ -325,7 +373,7 @@ func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duratio
 	return rest(ctx, took, most, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return min(1, min(g.allowed, g.most-1)-float64(worker)), g.changed // the rest makes chunks longer
+		return min(1, g.allowed-float64(worker)), g.changed
 	})
 }
 

@@ -16,8 +16,10 @@ type Slowdown struct {
 	Time time.Duration // for each statement
 }
 
-// DefaultSlowdown returns the slowdown that a run keeps to if nobody names another: 5 %.
-func DefaultSlowdown() Slowdown { return Slowdown{Part: 0.05} }
+// DefaultSlowdown returns the slowdown that a run keeps to if nobody names another: 5 %, or 0.2 ms if
+// that is more. Users feel no less than that. With the percentage alone, a statement of 0.1 ms would have
+// to stay below 0.105 ms, and a copy of hours would take days.
+func DefaultSlowdown() Slowdown { return Slowdown{Part: 0.05, Time: 200 * time.Microsecond} }
 
 // The bounds of a Slowdown.
 const (
@@ -82,3 +84,43 @@ func (s Slowdown) Percentage() float64 {
 func (s Slowdown) Times(factor float64) Slowdown {
 	return Slowdown{Part: factor * s.Part, Time: time.Duration(factor * float64(s.Time))}
 }
+
+// An application of few statements waits for itself, hardly for the server, and no session waits for
+// it. So its statements may take longer. The bounds are parts of the server's room (cost.hardly).
+const (
+	aloneBelow = 0.06 // statements running, and below
+	together   = 0.2  // and above
+	lonely     = 14.0 // times as much longer
+)
+
+// tolerated returns the tolerated difference of logarithms for statements that take so many seconds
+// on average, while none of our work runs. hardly is how idle the application is, and used the part of
+// their time for which its sessions wait for statements, both 0 to 1.
+//
+// Throughput bounds it. By Little's law, sessions that wait for statements all the time make fewer of
+// them by as much as they take longer. Sessions that wait for a tenth of their time make fewer by a
+// tenth of that at most, and none fewer if something else drives them, such as users.
+func (s Slowdown) tolerated(alone, hardly, used float64) float64 {
+	most := math.Log1p(s.Part) * math.Pow(lonely, hardly)
+	if alone > 0 {
+		most = max(most, math.Log1p(s.Time.Seconds()/alone))
+	}
+	return min(most, math.Log1p(s.fewer()/max(1e-3, used)))
+}
+
+// second is what of tolerated more than one worker may cost. They make few statements wait for long,
+// which the mean does not show. So it is a fourth, but no less than the percentage, and all of it if the
+// application hardly uses the server.
+func (s Slowdown) second(tolerated, hardly float64) float64 {
+	return min(tolerated, max(math.Log1p(max(s.Part, DefaultSlowdown().Part)), tolerated*math.Pow(secondWorker, hardly-1)))
+}
+
+const secondWorker = 4.0
+
+// fewer is the part of its statements that the application may lose: 3 %, and more where the
+// percentage is more than that of the default.
+func (s Slowdown) fewer() float64 {
+	return leastFewer + max(0, s.Part-DefaultSlowdown().Part)
+}
+
+const leastFewer = 0.03

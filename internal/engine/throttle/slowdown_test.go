@@ -34,26 +34,33 @@ func TestSlowdownIsReadAndWritten(t *testing.T) {
 	}
 }
 
-// TestSlowdownIsThePartOrTheTime: whichever is more holds, and an application that is nearly idle may
-// be slowed by more than the part.
+// TestSlowdownIsThePartOrTheTime: whichever is more holds, an application that is nearly idle may be
+// slowed by more than the part, and one that waits for statements all the time keeps 97 % of them.
 func TestSlowdownIsThePartOrTheTime(t *testing.T) {
-	both := Slowdown{Part: 0.05, Time: 200 * time.Microsecond}
+	both := DefaultSlowdown()
 	for _, c := range []struct {
-		s                      Slowdown
-		alone, running, factor float64
+		s                           Slowdown
+		alone, hardly, used, factor float64
 	}{
-		{both, 0.0001, 2, 3},   // 0.1 ms may become 0.3 ms
-		{both, 0.004, 2, 1.05}, // 4 ms: both are the same
-		{both, 0.1, 2, 1.05},
-		{both, 0, 2, 1.05}, // not known
-		{both, 0.1, 0.1, math.Pow(1.05, lonely)},
-		{both, 0.0001, 0.1, 3},
-		{Slowdown{Part: 0.05}, 0.0001, 2, 1.05},
-		{Slowdown{Time: time.Millisecond}, 0.001, 2, 2},
-		{Slowdown{Time: time.Millisecond}, 0.001, 0.1, 2},
+		{both, 0.0001, 0, 0.01, 3},   // 0.1 ms may become 0.3 ms
+		{both, 0.004, 0, 0.01, 1.05}, // 4 ms: both are the same
+		{both, 0.1, 0, 0.01, 1.05},
+		{both, 0, 0, 0.01, 1.05}, // not known
+		{both, 0.1, 1, 0.01, math.Pow(1.05, lonely)},
+		{both, 0.0001, 1, 0.01, 3},
+		{both, 0.0001, 0, 0.1, 1.3}, // a tenth of 30 % is 3 %
+		{both, 0.0001, 0, 1, 1.03},
+		{both, 0.1, 0, 1, 1.03},
+		{Slowdown{Part: 0.05}, 0.0001, 0, 0.01, 1.05},
+		{Slowdown{Part: 0.5}, 0.0001, 0, 1, 1.48},
+		{Slowdown{Part: 0.01}, 0.0001, 0, 1, 1.01},
+		{Slowdown{Time: time.Millisecond}, 0.001, 0, 0.01, 2},
+		{Slowdown{Time: time.Millisecond}, 0.001, 1, 0.01, 2},
+		{Slowdown{Time: time.Millisecond}, 0.001, 0, 0.5, 1.06},
 	} {
-		if got := math.Exp(c.s.tolerated(c.alone, c.running)); math.Abs(got-c.factor) > 1e-6 {
-			t.Errorf("%s: %g statements of %g s at one time may take %.3f times as long, want %.3f", c.s, c.running, c.alone, got, c.factor)
+		if got := math.Exp(c.s.tolerated(c.alone, c.hardly, c.used)); math.Abs(got-c.factor) > 1e-6 {
+			t.Errorf("%s: statements of %g s in %g of a session's time (idle: %g) may take %.3f times as long, want %.3f",
+				c.s, c.alone, c.used, c.hardly, got, c.factor)
 		}
 	}
 }

@@ -14,7 +14,10 @@ type StatementTimes struct {
 type statements struct{ now, alone fading }
 
 // fading holds sums of observations. Each new one weakens the older ones.
-type fading struct{ statements, seconds, over float64 }
+type fading struct {
+	statements, seconds, over float64
+	sessions                  float64 // of the last observations, at most
+}
 
 // These factors are the remaining weight of older observations after a look or a rest.
 const (
@@ -34,6 +37,19 @@ func (f *fading) add(left float64, a activity) {
 	f.statements = left*f.statements + float64(sum.n)
 	f.seconds = left*f.seconds + sum.took.Seconds()
 	f.over = left*f.over + a.over.Seconds()
+	f.sessions = max(left*f.sessions, float64(a.sessions))
+}
+
+// running is how many statements ran on average (Little's law).
+func (f fading) running() float64 { return ratio(f.seconds, f.over) }
+
+// used is the part of the time in which a session of the application waits for a statement, 0 to 1. If the
+// sessions are not known, it is 1.
+func (f fading) used() float64 {
+	if f.sessions < 1 {
+		return 1
+	}
+	return min(1, f.running()/f.sessions)
 }
 
 func (f fading) mean() time.Duration {

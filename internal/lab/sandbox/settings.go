@@ -78,10 +78,7 @@ func defaultSettings(durable bool) []setting {
 	return append(d,
 		setting{name: "sync_binlog", value: "0"},
 		setting{name: "innodb_flush_log_at_trx_commit", value: "2"},
-		setting{name: "innodb_doublewrite", value: "0"},
-		// InnoDB's threads wait for work in loops, which took a fifth of the processor time of tests on 8.0.12.
-		setting{name: "innodb_log_spin_cpu_abs_lwm", value: "4294967295", loose: true},
-		setting{name: "innodb_purge_threads", value: "1"})
+		setting{name: "innodb_doublewrite", value: "0"})
 }
 
 // settings returns the defaults with the caller's settings in place of or after them.
