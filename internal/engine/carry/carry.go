@@ -69,29 +69,29 @@ func Run(ctx context.Context, session *dbconn.Session, statements ...Statement) 
 	return nil
 }
 
-// Work is the unfinished part of a step.
+// Work is what is left to do for the foreign keys, or the triggers.
 type Work struct {
 	Statements []Statement
 	// Locks are the tables that the session must have locked. None: each statement locks its own.
 	Locks []schema.Name
 }
 
-// Step reads the present state and returns what is left to do for the foreign keys, or the
+// FindWork reads the present state and returns what is left to do for the foreign keys, or the
 // triggers.
-type Step func(ctx context.Context, q schema.Querier) (Work, error)
+type FindWork func(ctx context.Context, q schema.Querier) (Work, error)
 
 // Declare returns what precedes the RENAME. REQUIRES: the shadow is equal to the source, and CanCarry
 // has no objection to a trigger.
 func (s Set) Declare() []Statement { return append(s.declareKeys(), s.declareTriggers()...) }
 
-// Withdraw returns the steps that take back what Declare did, as far as it did. REQUIRES: there was no RENAME.
-func (s Set) Withdraw() []Step { return s.steps(s.WithdrawKeys, s.WithdrawTriggers) }
+// Undeclare returns what finds the work that takes back what Declare did, as far as it did. REQUIRES: there was no RENAME.
+func (s Set) Undeclare() []FindWork { return s.finders(s.UndeclareKeys, s.UndeclareTriggers) }
 
-// Settle returns the steps that leave each foreign key and trigger once, with the table that took the
+// Settle returns what finds the work that leaves each foreign key and trigger once, with the table that took the
 // source's place. REQUIRES: there was a RENAME.
-func (s Set) Settle() []Step { return s.steps(s.SettleKeys, s.SettleTriggers) }
+func (s Set) Settle() []FindWork { return s.finders(s.SettleKeys, s.SettleTriggers) }
 
-func (s Set) steps(keys, triggers Step) (all []Step) {
+func (s Set) finders(keys, triggers FindWork) (all []FindWork) {
 	if s.HasKeys() {
 		all = append(all, keys)
 	}

@@ -134,7 +134,7 @@ func (s Set) declareKeys() []Statement {
 	return statements
 }
 
-// SettleKeys leaves each constraint once. It is a Step. Statements that are Refusing come first; until
+// SettleKeys leaves each constraint once. It is a FindWork. Statements that are Refusing come first; until
 // the others are done, a constraint only has another name.
 func (s Set) SettleKeys(ctx context.Context, q schema.Querier) (w Work, err error) {
 	if s.HasKeys() {
@@ -182,20 +182,20 @@ func (s Set) settleKeys(found []schema.ForeignKey) []Statement {
 	return append(drops, names...)
 }
 
-// WithdrawKeys takes back the second constraints. It is a Step.
-func (s Set) WithdrawKeys(ctx context.Context, q schema.Querier) (w Work, err error) {
+// UndeclareKeys takes back the second constraints. It is a FindWork.
+func (s Set) UndeclareKeys(ctx context.Context, q schema.Querier) (w Work, err error) {
 	if s.HasKeys() {
 		var found []schema.ForeignKey
 		if found, err = s.found(ctx, q, s.Shadow); err == nil {
-			w.Statements = s.withdrawKeys(found)
+			w.Statements = s.undeclareKeys(found)
 		}
 	}
 	return w, err
 }
 
-// withdrawKeys returns the statements that are left. REQUIRES: found are the foreign keys of the
+// undeclareKeys returns the statements that are left. REQUIRES: found are the foreign keys of the
 // shadow, and the source is unchanged.
-func (s Set) withdrawKeys(found []schema.ForeignKey) []Statement {
+func (s Set) undeclareKeys(found []schema.ForeignKey) []Statement {
 	var own []string
 	var statements []Statement
 	for _, k := range s.Keys {

@@ -52,7 +52,7 @@ func TestKeyStatements(t *testing.T) {
 	at := func(constraint, child, parent string, indexes ...string) schema.ForeignKey {
 		return schema.ForeignKey{Constraint: constraint, Child: name(child), Parent: name(parent), Indexes: indexes}
 	}
-	equal(t, "withdraw", texts(set.withdrawKeys([]schema.ForeignKey{
+	equal(t, "withdraw", texts(set.undeclareKeys([]schema.ForeignKey{
 		at("t_shadow_ibfk_1", "t_shadow", "t_shadow"), at(own, "t_shadow", "p"), at(child, "c", "t_shadow", "j", child),
 	})), []string{
 		"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_shadow_ibfk_1`, DROP FOREIGN KEY `" + own + "`, ALGORITHM=INPLACE",
@@ -79,7 +79,7 @@ func TestKeyStatements(t *testing.T) {
 		texts(set.settleKeys([]schema.ForeignKey{at("t_ibfk_1", "t", "t"), at("chosen", "t", "p"), at("c_ibfk_1", "c", "t", "k")})),
 		nil,
 	)
-	equal(t, "not declared", texts(set.withdrawKeys(nil)), nil)
+	equal(t, "not declared", texts(set.undeclareKeys(nil)), nil)
 	equal(t, "others", len(set.Others()), 2)
 }
 
@@ -119,13 +119,13 @@ func TestActingOnShadow(t *testing.T) {
 		return schema.ForeignKey{Constraint: constraint, Child: name("t_shadow"), Parent: name("p")}
 	}
 	declared := []schema.ForeignKey{at("t_shadow_ibfk_1"), at(own), at("t_shadow_ibfk_2")}
-	equal(t, "withdraw", texts(set.withdrawKeys(declared)), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second +
+	equal(t, "withdraw", texts(set.undeclareKeys(declared)), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second +
 		", DROP FOREIGN KEY `t_shadow_ibfk_1`, DROP FOREIGN KEY `" + own + "`, DROP FOREIGN KEY `t_shadow_ibfk_2`, ALGORITHM=INPLACE"})
 	standing := []schema.ForeignKey{at("t_ibfk_1_midstream"), at("keyed_midstream")}
-	equal(t, "withdrawn", texts(set.withdrawKeys(standing)), nil)
+	equal(t, "withdrawn", texts(set.undeclareKeys(standing)), nil)
 	set.Acting = nil
 	equal(
-		t, "gone", texts(set.withdrawKeys(standing)),
+		t, "gone", texts(set.undeclareKeys(standing)),
 		[]string{"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_ibfk_1_midstream`, DROP FOREIGN KEY `keyed_midstream`, ALGORITHM=INPLACE"},
 	)
 }

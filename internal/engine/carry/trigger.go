@@ -39,7 +39,7 @@ func (s Set) declareTriggers() []Statement {
 	return statements
 }
 
-// SettleTriggers leaves each trigger once. It is a Step.
+// SettleTriggers leaves each trigger once. It is a FindWork.
 func (s Set) SettleTriggers(ctx context.Context, q schema.Querier) (w Work, err error) {
 	if !s.HasTriggers() {
 		return w, nil
@@ -77,8 +77,8 @@ func (s Set) settleTriggers(onSource, onOld []schema.Trigger) []Statement {
 	return statements
 }
 
-// WithdrawTriggers drops the stand-ins. It is a Step.
-func (s Set) WithdrawTriggers(ctx context.Context, q schema.Querier) (w Work, err error) {
+// UndeclareTriggers drops the stand-ins. It is a FindWork.
+func (s Set) UndeclareTriggers(ctx context.Context, q schema.Querier) (w Work, err error) {
 	if !s.HasTriggers() {
 		return w, nil
 	}

@@ -25,7 +25,7 @@ func (s Set) Try(ctx context.Context, pool *dbconn.Pool) error {
 		}
 		return err
 	}
-	left, err := s.WithdrawTriggers(ctx, pool.DB())
+	left, err := s.UndeclareTriggers(ctx, pool.DB())
 	if err != nil {
 		return err
 	}

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"midstream/internal/engine/carry"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
 // What an attempt does about foreign keys and triggers, under its lock.
 
-// related fails with ErrRelated if the triggers or foreign keys differ from the plan's. No session
+// checkRelated fails with ErrRelated if the triggers or foreign keys differ from the plan's. No session
 // can change them while the source is locked.
-func (h *underLock) related(ctx context.Context) error {
-	if err := h.sameTriggers(ctx); err != nil || !h.tables.RenameUnderLock {
+func (h *underLock) checkRelated(ctx context.Context) error {
+	if err := h.checkTriggers(ctx); err != nil || !h.tables.RenameUnderLock {
 		return err // there nobody refers to the source, and older servers open all tables to tell; its own are in its definition
 	}
 	now, err := schema.ForeignKeys(ctx, h.pool.DB(), h.tables.Source)
@@ -44,8 +45,8 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 	return false
 }
 
-// sameTriggers fails with ErrRelated if the source's triggers differ from the plan's.
-func (h *underLock) sameTriggers(ctx context.Context) error {
+// checkTriggers fails with ErrRelated if the source's triggers differ from the plan's.
+func (h *underLock) checkTriggers(ctx context.Context) error {
 	now, err := schema.Triggers(ctx, h.pool.DB(), h.tables.Source)
 	if err == nil && !carry.SameTriggers(now, h.tables.Carried.Triggers) {
 		err = fmt.Errorf("triggers of %s: %w", h.tables.Source, ErrRelated)
@@ -56,16 +57,16 @@ func (h *underLock) sameTriggers(ctx context.Context) error {
 // declare adds each constraint a second time, with the shadow, and a stand-in for each trigger.
 func (a *swapAttempt) declare(bounded context.Context) error {
 	for _, statement := range a.tables.Carried.Declare() {
-		if err := a.whole(bounded, a.holder, statement); err != nil {
+		if err := a.finishAtWork(bounded, a.holder, statement); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// timely runs do within what is left of the budget, and at least within leastSettled. It is for
+// inRestOfBudget runs do within what is left of the budget, and at least within leastSettled. It is for
 // work after the RENAME, or after a RENAME that failed.
-func (a *swapAttempt) timely(ctx context.Context, do func(bounded context.Context) error) error {
+func (a *swapAttempt) inRestOfBudget(ctx context.Context, do func(bounded context.Context) error) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
 	defer cancel()
 	return do(bounded)
@@ -76,11 +77,11 @@ func (a *swapAttempt) timely(ctx context.Context, do func(bounded context.Contex
 // help no session, and would leave constraints that make the server refuse good rows.
 const atWork = 10 * time.Second
 
-// left returns the statements that a step about foreign keys still has to run.
-func (a *swapAttempt) left(ctx context.Context, step carry.Step) (carry.Work, error) {
+// statementsLeft returns the statements about foreign keys that are still to run.
+func (a *swapAttempt) statementsLeft(ctx context.Context, find carry.FindWork) (carry.Work, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, atWork, ErrOverrun)
 	defer cancel()
-	return step(ctx, a.pool.DB())
+	return find(ctx, a.pool.DB())
 }
 
 // errBackup is why a statement was withdrawn that waited for a backup, as every other one would. Its state is that of
@@ -89,11 +90,11 @@ var errBackup = errors.New("a backup holds up every change of a table")
 
 const waitingForBackup = "Waiting for backup lock"
 
-// whole runs a statement that changes a table that the session has locked. When bounded ends, whole
+// finishAtWork runs a statement that changes a table that the session has locked. When bounded ends, finishAtWork
 // withdraws the statement if it waits for a lock, and lets it finish if it is at work. If KILL
 // QUERY hits the server while it opens the table again, the lock on the table is lost (error 1100).
 // Then what was declared could not be withdrawn before the application comes.
-func (a *swapAttempt) whole(bounded context.Context, session *dbconn.Session, statement carry.Statement) error {
+func (a *swapAttempt) finishAtWork(bounded context.Context, session *dbconn.Session, statement carry.Statement) error {
 	if bounded.Err() != nil {
 		return context.Cause(bounded)
 	}
@@ -126,14 +127,14 @@ func (a *swapAttempt) state(ctx context.Context, session *dbconn.Session) (strin
 	return a.pool.StateOf(ctx, session.ID())
 }
 
-// withdraw removes what declare has added, as long as the lock is still held. Whoever cleans up
+// undeclare removes what declare has added, as long as the lock is still held. Whoever cleans up
 // after the attempt looks for leftovers again.
-func (a *swapAttempt) withdraw(ctx context.Context) {
-	if heldUp := a.withdrawKeys(ctx); heldUp {
+func (a *swapAttempt) undeclare(ctx context.Context) {
+	if heldUp := a.undeclareKeys(ctx); heldUp {
 		return
 	}
-	_ = a.timely(ctx, func(bounded context.Context) error {
-		triggers, err := a.tables.Carried.WithdrawTriggers(bounded, a.pool.DB())
+	_ = a.inRestOfBudget(ctx, func(bounded context.Context) error {
+		triggers, err := a.tables.Carried.UndeclareTriggers(bounded, a.pool.DB())
 		if err != nil {
 			return err
 		}
@@ -141,16 +142,16 @@ func (a *swapAttempt) withdraw(ctx context.Context) {
 	})
 }
 
-// withdrawKeys gives each statement its own time, and runs all of them even if one fails. A
+// undeclareKeys gives each statement its own time, and runs all of them even if one fails. A
 // constraint with the shadow that stays makes the server refuse good rows as soon as the lock is
 // released. But the statements that a backup holds up share one such time.
-func (a *swapAttempt) withdrawKeys(ctx context.Context) (heldUp bool) {
-	keys, err := a.left(ctx, a.tables.Carried.WithdrawKeys)
+func (a *swapAttempt) undeclareKeys(ctx context.Context) (heldUp bool) {
+	keys, err := a.statementsLeft(ctx, a.tables.Carried.UndeclareKeys)
 	if err != nil {
 		return false
 	}
 	for _, statement := range keys.Statements {
-		err := a.timely(ctx, func(bounded context.Context) error { return a.whole(bounded, a.holder, statement) })
+		err := a.inRestOfBudget(ctx, func(bounded context.Context) error { return a.finishAtWork(bounded, a.holder, statement) })
 		// The server may give up the wait as early as we do. All tables of the statement are
 		// locked, so it waits for nothing else.
 		if errors.Is(err, errBackup) || dbconn.OutWaited(err) {
@@ -166,36 +167,33 @@ func (a *swapAttempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 // let the application wait is better than that.
 func (a *swapAttempt) leastSettled() time.Duration {
 	if a.tables.Carried.HasKeys() {
-		return time.Second
+		return plan.LeastForKeys
 	}
-	return leastNamed
+	return plan.LeastForTriggers
 }
 
-// leastNamed is the same time for work that hurts no session if it is left.
-const leastNamed = 250 * time.Millisecond
-
 // settle gives the constraints and the triggers their last form. It is bounded because a session
-// with LOCK INSTANCE FOR BACKUP may keep DDL waiting. As in withdraw, each statement about foreign
+// with LOCK INSTANCE FOR BACKUP may keep DDL waiting. As in undeclare, each statement about foreign
 // keys has its own time.
 func (a *swapAttempt) settle(ctx context.Context) error {
 	if a.tables.Carried.Empty() {
 		return nil
 	}
 	var session *dbconn.Session
-	err := a.timely(ctx, func(bounded context.Context) (err error) {
+	err := a.inRestOfBudget(ctx, func(bounded context.Context) (err error) {
 		session, err = a.finisher(bounded)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	keys, err := a.left(ctx, a.tables.Carried.SettleKeys)
+	keys, err := a.statementsLeft(ctx, a.tables.Carried.SettleKeys)
 	if err != nil {
 		return err
 	}
 	names := keys.Statements
 	for ; len(names) > 0 && names[0].Refusing; names = names[1:] {
-		if err := a.timely(ctx, func(bounded context.Context) error { return a.whole(bounded, session, names[0]) }); err != nil {
+		if err := a.inRestOfBudget(ctx, func(bounded context.Context) error { return a.finishAtWork(bounded, session, names[0]) }); err != nil {
 			return err
 		}
 	}
@@ -206,10 +204,10 @@ func (a *swapAttempt) settle(ctx context.Context) error {
 // and stand-ins do the work of triggers. All statements share one time, because queries must not
 // wait for each statement of a slow server. The rest is done after the lock, one by one.
 func (a *swapAttempt) settleNames(ctx context.Context, session *dbconn.Session, names []carry.Statement) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastNamed), ErrOverrun)
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), plan.LeastForTriggers), ErrOverrun)
 	defer cancel()
 	for _, statement := range names {
-		if err := a.whole(bounded, session, statement); err != nil {
+		if err := a.finishAtWork(bounded, session, statement); err != nil {
 			return err
 		}
 	}
@@ -218,7 +216,7 @@ func (a *swapAttempt) settleNames(ctx context.Context, session *dbconn.Session, 
 		return err
 	}
 	for _, statement := range triggers.Statements {
-		if err := a.whole(bounded, session, statement); err != nil {
+		if err := a.finishAtWork(bounded, session, statement); err != nil {
 			return err
 		}
 	}

@@ -148,9 +148,9 @@ func (m *meter) median(ctx context.Context, statement func(n int) string) (time.
 	return took[len(took)/2], nil
 }
 
-// price measures the time of the swap, if the swap may be long. It fails with ErrSlow if that time
+// measureCost measures the time of the swap, if the swap may be long. It fails with ErrSlow if that time
 // exceeds the bound of the work under the lock.
-func (a *swapAttempt) price(ctx context.Context) error {
+func (a *swapAttempt) measureCost(ctx context.Context) error {
 	if !a.tables.Shape.ManyFiles() && !a.tables.Shape.ManyStatements() {
 		return nil
 	}
@@ -165,11 +165,11 @@ func (a *swapAttempt) price(ctx context.Context) error {
 		swap = a.tables.Shape.Assumed()
 	}
 	a.cost = swap
-	return a.inTime(a.budget.Work)
+	return a.checkCost(a.budget.Work)
 }
 
-// inTime fails with ErrSlow if the swap takes longer than is left.
-func (a *swapAttempt) inTime(left time.Duration) error {
+// checkCost fails with ErrSlow if the swap takes longer than is left.
+func (a *swapAttempt) checkCost(left time.Duration) error {
 	if takes := a.cost.Rename + a.cost.Declare; plan.Safely(takes) > left {
 		return fmt.Errorf("%w: it takes about %s now, %d files take %s of it, and %s is left", ErrSlow,
 			takes.Round(time.Millisecond), a.cost.Files, a.cost.Rename.Round(time.Millisecond), max(left, 0).Round(time.Millisecond))

@@ -87,9 +87,9 @@ func (t Tables) locked() []schema.Name {
 
 // Budget bounds the parts of an attempt.
 type Budget struct {
-	// Wait bounds the wait for the lock. Defaults to 250 ms.
+	// Wait bounds the wait for the lock. Defaults to plan.DefaultWait.
 	Wait time.Duration
-	// Work bounds the work under the lock. Defaults to 250 ms. The RENAME gets leastRename in any
+	// Work bounds the work under the lock. Defaults to plan.DefaultWork. The RENAME gets leastRename in any
 	// case.
 	Work time.Duration
 }
@@ -97,10 +97,10 @@ type Budget struct {
 // WithDefaults returns the budget, with defaults for the fields that are not set.
 func (b Budget) WithDefaults() Budget {
 	if b.Wait <= 0 {
-		b.Wait = 250 * time.Millisecond
+		b.Wait = plan.DefaultWait
 	}
 	if b.Work <= 0 {
-		b.Work = 250 * time.Millisecond
+		b.Work = plan.DefaultWork
 	}
 	return b
 }
@@ -113,10 +113,11 @@ type Drain interface {
 	// Received waits until every change that was committed before the call has been
 	// received from the binlog.
 	Received(ctx context.Context) error
-	// Empty applies, through the session, every change that was received. It returns the number of
+	// ApplyAndProve applies, through the session, every change that was received. If none is left, it compares
+	// the rows that could not be proved equal while they changed (L6). It returns the number of
 	// applied changes and the number of changes left. REQUIRES: the source is locked, so that all
 	// of its changes are visible.
-	Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error)
+	ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error)
 	// Freeze is called when no change is left, before the RENAME. The binlog will show the RENAME.
 	Freeze()
 	// Unfreeze is called when the RENAME has failed.
@@ -166,8 +167,8 @@ func (a *swapAttempt) close() {
 }
 
 func (a *swapAttempt) run(ctx context.Context, setup []string) (Report, error) {
-	if err := a.price(ctx); err != nil {
-		return a.report, fmt.Errorf("cut-over: %w", err)
+	if err := a.measureCost(ctx); err != nil {
+		return a.report, err
 	}
 	if err := a.open(ctx, setup); err != nil {
 		return a.report, err
@@ -175,7 +176,7 @@ func (a *swapAttempt) run(ctx context.Context, setup []string) (Report, error) {
 	locked := a.tables.locked()
 	if !a.tables.RenameUnderLock {
 		if err := a.prepareTwo(ctx); err != nil {
-			return a.report, fmt.Errorf("cut-over: %w", err)
+			return a.report, fmt.Errorf("prepare the sessions of the swap: %w", err)
 		}
 		locked = append(locked, a.tables.Old)
 	}
@@ -185,7 +186,7 @@ func (a *swapAttempt) run(ctx context.Context, setup []string) (Report, error) {
 	}
 	err := a.drainAll(ctx)
 	if err == nil {
-		err = a.inTime(a.budget.Work - time.Since(a.granted))
+		err = a.checkCost(a.budget.Work - time.Since(a.granted))
 	}
 	if err != nil {
 		a.release()
@@ -231,7 +232,7 @@ func (a *swapAttempt) rename(ctx context.Context) error {
 		return nil
 	}
 	if !errors.Is(err, ErrUnknown) {
-		a.withdraw(ctx)
+		a.undeclare(ctx)
 		a.drain.Unfreeze()
 		a.release()
 	}
@@ -248,17 +249,17 @@ func (a *swapAttempt) renameFromOne(ctx, bounded context.Context) error {
 		err = a.look(ctx, err, a.holder)
 	case dbconn.Number(err) != 0 && !dbconn.Interrupted(err): // refused
 	case !a.tables.Carried.Empty():
-		err = a.withdrawn(ctx, err)
+		err = a.resolveStopped(ctx, err)
 	default: // the lock is gone: nothing to withdraw
 		err = a.look(ctx, err, a.holder)
 	}
-	return named(err)
+	return asNameTaken(err)
 }
 
-// withdrawn resolves a RENAME that the server was asked to stop and has answered: the KILL may have
-// come after the rename. The session still has the lock; under it, withdrawn removes what was
-// declared. It returns the cause if nothing has happened.
-func (a *swapAttempt) withdrawn(ctx context.Context, cause error) error {
+// resolveStopped resolves a RENAME that the server was asked to stop and has answered: the KILL may have
+// come after the rename. The session still has the lock; under it, rename then removes what was
+// declared. resolveStopped returns the cause if nothing has happened.
+func (a *swapAttempt) resolveStopped(ctx context.Context, cause error) error {
 	looking, cancel := context.WithTimeout(ctx, atWork)
 	defer cancel()
 	switch swapped, err := a.swapped(looking); {
@@ -270,8 +271,8 @@ func (a *swapAttempt) withdrawn(ctx context.Context, cause error) error {
 	return cause
 }
 
-// named recognizes, among the errors of a statement that needs a name, that another table has it.
-func named(err error) error {
+// asNameTaken recognizes, among the errors of a statement that needs a name, that another table has it.
+func asNameTaken(err error) error {
 	if dbconn.TableExists(err) {
 		return fmt.Errorf("%w: %w", ErrNameTaken, err)
 	}

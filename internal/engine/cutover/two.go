@@ -29,7 +29,7 @@ func (a *swapAttempt) prepareTwo(ctx context.Context) error {
 	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
 		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
 	if err != nil {
-		return fmt.Errorf("create sentinel %s: %w", a.tables.Old, named(err))
+		return fmt.Errorf("create sentinel %s: %w", a.tables.Old, asNameTaken(err))
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (a *swapAttempt) renameFromTwo(ctx, bounded context.Context) error {
 	}
 	a.dismissQueue()
 	if dbconn.TableExists(renamed.err) { // another session took the name
-		return named(renamed.err)
+		return asNameTaken(renamed.err)
 	}
 	return a.look(ctx, renamed.err, a.renamer)
 }
@@ -159,7 +159,7 @@ func (a *swapAttempt) look(ctx context.Context, cause error, session *dbconn.Ses
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w (looking: %w)", ErrUnknown, cause, err)
+			return fmt.Errorf("%w: %w (cannot check the tables: %w)", ErrUnknown, cause, err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -44,7 +44,7 @@ func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budg
 
 func (h *underLock) open(ctx context.Context, setup []string) (err error) {
 	if h.holder, err = h.pool.Session(ctx, append(setup, h.shortLived())...); err != nil {
-		return fmt.Errorf("cut-over: %w", err)
+		return fmt.Errorf("open the session of the swap: %w", err)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (h *underLock) drainAll(ctx context.Context) error {
 	if err := h.drain.Received(bounded); err != nil {
 		return fmt.Errorf("receive the last changes of %s: %w", h.tables.Source, err)
 	}
-	drained, left, err := h.drain.Empty(bounded, h.holder)
+	drained, left, err := h.drain.ApplyAndProve(bounded, h.holder)
 	h.report.Drained = drained
 	if err != nil {
 		return fmt.Errorf("apply the last changes of %s: %w", h.tables.Source, err)
@@ -99,11 +99,11 @@ func (h *underLock) drainAll(ctx context.Context) error {
 	if left > 0 {
 		return fmt.Errorf("apply the last changes of %s: %d left: %w", h.tables.Source, left, ErrNotDrained)
 	}
-	return h.finish(bounded)
+	return h.lastWork(bounded)
 }
 
-// finish checks that the source is still the plan's and carries its counter over.
-func (h *underLock) finish(ctx context.Context) error {
+// lastWork is what an attempt does last under the lock: it checks that the source is still the plan's and carries its counter over.
+func (h *underLock) lastWork(ctx context.Context) error {
 	source, err := h.showCreate(ctx, h.tables.Source)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (h *underLock) finish(ctx context.Context) error {
 	if definition, _ := schema.SplitAutoIncrement(source); !schema.SameDefinition(definition, h.tables.Definition) {
 		return fmt.Errorf("%s: %w", h.tables.Source, ErrSourceChanged)
 	}
-	if err := h.related(ctx); err != nil {
+	if err := h.checkRelated(ctx); err != nil {
 		return err
 	}
 	if !h.tables.AutoIncrement {

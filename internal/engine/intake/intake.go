@@ -207,7 +207,7 @@ func (in *Intake) Fit(ctx context.Context) error {
 	}
 	known, err := facts.GatherCapture(ctx, from.DB, from.Name)
 	if err != nil {
-		return fmt.Errorf("look at replica %s: %w", from.Name, err)
+		return fmt.Errorf("query replica %s: %w", from.Name, err)
 	}
 	names := append([]schema.Name{in.Plan.Source.Name}, in.Plan.Names.All()...)
 	if faults := known.Faults(in.Plan.Server.UUID, names); len(faults) > 0 {
@@ -215,7 +215,7 @@ func (in *Intake) Fit(ctx context.Context) error {
 	}
 	start, err := ServerStart(ctx, from.DB)
 	if err != nil {
-		return fmt.Errorf("look at replica %s: %w", from.Name, err)
+		return fmt.Errorf("query replica %s: %w", from.Name, err)
 	}
 	if known.SyncBinlog != 1 && startedAnew(start, in.started) {
 		return fmt.Errorf(

@@ -67,7 +67,7 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, how Endi
 // before a plan is made of them.
 func (f *finisher) unfinished(ctx context.Context) error {
 	if err := f.FixCarried(ctx, f.how.Lock.Wait, f.note, false); err != nil {
-		return fmt.Errorf("look at the foreign keys and triggers that an earlier run on %s has left: %w", f.source, err)
+		return fmt.Errorf("fix the foreign keys and triggers that an earlier run on %s has left: %w", f.source, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -31,16 +32,16 @@ type Fixer struct {
 	Patience time.Duration
 }
 
-// Withdraw removes what was declared for a swap that has not happened.
-func (f Fixer) Withdraw(ctx context.Context) (fixed bool, err error) {
-	return f.fix(ctx, f.Set.Withdraw())
+// Undeclare removes what was declared for a swap that has not happened.
+func (f Fixer) Undeclare(ctx context.Context) (fixed bool, err error) {
+	return f.fix(ctx, f.Set.Undeclare())
 }
 
 // Settle completes the work of a swap that has happened.
 func (f Fixer) Settle(ctx context.Context) (fixed bool, err error) { return f.fix(ctx, f.Set.Settle()) }
 
-func (f Fixer) fix(ctx context.Context, steps []carry.Step) (fixed bool, err error) {
-	for _, left := range steps {
+func (f Fixer) fix(ctx context.Context, finders []carry.FindWork) (fixed bool, err error) {
+	for _, left := range finders {
 		did, err := f.take(ctx, left)
 		fixed = fixed || did
 		if err != nil {
@@ -51,7 +52,7 @@ func (f Fixer) fix(ctx context.Context, steps []carry.Step) (fixed bool, err err
 }
 
 // take carries a step out until nothing of it is left, by what there is each time.
-func (f Fixer) take(ctx context.Context, left carry.Step) (fixed bool, err error) {
+func (f Fixer) take(ctx context.Context, left carry.FindWork) (fixed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Patience)
 	defer cancel()
 	err = RetryBriefly(ctx, func() error {
@@ -92,7 +93,7 @@ func (f Fixer) oneByOne(ctx context.Context, work carry.Work) error {
 
 // settleAtOnce bounds the time that statements about triggers hold a lock of their tables. The rest
 // is done under the next lock.
-const settleAtOnce = 250 * time.Millisecond
+const settleAtOnce = plan.DefaultWork
 
 // underLock runs statements about triggers, while no other session uses the tables.
 func (f Fixer) underLock(ctx context.Context, work carry.Work) error {
@@ -145,7 +146,7 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	if gone {
 		f.Set.Acting = nil
 	}
-	do, what := f.Withdraw, "removed second foreign keys, or stand-ins of triggers, of an earlier run's swap"
+	do, what := f.Undeclare, "removed second foreign keys, or stand-ins of triggers, of an earlier run's swap"
 	if _, swapped, err := c.HasSwapped(ctx, saved, there); err != nil {
 		return err
 	} else if swapped {

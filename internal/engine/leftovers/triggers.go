@@ -40,7 +40,7 @@ func (c *Cleaner) dropLog(ctx context.Context, log schema.Name) error {
 }
 
 // triggerWait is how long the removal of a trigger may wait for the table's lock.
-const triggerWait = 250 * time.Millisecond
+const triggerWait = plan.DefaultWait
 
 // addTriggers adds triggers that write to a log that is gone: each write to their table fails.
 func (c *Cleaner) addTriggers(ctx context.Context, there Listing, left *[]Table) error {

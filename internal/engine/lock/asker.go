@@ -11,8 +11,11 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// MaxBackoff bounds the wait between two requests.
-const MaxBackoff = 10 * time.Second
+// MaxBackoff bounds the wait between two requests. DefaultBackoff is the first such wait.
+const (
+	MaxBackoff     = 10 * time.Second
+	DefaultBackoff = 250 * time.Millisecond
+)
 
 // Terms define how the lock is asked for.
 type Terms struct {

@@ -172,8 +172,8 @@ func (r calibration) copySample(ctx context.Context, d *draft, chunks *throttle.
 	spec := d.specs.Sync
 	nothing := func(context.Context) ([]key.Key, error) { return nil, nil } // no changes are captured
 	from := origin{tracker: frontier.New(spec.Key), fresh: true}
-	log := backlog.New(backlog.Config{Limit: 1, Workers: 1, Partition: spec.Key.Partition}, from.tracker)
-	err = r.brakes.givingWay(ctx, steer, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), log, from).Run)
+	pending := backlog.New(backlog.Config{Limit: 1, Workers: 1, Partition: spec.Key.Partition}, from.tracker)
+	err = r.brakes.givingWay(ctx, steer, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), pending, from).Run)
 	if errors.Is(err, errSampled) {
 		err = nil
 	}

@@ -36,7 +36,7 @@ func TestCalibrationMeasuresTheCurve(t *testing.T) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 		c := pace.Curve
 		b.Logf("in %s: %+v", took, c)
 		if !c.Complete || len(c.Points) != 3 || c.Statements < 50 || c.Mean <= 0 || took > time.Minute {

@@ -61,7 +61,7 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		})
 		result := primary.mustMigrate("ADD COLUMN added INT, ADD INDEX (added)", spoil)
 		<-mended
-		primary.settle(l)
+		primary.mustMatchLedger(l)
 		told := primary.gatesTold()
 		for _, want := range []string{"reads from replica " + replica.address, "replication of " + replica.address + " is stopped"} {
 			if !strings.Contains(told, want) {

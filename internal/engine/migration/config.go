@@ -45,7 +45,7 @@ type Config struct {
 	NoVerify bool
 	// Repair syncs rows that differ again, instead of failing with ErrMismatch.
 	Repair bool
-	// DropOld drops the former source after the swap.
+	// DropOld drops the old table after the swap.
 	DropOld bool
 
 	// ApplyAhead applies keys above the frontier instead of dropping them. KeepRepeats syncs a key

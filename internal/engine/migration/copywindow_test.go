@@ -141,7 +141,7 @@ func TestL6_CopyWindow(t *testing.T) {
 		w.follows()
 		w.set("")
 		result := w.run.wait(b)
-		b.settle(l)
+		b.mustMatchLedger(l)
 		if result.Verified == 0 || result.Captured == 0 || !result.Swapped {
 			b.Errorf("%+v", result)
 		}
@@ -166,6 +166,6 @@ func TestL9_ResumeObeysTheCopyWindow(t *testing.T) {
 		waiting.wait()
 		last := b.child(alter, "", nil, "--copy-window="+hoursAround(), "--drop-old")
 		last.mustEnd()
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }

@@ -72,7 +72,9 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 		}},
 		Terms: func() lock.Terms {
 			t := w.control.Terms(w.plan.Server)
-			t.SeesNobody = false // every server shows old snapshots
+			// Every server shows old snapshots. Where it shows no metadata locks, lookout returns no
+			// other blockers, and the budget bounds what a request does.
+			t.SeesNobody = false
 			return t
 		},
 		Turn: turn,
@@ -80,6 +82,7 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 		For:  "cut over",
 	}
 	var report cutover.Report
+	// attempt reads the budget itself, with the budget of the work.
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
 		began := time.Now()
 		report, err = w.attempt(ctx, try)
@@ -90,7 +93,6 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 			asked.Undone, err = err, nil
 		default:
 			w.debts.keep = errors.Is(err, cutover.ErrUnknown)
-			err = fmt.Errorf("cut-over: %w", err)
 		}
 		return asked, err
 	})
@@ -112,7 +114,7 @@ type lockTurn struct{ work *work }
 // Wait returns when neither the operator nor the window nor a pause holds the run.
 func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	began := time.Now()
-	waited, err := t.work.holding().Wait(ctx, t.work.verifyAgain)
+	waited, err := t.work.permission().Wait(ctx, t.work.verifyAgain)
 	if err != nil || !waited {
 		return 0, err
 	}
@@ -120,7 +122,8 @@ func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	return time.Since(began), nil
 }
 
-// Ready reports whether the backlog is small.
+// Ready reports whether the backlog is small, capture is hardly behind, and no prepared XA
+// transaction has changed the source.
 func (t lockTurn) Ready() bool { return t.work.caughtUp() }
 
 // Prepare enters the phase of the lock.
@@ -131,7 +134,7 @@ func (t lockTurn) Prepare(context.Context) (bool, error) {
 
 // Begin is false if the run is held or paused by now: Prepare may take long, as a hook may.
 func (t lockTurn) Begin() bool {
-	why, err := t.work.holding().WhyNot(time.Now())
+	why, err := t.work.permission().WhyNot(time.Now())
 	return err == nil && why == "" && t.work.control.Begin() // Wait returns the error
 }
 
@@ -145,9 +148,7 @@ func (t lockTurn) End(ctx context.Context, last lock.Outcome, err error) error {
 	}
 	r.enter(event.PhaseCatchUp)
 	if errors.Is(last.Undone, cutover.ErrNameTaken) {
-		if err := r.nextOld(ctx); err != nil {
-			return fmt.Errorf("cut-over: %w", err)
-		}
+		return r.nextOld(ctx)
 	}
 	return nil
 }
@@ -224,8 +225,8 @@ func (l *lookout) blockers(ctx context.Context, longer time.Duration) ([]event.B
 // old is the name that the source gets.
 func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.oldName) }
 
-// nextOld chooses another name for the old table, as the one that was chosen is taken meanwhile.
-// The state table has it before any swap uses it: by it leftovers.Finish knows the former source.
+// nextOld chooses another name for the old table, because another table has taken the chosen one.
+// The state table has it before any swap uses it: by it leftovers.Finish knows the old table.
 func (w *work) nextOld(ctx context.Context) error {
 	taken := w.old()
 	w.takenNames = append(w.takenNames, taken)
@@ -285,7 +286,7 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 	w.unsettled = report.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
 		w.intake.Unfreeze()
-		if failed := (carrier{w.run}).withdraw(ctx, tables.Carried); failed != nil {
+		if failed := (carrier{w.run}).undeclare(ctx, tables.Carried); failed != nil {
 			return report, errors.Join(err, failed)
 		}
 	}
@@ -316,7 +317,7 @@ func (d *drain) Received(ctx context.Context) error {
 	return nil
 }
 
-func (d *drain) Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
+func (d *drain) ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
 	if err := d.changes.Last(ctx, session); err != nil {
 		return 0, 0, because(ctx, err)
 	}

@@ -263,7 +263,7 @@ func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 					if !bent(w) {
 						b.Error("the statement did not come")
 					}
-					b.settle(l)
+					b.mustMatchLedger(l)
 				})
 			})
 		}
@@ -361,7 +361,7 @@ func TestL6_FailedSwapLosesNothing(t *testing.T) {
 		r.wait(b)
 		close(stop)
 		killer.Wait()
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 

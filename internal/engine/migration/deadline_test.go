@@ -50,7 +50,7 @@ func TestDeadlineIsMet(t *testing.T) {
 		b.settings.Finish.Within, b.settings.Finish.AtMost = 45*time.Second, 10
 		b.start(l)
 		result := b.mustMigrate(alter)
-		b.settle(l)
+		b.mustMatchLedger(l)
 		highest := 0.0
 		b.told.mu.Lock()
 		for _, e := range b.told.events {
@@ -110,7 +110,7 @@ func TestDeadlineLive(t *testing.T) {
 		if err := <-done; err != nil {
 			b.Error(err)
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 		if d := b.deadlines(); len(d) < 3 {
 			b.Errorf("it reported %+v", d)
 		}

@@ -36,8 +36,8 @@ type debts struct {
 	// The names are the plan's, or those of the earlier run that is resumed.
 
 	shadowName   schema.Name
-	oldName      string // of the former source in the swap
-	finalOldName string // of the former source at the end
+	oldName      string // of the old table in the swap
+	finalOldName string // of the old table at the end
 }
 
 // owe takes the names of the tables that this run may have to undo.

@@ -7,7 +7,7 @@
 // The first line is a run with the server's own statement. If that fails, a shadow may follow. A
 // rehearsal ends with lock in the place of cutover, or with catchup.
 //
-// A run has three values: its work, its account and its debts. The stages use the work. newWork
+// What a run knows is in three values: its work, its account and its debts. The stages use the work. newWork
 // makes it complete, for a run that begins and for a run that resumes an earlier one. The account
 // is what the run reports: Progress and Result are readings of it. The debts are what the run must
 // undo: conclude and cleanUp read them. Until the work is complete, run.prepared is nil, and

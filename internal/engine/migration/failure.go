@@ -86,7 +86,9 @@ type ending struct {
 	swapped bool
 }
 
-// endings are all ways in which a run fails. The first that holds counts, and the last always holds.
+// endings are all ways in which a run fails. The first that holds counts, and the last always holds. So the
+// order is a rule: first what leaves the outcome of a statement unknown, then what concerns an earlier
+// run's work, and then this run's work, which is kept, left or removed.
 func (r *run) endings(ctx context.Context, err error) []ending {
 	debts, source, state := r.debts, r.plan.Source.Name, r.plan.Names.State
 	is := func(target error) bool { return errors.Is(err, target) }

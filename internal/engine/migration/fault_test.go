@@ -56,7 +56,7 @@ func TestL9_FaultAtAnyCommand(t *testing.T) {
 					}
 					b.faultAt(rule, clauses)
 				}
-				b.settle(l)
+				b.mustMatchLedger(l)
 			})
 		})
 	}
@@ -134,7 +134,7 @@ func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 		close(stop)
 		<-done
 		c.log("resuming an earlier run")
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 

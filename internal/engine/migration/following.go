@@ -95,8 +95,8 @@ func (a *applying) stop() {
 	<-a.done
 }
 
-// without runs work while apply holds still.
-func (a *applying) without(ctx context.Context, work func() error) error {
+// whileStopped runs work while apply holds still.
+func (a *applying) whileStopped(ctx context.Context, work func() error) error {
 	a.stop()
 	err := work()
 	if ctx.Err() == nil {

@@ -23,7 +23,7 @@ func TestForecast(t *testing.T) {
 		b.settings.RowCopy.Workers, b.settings.Rest = 1, 0.92
 		b.start(l)
 		result := b.mustMigrate(alter)
-		b.settle(l)
+		b.mustMatchLedger(l)
 		var errors []float64
 		b.told.mu.Lock()
 		for _, e := range b.told.events {
@@ -90,6 +90,6 @@ func TestProfile(t *testing.T) {
 		if result := w.run.wait(b); !result.Swapped {
 			b.Errorf("%+v", result)
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }

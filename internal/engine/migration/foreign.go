@@ -21,9 +21,9 @@ const tellEvery = 10 * time.Second
 // carrier brings the foreign keys and triggers of a run over to the new table, or back.
 type carrier struct{ *run }
 
-// withdraw takes back what a failed attempt has declared, if its lock was lost before it could.
-func (r carrier) withdraw(ctx context.Context, set carry.Set) error {
-	fixed, err := r.tryOn(ctx, leftovers.Fixer{Set: set}, leftovers.Fixer.Withdraw)
+// undeclare takes back what a failed attempt has declared, if its lock was lost before it could.
+func (r carrier) undeclare(ctx context.Context, set carry.Set) error {
+	fixed, err := r.tryOn(ctx, leftovers.Fixer{Set: set}, leftovers.Fixer.Undeclare)
 	if fixed && err == nil {
 		r.note("removed the attempt's second foreign keys, and its stand-ins of triggers")
 	}

@@ -165,7 +165,7 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 		if result := b.mustMigrate(alter); !result.Resumed {
 			b.Error("the run did not resume")
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 
@@ -184,7 +184,7 @@ func TestL9_RunGoesOnByItself(t *testing.T) {
 				}
 			}, "--drop-old", "--chunk-time=20ms").mustEnd()
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 

@@ -17,7 +17,7 @@ func TestGivesWayToTheApplication(t *testing.T) {
 		b.cfg.RowCopy.MaxRows = 500 // makes the copy long enough to see
 		b.start(l)
 		result := b.mustMigrate(alter)
-		b.settle(l)
+		b.mustMatchLedger(l)
 		if result.RowsCopied == 0 || result.Captured == 0 {
 			t.Fatalf("nothing was copied, or the writers did not write: %+v", result)
 		}

@@ -288,8 +288,8 @@ func (b *bench) start(l *ledger.Ledger) {
 	b.Cleanup(func() { l.Stop() })
 }
 
-// settle stops the writers and compares the table with the ledger: the most important check.
-func (b *bench) settle(l *ledger.Ledger) {
+// mustMatchLedger stops the writers and compares the table with the ledger: the most important check.
+func (b *bench) mustMatchLedger(l *ledger.Ledger) {
 	b.Helper()
 	if err := l.Stop(); err != nil {
 		b.Errorf("writer: %v", err)

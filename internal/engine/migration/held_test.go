@@ -37,7 +37,7 @@ func TestL3_CommitsHeldBackBehindTheBinlog(t *testing.T) {
 	b.settings.Lock.Work = 2 * time.Second // our own commits are delayed too
 	b.start(l)
 	result := b.mustMigrate(alter)
-	b.settle(l)
+	b.mustMatchLedger(l)
 	if held := b.value(
 		"SELECT variable_value > 0 FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_no_tx'",
 	); held != "1" {

@@ -42,7 +42,7 @@ func TestLedgerSurvives(t *testing.T) {
 				b.cfg.NoVerify = profile.Name == "int" // one run does not verify
 				b.start(l)
 				result := b.mustMigrate(alter)
-				b.settle(l)
+				b.mustMatchLedger(l)
 				if result.Captured == 0 {
 					t.Error("no change was captured: the writer did not write")
 				}
@@ -69,7 +69,7 @@ func TestLedgerSurvivesOverwriting(t *testing.T) {
 				b.start(l)
 				// The writer needs the index, and pauses before it is dropped.
 				b.mustMigrate("DROP INDEX code, "+alter, onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }))
-				b.settle(l)
+				b.mustMatchLedger(l)
 			})
 		}
 	}
@@ -83,7 +83,7 @@ func TestLedgerSurvivesSizes(t *testing.T) {
 			l := b.ledger(ledger.Int(), rows, ledger.Options{Writers: 2})
 			b.start(l)
 			b.mustMigrate(alter)
-			b.settle(l)
+			b.mustMatchLedger(l)
 			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_old")
 		}
 	})
@@ -97,7 +97,7 @@ func TestLedgerSurvivesHotRows(t *testing.T) {
 		b.cfg.RowCopy.MaxRows = 500
 		b.start(l)
 		result := b.mustMigrate(alter)
-		b.settle(l)
+		b.mustMatchLedger(l)
 		if result.Merged == 0 {
 			b.Error("no changes were merged")
 		}
@@ -130,7 +130,7 @@ func TestLedgerSurvivesHugeTransactions(t *testing.T) {
 		time.AfterFunc(4*time.Second, func() { l.Pause(context.Background()) })
 		r.wait(b)
 		l.Resume()
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 
@@ -144,7 +144,7 @@ func TestLedgerSurvivesSwitches(t *testing.T) {
 		l := b.ledger(ledger.ThreeUnique(), 10_000, ledger.Options{Rate: 100}) // without merging, apply is slower
 		b.start(l)
 		b.mustMigrate(alter)
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 
@@ -164,7 +164,7 @@ func TestLedgerSurvivesAnotherCollation(t *testing.T) {
 			"MODIFY word VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
 			onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }),
 		)
-		b.settle(l)
+		b.mustMatchLedger(l)
 		if result.Captured == 0 {
 			b.Error("no change was captured: the writer did not write")
 		}

@@ -80,7 +80,7 @@ type Result struct {
 	// Binlog is the size of the run's binlog in bytes, without the application's part; 0 if not
 	// known.
 	Binlog int64
-	Old    string // the former source; "" if it was dropped
+	Old    string // the old table; "" if it was dropped
 	// Swapped reports whether the table was altered, by the swap or by the server's own method.
 	Swapped bool
 	// Resumed reports whether this run resumed an earlier run.
@@ -94,7 +94,7 @@ type Result struct {
 // server's own two statements may be done (Failure.Half). The error is a *Failure.
 //
 // If the plan has chosen one of the server's own methods, natively lets the server alter the table. A
-// shadow takes over only if that fails. The steps of a shadow, each with its law:
+// shadow takes over only if that fails. The parts of a run with a shadow, each with its law:
 //
 //   - prepare: the start position and a first heartbeat come before the first row (L1), or an earlier
 //     run is resumed (L5).
@@ -204,7 +204,7 @@ func (r *run) prepare(ctx context.Context) (*work, error) {
 	if err := r.brakes.openGates(ctx); err != nil {
 		return nil, err
 	}
-	f, err := earlier{r}.former(ctx)
+	f, err := earlier{r}.findStopped(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -264,8 +264,8 @@ func (w *work) copyRows(ctx context.Context) error {
 }
 
 // buildIndexes builds the indexes that were left for later, and gathers statistics. Changes are
-// captured in that time, and applied afterwards. Before 8.0.24 a session that opens a table after
-// its ANALYZE waits for the earlier statements on it.
+// captured in that time, and applied afterwards. Apply stops, because before MySQL 8.0.24 a
+// session that opens a table after its ANALYZE waits for the earlier statements on it.
 func (w *work) buildIndexes(ctx context.Context) error {
 	if len(w.shadow.Deferred) > 0 {
 		w.enter(event.PhaseIndex)
@@ -273,7 +273,7 @@ func (w *work) buildIndexes(ctx context.Context) error {
 	if err := w.brakes.gates.Copy(ctx); err != nil { // once begun, it can't be held
 		return err
 	}
-	return w.apply.without(ctx, func() error {
+	return w.apply.whileStopped(ctx, func() error {
 		started := time.Now()
 		if err := w.shadow.BuildIndexes(ctx, w.pool, w.brakes.governor.Threads(dbconn.BuildThreads)); err != nil {
 			return err

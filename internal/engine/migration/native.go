@@ -18,8 +18,8 @@ const mostBuilds = 3
 // ownStatement is a run that lets the server itself change the table.
 type ownStatement struct{ *run }
 
-// natively lets the server itself change the table, if the plan has chosen so. If that fails, a
-// shadow takes over: it can report what blocks the change, or nothing blocks it.
+// natively lets the server itself change the table. If that fails in a way that a shadow may avoid, done
+// is false.
 func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 	err = r.statement(ctx)
 	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !worthAShadow(err) || ctx.Err() != nil {
@@ -40,7 +40,7 @@ func (r ownStatement) first(ctx context.Context) (*schema.Table, error) {
 	terms := func() lock.Terms { return r.control.Terms(r.plan.Server) }
 	_, err := native.Run(
 		ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement, ZeroDates: r.plan.ZeroDates}, terms,
-		operator.Turn{Permission: r.holding()}, r.emit,
+		operator.Turn{Permission: r.permission()}, r.emit,
 	)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
@@ -52,7 +52,7 @@ func (r ownStatement) first(ctx context.Context) (*schema.Table, error) {
 
 // statement has the server carry out its own statement.
 func (r ownStatement) statement(ctx context.Context) error {
-	choice, permission := r.plan.Choice, r.holding()
+	choice, permission := r.plan.Choice, r.permission()
 	if choice.Method == plan.MethodNone {
 		r.note("nothing to do: " + choice.Why)
 		r.debts.done = true

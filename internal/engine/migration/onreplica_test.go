@@ -26,7 +26,7 @@ func TestL3_RehearsalOnAReplica(t *testing.T) {
 		before := replica.definition()
 		primary.start(l)
 		settled := onPhase(event.PhaseLock, func() { // lets the test compare the shadow
-			primary.settle(l)
+			primary.mustMatchLedger(l)
 			replica.catchUpWith(primary)
 		})
 		result, err := replica.rehearse(

@@ -9,11 +9,12 @@ import (
 	"midstream/internal/engine/plan"
 )
 
-// anew is the shortest time that a held run waits before it compares the tables again. With a large
+// leastBetweenComparisons is the shortest time that a held run waits before it compares the tables again. With a large
 // table it waits ten times as long as the comparison takes.
-const anew = 10 * time.Minute
+const leastBetweenComparisons = 10 * time.Minute
 
-func (r *run) holding() operator.Permission {
+// permission decides whether an operator, a window or a pause holds the run.
+func (r *run) permission() operator.Permission {
 	return operator.Permission{
 		Control: r.control, Table: r.plan.Source.Name, Swaps: r.plan.Purpose == plan.Altering, Enter: r.enter, Note: r.note,
 	}
@@ -23,7 +24,7 @@ func (r *run) holding() operator.Permission {
 // not long before. It does not begin what would wait for the next copy window.
 func (w *work) verifyAgain(ctx context.Context) error {
 	fits := w.live().Throttle.CopyWindow.Fits(time.Now(), 2*w.comparison.took)
-	if !w.verifies || !fits || time.Since(w.comparison.ended) < max(anew, 10*w.comparison.took) {
+	if !w.verifies || !fits || time.Since(w.comparison.ended) < max(leastBetweenComparisons, 10*w.comparison.took) {
 		return nil
 	}
 	if err := w.verify(ctx); err != nil {

@@ -52,7 +52,7 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 // noFormer fails with ErrStopped if an earlier run has left work. A run that stopped before it
 // copied a row, such as a check, has left none: noFormer removes its tables.
 func (r earlier) noFormer(ctx context.Context) error {
-	there, stopped, err := r.formerTables(ctx)
+	there, stopped, err := r.listTables(ctx)
 	if err != nil || !stopped {
 		return err
 	}
@@ -60,7 +60,7 @@ func (r earlier) noFormer(ctx context.Context) error {
 	c := r.leftovers
 	saved, err := c.Saved(ctx)
 	if err == nil && saved.Start == nil {
-		saved, err = r.endFormer(ctx)
+		saved, err = r.takeOver(ctx)
 	}
 	switch {
 	case err != nil:
@@ -72,7 +72,7 @@ func (r earlier) noFormer(ctx context.Context) error {
 		return err
 	}
 	r.debts.former = false
-	return r.dropFormer(ctx)
+	return r.dropStopped(ctx)
 }
 
 // prescan looks for rows that the shadow doesn't take.

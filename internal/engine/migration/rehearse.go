@@ -89,7 +89,7 @@ func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error)
 // onlyRehearsals fails with ErrStopped if what an earlier run has left is not a rehearsal's: a
 // rehearsal neither goes on with it nor removes it.
 func (r earlier) onlyRehearsals(ctx context.Context) error {
-	_, stopped, err := r.formerTables(ctx)
+	_, stopped, err := r.listTables(ctx)
 	if err != nil || !stopped {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestRehearsalUnderTraffic(t *testing.T) {
 			result.Attempts < 1 || result.LockHeld <= 0 || seen.LockWaited <= 0 && !isMariaDB(b.version) /* which grants it at once or not */ || seen.CaptureDelay <= 0 || seen.ShadowBytes < 1<<20 || seen.Shadow != "" {
 			b.Errorf("result %+v", result)
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 

@@ -27,11 +27,11 @@ import (
 // for another ALTER. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
 
-// earlier judges what an earlier run on the source left, for a run.
+// earlier decides for a run what becomes of the work that a stopped run on the source left.
 type earlier struct{ *run }
 
-// former is what an earlier run left, as far as it can be resumed.
-type former struct {
+// stoppedRun is a run that was stopped and can be resumed: what it left on the server.
+type stoppedRun struct {
 	saved   *checkpoint.Saved
 	shadow  *shadow.Shadow
 	specs   specs.Set
@@ -43,7 +43,7 @@ type former struct {
 // nothing. It fails with ErrOtherAlter and ErrStopped as Run and Rehearse do.
 func (m *Migration) Former(ctx context.Context) (string, error) {
 	r := earlier{newRun(m)}
-	there, stopped, err := r.formerTables(ctx)
+	there, stopped, err := r.listTables(ctx)
 	if err != nil || !stopped {
 		return "", err
 	}
@@ -54,7 +54,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	}
 	c := r.leftovers
 	saved, err := c.SavedHere(ctx)
-	f, reason, err := r.judge(ctx, saved, err, there)
+	f, reason, err := r.retryJudging(ctx, saved, err, there)
 	if errors.Is(err, leftovers.ErrSwapped) {
 		return "an earlier run has swapped the tables; this run finishes its work first", nil
 	}
@@ -68,7 +68,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 }
 
 // text describes how far the earlier run had come.
-func (f *former) text() string {
+func (f *stoppedRun) text() string {
 	c := f.saved.Checkpoint
 	from := "from " + f.from.Point.Position.String() + " on"
 	if f.saved.Start.Capture == string(plan.CaptureTrigger) {
@@ -81,82 +81,71 @@ func (f *former) text() string {
 // kind names the purpose of an earlier run.
 func kind(start *checkpoint.Start) string { return cmp.Or(start.Purpose, "run") }
 
-// former returns the earlier run that can be resumed; nil if there is none. It removes the
+// findStopped returns the stopped run that can be resumed; nil if there is none. It removes the
 // leftovers of a run that can't be resumed.
 //
 // REQUIRES: the source is claimed: the earlier run has ended, or can't reach the server.
-func (r earlier) former(ctx context.Context) (*former, error) {
-	there, stopped, err := r.formerTables(ctx)
+func (r earlier) findStopped(ctx context.Context) (*stoppedRun, error) {
+	there, stopped, err := r.listTables(ctx)
 	if err != nil || !stopped {
 		return nil, err
 	}
 	r.debts.former = true
-	saved, err := r.endFormer(ctx)
+	saved, err := r.takeOver(ctx)
 	if err == nil { // its last statement may have swapped
-		there, _, err = r.formerTables(ctx)
+		there, _, err = r.listTables(ctx)
 	}
-	f, reason, err := r.judge(ctx, saved, err, there)
+	f, reason, err := r.retryJudging(ctx, saved, err, there)
 	if err != nil {
 		return nil, err
 	}
 	r.debts.former = false
 	if reason != "" {
 		r.note("an earlier run cannot be resumed, so the run starts again: " + reason)
-		return nil, r.dropFormer(ctx)
+		return nil, r.dropStopped(ctx)
 	}
 	return f, nil
 }
 
-// formerTables returns the tables that have the names of artefacts, and whether an earlier run's
+// listTables returns the tables that have the names of artefacts, and whether an earlier run's
 // state table is among them.
-func (r earlier) formerTables(ctx context.Context) (there leftovers.Listing, stopped bool, err error) {
+func (r earlier) listTables(ctx context.Context) (there leftovers.Listing, stopped bool, err error) {
 	c := r.leftovers
 	there, err = c.List(ctx)
 	return there, err == nil && c.HasState(there), err
 }
 
-// judge is judgeOnce. If the earlier run swaps while its tables are read, the shadow is gone: then
-// judge lists and judges them again.
-func (r earlier) judge(
+// retryJudging is judgeState. If the stopped run swaps while its tables are read, the shadow is gone: then
+// retryJudging lists and judges them again. It fails with *Untold if the run would have to begin again and
+// a stranger's table may block it.
+func (r earlier) retryJudging(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
 	there leftovers.Listing,
-) (f *former, reason string, err error) {
+) (f *stoppedRun, reason string, err error) {
 	const tries = 3
 	for try := 1; ; try++ {
-		f, reason, err = r.judgeOnce(ctx, saved, failed, there)
+		f, reason, err = r.judgeState(ctx, saved, failed, there)
+		if err == nil && reason != "" {
+			err = r.leftovers.CheckStranger(ctx, there)
+		}
 		if try == tries || !errors.Is(err, schema.ErrNotFound) && !dbconn.NoSuchTable(err) {
 			return f, reason, err
 		}
-		if there, _, err = r.formerTables(ctx); err != nil {
+		if there, _, err = r.listTables(ctx); err != nil {
 			return nil, "", err
 		}
 	}
 }
 
-// judgeOnce judges the content of the state table, or the error of reading it. It fails with
-// *Untold if the run would have to begin again and a stranger's table may block it.
-func (r earlier) judgeOnce(
+// judgeState judges the content of the state table, or failed: the error of reading it.
+func (r earlier) judgeState(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
 	there leftovers.Listing,
-) (f *former, reason string, err error) {
-	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
-	if err == nil && reason != "" {
-		c := r.leftovers
-		err = c.CheckStranger(ctx, there)
-	}
-	return f, reason, err
-}
-
-func (r earlier) judgeSaved(
-	ctx context.Context,
-	saved *checkpoint.Saved,
-	failed error,
-	there leftovers.Listing,
-) (f *former, reason string, err error) {
+) (f *stoppedRun, reason string, err error) {
 	if errors.Is(failed, checkpoint.ErrUnreadable) {
 		return nil, "another version wrote its state", nil
 	}
@@ -167,14 +156,14 @@ func (r earlier) judgeSaved(
 	if _, swapped, err := c.HasSwapped(ctx, saved, there); err != nil || swapped {
 		return nil, "", cmp.Or(err, leftovers.ErrSwapped)
 	}
-	f = &former{saved: saved}
-	reason, err = r.judgeFormer(ctx, saved, c.HasShadow(there, saved.Checkpoint.Unmarked), f)
+	f = &stoppedRun{saved: saved}
+	reason, err = r.canResume(ctx, saved, c.HasShadow(there, saved.Checkpoint.Unmarked), f)
 	return f, reason, err
 }
 
-// endFormer ends what the earlier run's sessions still do on the server, and returns its
+// takeOver ends what the earlier run's sessions still do on the server, and returns its
 // last state.
-func (r earlier) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
+func (r earlier) takeOver(ctx context.Context) (*checkpoint.Saved, error) {
 	session, err := r.pool.Session(ctx)
 	if err != nil {
 		return nil, err
@@ -202,9 +191,8 @@ func (r earlier) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	return r.store.Load(ctx, session)
 }
 
-// judgeFormer fills f, or returns the reason why the earlier run can't be gone on with. It
-// fails with ErrOtherAlter if it could, but was asked for something else.
-func (r earlier) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *former) (reason string, err error) {
+// canResume completes f, or returns the reason why the stopped run cannot be resumed. It fails with ErrOtherAlter if it could, but was asked for something else.
+func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *stoppedRun) (reason string, err error) {
 	start, c := saved.Start, saved.Checkpoint
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
 	switch {
@@ -237,19 +225,19 @@ func (r earlier) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shado
 		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
 			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter), start.Key, c.Rows)
 	}
-	return r.judgeRanges(f)
+	return r.rangesUsable(f)
 }
 
-// judgeRanges is the part of judgeFormer about the copied ranges.
-func (r earlier) judgeRanges(f *former) (reason string, err error) {
+// rangesUsable is the part of canResume about the copied ranges.
+func (r earlier) rangesUsable(f *stoppedRun) (reason string, err error) {
 	start := f.saved.Start
 	f.specs, err = specs.Of(r.plan, start.Shadow, specs.Clock{Server: start.ServerTime, UTC: start.UTC})
 	if err != nil {
 		return "", err
 	}
 	ranges := checkpoint.KeyRanges(f.saved.Checkpoint.Copied)
-	for _, r := range ranges {
-		for _, bound := range []key.Key{r.From, r.To} {
+	for _, copied := range ranges {
+		for _, bound := range []key.Key{copied.From, copied.To} {
 			if err := f.specs.Sync.Key.Check(bound); bound != "" && err != nil {
 				return err.Error(), nil
 			}
@@ -269,8 +257,8 @@ func (r earlier) judgeRanges(f *former) (reason string, err error) {
 	return "", nil
 }
 
-// dropFormer removes what an earlier run left.
-func (r earlier) dropFormer(ctx context.Context) error {
+// dropStopped removes what an earlier run left.
+func (r earlier) dropStopped(ctx context.Context) error {
 	r.debts.shadow = true // it may go
 	defer func() { r.debts.shadow = false }()
 	if err := r.sweep(ctx); err != nil {
@@ -281,12 +269,12 @@ func (r earlier) dropFormer(ctx context.Context) error {
 }
 
 // resume makes the work of a run that resumes an earlier one.
-func (r *run) resume(ctx context.Context, f *former) (*work, error) {
+func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	r.enter(event.PhaseStart)
 	c := f.saved.Checkpoint
 	r.debts.begun, r.debts.shadow, r.debts.saved = true, true, true
 	r.debts.owe(f.shadow.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table) // the old names may be others' now
-	if err := (carrier{r}).withdraw(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
+	if err := (carrier{r}).undeclare(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
 		return nil, err
 	}
 	distrusted, err := r.link.Distrust(ctx, c, r.serverStart)
@@ -321,7 +309,7 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 	return w, nil
 }
 
-// saveStart writes what the run began with: from here on another run may go on with it.
+// saveStart writes what the run began with: from here on another run may resume it.
 func (w *work) saveStart(ctx context.Context) error {
 	session, err := w.pool.Session(ctx)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 				b.Errorf("killed in phase %s the next run did not print %q", phase, want)
 			}
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 		if got := b.value(
 			"SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name LIKE 'added%' AND table_schema = '" + b.schema + "'",
 		); got != fmt.Sprint(
@@ -172,7 +172,7 @@ func TestL5_KilledAtRandomMoments(t *testing.T) {
 				return true
 			}, "--chunk-time=20ms", "--checkpoint=50ms", "--drop-old")
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 

@@ -73,7 +73,7 @@ func (s *soak) run(t *testing.T) {
 		s.Logf("%s, %d rows, %+v: %s %v: %s", profile.Name, rows, options, clauses, flags, what)
 		s.change(what, clauses, flags)
 	}
-	s.settle(l)
+	s.mustMatchLedger(l)
 }
 
 // insist repeats the command if it failed before it had begun, while it planned.

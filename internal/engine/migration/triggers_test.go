@@ -106,7 +106,7 @@ func (b *bench) sameTriggers(table string, want []schema.Trigger) {
 func (a *audited) proved() {
 	a.Helper()
 	time.Sleep(100 * time.Millisecond)
-	a.settle(a.ledger)
+	a.mustMatchLedger(a.ledger)
 	for query, want := range map[string]string{
 		"SELECT COUNT(*) FROM missed":                                                   "0",
 		"SELECT COUNT(*) FROM audit WHERE said <> 'x'":                                  "0",

@@ -40,7 +40,7 @@ func TestL8_AShadowWithoutAMark(t *testing.T) {
 				)
 			}
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 		left := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name LIKE '%!_shadow' ESCAPE '!'"
 		if got := b.value(left); got != "0" {
 			b.Errorf("%s shadows are left", got)

@@ -52,7 +52,7 @@ func TestL6_WishedNamesLoseNoWrite(t *testing.T) {
 			}
 			b.exec("DROP TABLE " + b.schema + "._t_del")
 		}
-		b.settle(l)
+		b.mustMatchLedger(l)
 	})
 }
 

@@ -59,7 +59,7 @@ func (s Settings) WithDefaults() Settings {
 		s.Finish.AtMost = deadline.DefaultAtMost
 	}
 	if s.Backoff <= 0 {
-		s.Backoff = 250 * time.Millisecond
+		s.Backoff = lock.DefaultBackoff
 	}
 	if s.MaxBackoff <= 0 {
 		s.MaxBackoff = lock.MaxBackoff

@@ -55,7 +55,7 @@ func (c *checker) checkTriggers() {
 // checkTriggerColumns finds columns that a trigger names and that the altered table no longer has.
 func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 	uses := carry.Uses(trigger)
-	anew := fmt.Sprintf(
+	recreate := fmt.Sprintf(
 		"Drop it first, and create it again after the run: SHOW CREATE TRIGGER %s shows its statement",
 		c.table.Name.Sibling(trigger.Name).Quoted(),
 	)
@@ -65,13 +65,13 @@ func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 		case gone.New == "":
 			c.block(
 				CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which the ALTER drops", what, gone.Old),
-				"it would fail for every row that is written (error 1054)", anew,
+				"it would fail for every row that is written (error 1054)", recreate,
 			)
 		default:
 			c.block(
 				CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which will be %s", what, gone.Old, gone.New),
 				"it uses the old name, and would fail for every row that is written (error 1054)",
-				anew+", with the new name",
+				recreate+", with the new name",
 			)
 		}
 	}

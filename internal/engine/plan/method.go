@@ -98,7 +98,7 @@ type Limits struct {
 // WithDefaults returns the limits with defaults for what is not set.
 func (l Limits) WithDefaults() Limits {
 	if l.Locked <= 0 {
-		l.Locked = 250 * time.Millisecond
+		l.Locked = DefaultWork
 	}
 	if l.Longest <= 0 {
 		l.Longest = 10 * time.Minute

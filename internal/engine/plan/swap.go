@@ -129,11 +129,19 @@ func numberIn(pattern *regexp.Regexp, text string) int {
 	return n
 }
 
-// leastAfter is how long foreign keys may hold the lock after the swap, whatever is left of the
-// budget. leastTriggers is the same for triggers.
+// The bounds of an exclusive lock, unless the operator sets others: DefaultWait for the wait, and
+// DefaultWork for the work under the lock.
 const (
-	leastAfter    = time.Second
-	leastTriggers = 250 * time.Millisecond
+	DefaultWait = 250 * time.Millisecond
+	DefaultWork = 250 * time.Millisecond
+)
+
+// LeastForKeys is how long each statement about foreign keys may hold the lock after the swap,
+// whatever is left of the budget. LeastForTriggers is the time of all work that can also be done
+// later: on names of constraints, and on triggers.
+const (
+	LeastForKeys     = time.Second
+	LeastForTriggers = 250 * time.Millisecond
 )
 
 // afterSwap is how long foreign keys and triggers may hold the lock after the swap, beyond the
@@ -141,9 +149,9 @@ const (
 func afterSwap(keys, triggers int) time.Duration {
 	switch {
 	case keys > 0:
-		return leastAfter
+		return LeastForKeys
 	case triggers > 0:
-		return leastTriggers
+		return LeastForTriggers
 	}
 	return 0
 }
@@ -169,7 +177,7 @@ func (c *checker) checkSwap() {
 	}
 	work := c.options.Work
 	if work <= 0 {
-		work = 250 * time.Millisecond
+		work = DefaultWork
 	}
 	least := swap.Rename + swap.Declare
 	if swap.fits(work) {
@@ -201,7 +209,7 @@ func Safely(takes time.Duration) time.Duration { return takes * 3 / 2 }
 
 // fits reports whether a swap fits the time for work under the lock.
 func (s Swap) fits(work time.Duration) bool {
-	return Safely(s.Rename+s.Declare) <= work && s.Settle <= work+leastAfter
+	return Safely(s.Rename+s.Declare) <= work && s.Settle <= work+LeastForKeys
 }
 
 // longestWork is the most that --lock-work accepts.

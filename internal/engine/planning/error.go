@@ -36,5 +36,5 @@ func failed(step Step, table schema.Name, err error) error {
 	return &Error{Step: step, Table: table, Err: err}
 }
 
-// lookingAt adds the server to an error of reading its facts.
-func (s Server) lookingAt(err error) error { return fmt.Errorf("look at %s: %w", s.Address, err) }
+// readingFrom adds the server to an error of reading its facts.
+func (s Server) readingFrom(err error) error { return fmt.Errorf("read from %s: %w", s.Address, err) }

@@ -96,7 +96,7 @@ func (m *maker) read(ctx context.Context) (err error) {
 	}
 	wish := m.options.Plan.Names
 	if m.facts, err = facts.Gather(ctx, db, name, wish.Shadow, wish.Old); err != nil {
-		return failed(ReadFacts, name, m.server.lookingAt(err))
+		return failed(ReadFacts, name, m.server.readingFrom(err))
 	}
 	if err := m.readReplica(ctx); err != nil {
 		return failed(ReadReplica, name, err)

@@ -28,7 +28,7 @@ func MakeTables(
 	}
 	facts, err := migration.LookAtTables(ctx, server.Pool, statement, settings, emit)
 	if err != nil {
-		return nil, failed(ReadFacts, statement.Table, server.lookingAt(err))
+		return nil, failed(ReadFacts, statement.Table, server.readingFrom(err))
 	}
 	first := statement.Tables()[0]
 	facts.Swap, err = renames(ctx, server.Pool, first, facts.Shape(statement.Kind), facts.Tables[0].Facts)

@@ -36,7 +36,7 @@ func Look(
 	for _, name := range statement.Tables() {
 		t, err := l.table(ctx, name)
 		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", name, err)
+			return nil, fmt.Errorf("read the definition of %s: %w", name, err)
 		}
 		l.facts.Tables = append(l.facts.Tables, t)
 	}

@@ -51,7 +51,7 @@ func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) 
 				return nil, fmt.Errorf("look for %s: %w", name, err)
 			}
 			if s.shape, s.comment, err = shape(ctx, db, name); err != nil {
-				return nil, fmt.Errorf("look at %s: %w", name, err)
+				return nil, fmt.Errorf("read the definition of %s: %w", name, err)
 			}
 		}
 		seen[name] = s

@@ -323,10 +323,10 @@ func (s Sight) Whole(set Set) bool {
 // Look sees the source, the log, and the triggers that write to it.
 func Look(ctx context.Context, db *sql.DB, source, log schema.Name) (s Sight, err error) {
 	if s.Table, err = facts.ReadIdentity(ctx, db, source); err != nil {
-		return s, fmt.Errorf("look at %s: %w", source, err)
+		return s, fmt.Errorf("read the identity of %s: %w", source, err)
 	}
 	if s.Log, err = facts.ReadIdentity(ctx, db, log); err != nil {
-		return s, fmt.Errorf("look at %s: %w", log, err)
+		return s, fmt.Errorf("read the identity of %s: %w", log, err)
 	}
 	s.Triggers, err = triggers(ctx, db, log.Schema, Names(log))
 	return s, err

@@ -111,7 +111,7 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 	var anyCase bool
 	err := server.Pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&anyCase)
 	if err != nil {
-		return &Error{Outcome: Unread, Err: fmt.Errorf("look at %s: %w", server.Address, err)}
+		return &Error{Outcome: Unread, Err: fmt.Errorf("read from %s: %w", server.Address, err)}
 	}
 	s.server, err = socket.Serve(s.options.Socket.Path, socket.Run{
 		About: socket.About{
