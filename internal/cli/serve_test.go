@@ -314,6 +314,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"source-replicates",
 		"on-replica",
 		// files, queries and URLs
+		"profile",
 		"throttle-file",
 		"throttle-query",
 		"throttle-url",

@@ -193,7 +193,8 @@ func (a *swapAttempt) settle(ctx context.Context) error {
 	}
 	names := keys.Statements
 	for ; len(names) > 0 && names[0].Refusing; names = names[1:] {
-		if err := a.inRestOfBudget(ctx, func(bounded context.Context) error { return a.finishAtWork(bounded, session, names[0]) }); err != nil {
+		err := a.inRestOfBudget(ctx, func(bounded context.Context) error { return a.finishAtWork(bounded, session, names[0]) })
+		if err != nil {
 			return err
 		}
 	}

@@ -191,7 +191,8 @@ func (r earlier) takeOver(ctx context.Context) (*checkpoint.Saved, error) {
 	return r.store.Load(ctx, session)
 }
 
-// canResume completes f, or returns the reason why the stopped run cannot be resumed. It fails with ErrOtherAlter if it could, but was asked for something else.
+// canResume completes f, or returns the reason why the stopped run cannot be resumed. It fails with
+// ErrOtherAlter if it could, but was asked for something else.
 func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *stoppedRun) (reason string, err error) {
 	start, c := saved.Start, saved.Checkpoint
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
