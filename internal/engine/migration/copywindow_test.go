@@ -114,7 +114,7 @@ func TestL6_CopyWindow(t *testing.T) {
 	onTwo(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 200})
 		b.cfg.RowCopy.MaxRows = 100
-		b.settings.RowCopy.Workers, b.settings.Rest = 1, 0.9
+		b.settings.RowCopy.Workers, b.settings.Rest = 1, 0.97
 		b.start(l)
 		var closed sync.Once
 		w := b.windowed(alter, func(w *windowed) event.Listener {

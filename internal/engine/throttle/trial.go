@@ -12,12 +12,15 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// Drive lets so many workers work, and no session is observed, until Drive is called again.
-// REQUIRES: Run is not at work.
+// Drive lets so many workers work, and no session is observed, until Drive is called again. Beyond all
+// workers, their chunks are long. REQUIRES: Run is not at work.
 func (g *Governor) Drive(workers float64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.duty = min(workers, g.most)
+	g.duty, g.state = min(workers, g.most), working
+	if workers > g.most {
+		g.state = free
+	}
 	g.set(g.duty)
 }
 
