@@ -31,5 +31,5 @@
 //	sandbox-1/builds/<name>/root        the unpacked packages, with their own libc
 //	sandbox-1/builds/<name>/template    an initialised data folder; servers start from a copy
 //	sandbox-1/download                  apt's and Maven's private state; emptied when a build is done
-//	sandbox-1/run/<random>              one running server, unless Options.Dir says otherwise
+//	sandbox-1/run/<random>              one running server, unless Options.Dir or InMemory says otherwise
 package sandbox

@@ -23,10 +23,10 @@ func (f folder) log() string    { return filepath.Join(f.dir, "error.log") }
 func (f folder) pid() string    { return filepath.Join(f.data(), "mysqld.pid") }
 func (f folder) socket() string { return filepath.Join(f.data(), "mysqld.sock") }
 
-// openFolder takes dir for a server, or a new folder in the cache if dir is "".
-func openFolder(c cache, dir string) (folder, error) {
+// openFolder takes dir for a server, or a new folder in run if dir is "".
+func openFolder(run, dir string) (folder, error) {
 	if dir == "" {
-		return newRunFolder(c.run())
+		return newRunFolder(run)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -38,8 +38,12 @@ type Server struct {
 // Start starts a server and returns when it answers. ctx bounds the start, not the server's life:
 // that ends with Stop, or with this process.
 func (b *Build) Start(ctx context.Context, o Options) (*Server, error) {
-	sweep(b.cache.run())
-	f, err := openFolder(b.cache, o.Dir)
+	run := b.cache.run()
+	if memory := memoryRun(); o.InMemory && memory != "" {
+		run = memory
+	}
+	sweep(run)
+	f, err := openFolder(run, o.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,12 @@ type Options struct {
 
 	// Durable makes every commit reach the disk, and protects pages against torn writes: as in
 	// production, and for what is measured. Defaults to a server that loses nothing when it is
-	// killed, but may when the machine is, and whose threads use less processor time to wait.
+	// killed, but may when the machine is.
 	Durable bool
+
+	// InMemory puts a server's folder on a file system in memory (/dev/shm), if the machine has one
+	// with room for many servers. It is of no effect with Dir.
+	InMemory bool
 
 	// Password of the administrator, set when Dir is made. Defaults to none.
 	Password string
