@@ -117,10 +117,8 @@ func (s Slowdown) second(tolerated, hardly float64) float64 {
 
 const secondWorker = 4.0
 
-// fewer is the part of its statements that the application may lose: 3 %, and more where the
-// percentage is more than that of the default.
-func (s Slowdown) fewer() float64 {
-	return leastFewer + max(0, s.Part-DefaultSlowdown().Part)
-}
+// fewer is the part of its statements that the application may lose: 3 % by default, and in proportion
+// to the percentage, so that a deadline that raises the limit raises the pace as much.
+func (s Slowdown) fewer() float64 { return lost * s.Percentage() }
 
-const leastFewer = 0.03
+const lost = 0.6 // of the percentage
