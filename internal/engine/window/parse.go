@@ -49,7 +49,7 @@ func isZone(word string) bool {
 	if word[0] >= '0' && word[0] <= '9' || strings.ContainsAny(word, ",:") || word == "-" {
 		return false
 	}
-	_, err := parseDays(word)
+	_, err := ParseDays(word)
 	return err != nil
 }
 
@@ -64,7 +64,7 @@ func parseSpan(words []string) (s span, err error) {
 		dated, hours = true, ""
 	}
 	if s.days = everyDay(); dated {
-		if s.days, err = parseDays(words[0]); err != nil {
+		if s.days, err = ParseDays(words[0]); err != nil {
 			return s, err
 		}
 	}
@@ -84,8 +84,8 @@ func everyDay() (days [7]bool) {
 // dayNames are the days by time.Weekday.
 func dayNames() []string { return []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"} }
 
-// parseDays reads "Mon-Fri", "Sat,Sun" or "Mon,Wed-Fri".
-func parseDays(text string) (days [7]bool, err error) {
+// ParseDays reads "Mon-Fri", "Sat,Sun" or "Mon,Wed-Fri". The days are by time.Weekday.
+func ParseDays(text string) (days [7]bool, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, several := strings.Cut(part, "-")
 		if !several {
@@ -108,9 +108,6 @@ func parseDays(text string) (days [7]bool, err error) {
 	}
 	return days, nil
 }
-
-// ParseDays reads days such as "Mon-Fri" or "Sat,Sun". They are by time.Weekday.
-func ParseDays(text string) (days [7]bool, err error) { return parseDays(text) }
 
 func parseDay(text string) (int, error) {
 	day := slices.IndexFunc(dayNames(), func(name string) bool { return strings.EqualFold(name, text) })

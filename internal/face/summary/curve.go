@@ -31,8 +31,8 @@ func offers(p *plan.Plan, cfg migration.Config, settings operator.Settings, now 
 		d := predicted(p, p.Pace.At(point), cfg, settings, now)
 		all = append(all, plan.Offer{Limit: limit, Chosen: chosen, Point: point, Elapsed: d.Elapsed, WithWindow: d.WithWindow})
 	}
-	mine := settings.MaxSlowdown
-	for _, limit := range []throttle.Slowdown{{Part: 0.05}, {Time: 200 * time.Microsecond}, mine} {
+	mine, usual := settings.MaxSlowdown, throttle.DefaultSlowdown()
+	for _, limit := range []throttle.Slowdown{{Part: usual.Part}, {Time: usual.Time}, mine} {
 		add(limit.String(), curve.Within(limit.Part, limit.Time), limit == mine && !settings.FullSpeed)
 	}
 	add(fullSpeed, curve.Full(), settings.FullSpeed)

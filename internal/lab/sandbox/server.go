@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,8 @@ type Server struct {
 // that ends with Stop, or with this process.
 func (b *Build) Start(ctx context.Context, o Options) (*Server, error) {
 	run := b.cache.run()
-	if memory := memoryRun(); o.InMemory && memory != "" {
-		run = memory
+	if o.InMemory {
+		run = cmp.Or(memoryRun(), run)
 	}
 	sweep(run)
 	f, err := openFolder(run, o.Dir)
