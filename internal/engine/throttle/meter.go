@@ -53,13 +53,17 @@ func (m *Meter) take(ctx context.Context) (s sample, err error) {
 }
 
 // histogram counts all statements but our own, since the server's start, by the longest time of their bucket.
+//
+// NB: the server finds the buckets of a digest by its index only if the digests come first. It has no
+// statistics, and scans all buckets of all digests otherwise: 0.7 s with 4,000 digests on 9.7.4.
 func (m *Meter) histogram(ctx context.Context) (map[int64]int64, error) {
 	rows, err := m.db.QueryContext(ctx, fmt.Sprintf(
 		`SELECT bucket_timer_high, count_bucket FROM performance_schema.events_statements_histogram_global WHERE count_bucket > 0
 		UNION ALL SELECT h.bucket_timer_high, -CAST(h.count_bucket AS SIGNED)
-		FROM performance_schema.events_statements_histogram_by_digest h
-		JOIN (SELECT schema_name, digest FROM performance_schema.events_statements_summary_by_digest WHERE digest_text LIKE %s) AS own
-		ON h.schema_name = own.schema_name AND h.digest = own.digest WHERE h.count_bucket > 0`,
+		FROM performance_schema.events_statements_summary_by_digest AS own
+		STRAIGHT_JOIN performance_schema.events_statements_histogram_by_digest AS h
+		ON h.schema_name <=> own.schema_name AND h.digest = own.digest
+		WHERE own.digest_text LIKE %s AND h.count_bucket > 0`,
 		schema.Literal("%"+m.own+"%"),
 	))
 	if err != nil {
