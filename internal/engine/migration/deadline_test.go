@@ -39,31 +39,29 @@ func reports(state event.DeadlineState) func(event.Event) bool {
 	}
 }
 
-// TestDeadlineIsMet: a run next to writers changes its limit by what it measures, and ends in time.
+// TestDeadlineIsMet: a run that would be late next to writers raises its limit, and ends in time.
 func TestDeadlineIsMet(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
-		l := b.slowCopy(20_000)
+		l := b.slowCopy(30_000)
 		limit, _ := operator.SettingOf("max-slowdown")
-		if err := limit.Set(&b.settings, "1%"); err != nil {
+		if err := limit.Set(&b.settings, "1%"); err != nil { // by which the copy would take too long
 			b.Fatal(err)
 		}
-		b.settings.Finish.Within, b.settings.Finish.AtMost = time.Minute, 10
+		b.settings.Finish.Within, b.settings.Finish.AtMost = 45*time.Second, 10
 		b.start(l)
 		result := b.mustMigrate(alter)
 		b.mustMatchLedger(l)
-		lowest, highest := 1.0, 1.0
+		highest := 0.0
 		b.told.mu.Lock()
 		for _, e := range b.told.events {
 			if p, is := e.(event.Progress); is {
-				if f := p.Deadline.Factor; f > 0 {
-					lowest, highest = min(lowest, f), max(highest, f)
-				}
+				highest = max(highest, p.Deadline.Factor)
 			}
 		}
 		b.told.mu.Unlock()
-		b.Logf("in %s, by a factor of %.2f to %.1f: %+v", result.Elapsed, lowest, highest, b.deadlines())
-		if result.Elapsed > time.Minute || lowest == highest {
-			b.Errorf("it took %s, by a factor of %.2f to %.1f; %+v", result.Elapsed, lowest, highest, result.Deadline)
+		b.Logf("in %s, by a factor of up to %.1f: %+v", result.Elapsed, highest, b.deadlines())
+		if result.Elapsed > 45*time.Second || highest <= 1 {
+			b.Errorf("it took %s, by a factor of up to %.1f; %+v", result.Elapsed, highest, result.Deadline)
 		}
 	})
 }

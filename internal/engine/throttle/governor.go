@@ -11,8 +11,7 @@ import (
 // The duty of a Governor is the number of workers that work: at 1.5 the second worker works half of
 // the time.
 const (
-	leastDuty = 0.02 // there is always some work
-	firstDuty = 0.1  // with an application at work
+	firstDuty = 0.1 // with an application at work
 	// firstFree is the same where its sessions mostly wait for something else.
 	firstFree = 0.3
 )
@@ -55,8 +54,9 @@ type Governor struct {
 	mu         sync.Mutex
 	most       float64 // the highest duty: all workers
 	slower     Slowdown
-	duty       float64 // while it works
-	allowed    float64 // now: the duty, or 0 in a rest
+	judged     Slowdown // the limit of the last cycle
+	duty       float64  // while it works
+	allowed    float64  // now: the duty, or 0 in a rest
 	cost       cost
 	level      level
 	statements statements
@@ -87,11 +87,12 @@ func NewGovernor(db *sql.DB, workers int, slower Slowdown, all bool) *Governor {
 		watch:   watch{db: db},
 		most:    float64(workers),
 		slower:  slower,
+		judged:  slower,
 		changed: make(chan struct{}),
 		woken:   make(chan struct{}, 1),
 	}
 	g.cost.guess = priorLow
-	g.duty, g.allowed, g.length = firstDuty, leastDuty, workFor
+	g.duty, g.allowed, g.length = firstDuty, slower.least(), workFor
 	if all {
 		g.Free()
 	}
@@ -110,7 +111,9 @@ func (g *Governor) Free() {
 func (g *Governor) Bound(workers int, slower Slowdown) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.slower = slower
+	if slower != g.slower {
+		g.slower, g.length = slower, workFor // so that the cycle that follows it comes soon
+	}
 	if g.most = float64(workers); g.state == free || g.duty > g.most {
 		g.duty = g.most
 	}
@@ -195,7 +198,7 @@ func (g *Governor) observe(a activity, now time.Time) {
 func (g *Governor) observeWork(a activity, now time.Time) {
 	g.working.add(a)
 	if alarming := g.level.observe(a, g.tolerated()); alarming {
-		g.duty, g.length = max(leastDuty, g.duty/4), workFor
+		g.duty, g.length = max(g.slower.least(), g.duty/4), workFor
 		g.cost = cost{guess: priorHigh}
 		g.working = activity{}
 		g.startRest(now)
@@ -245,18 +248,19 @@ func (g *Governor) judge() {
 	g.hardly = g.cost.hardly(alone.running())
 	tolerated := g.tolerated()
 	g.busy = g.cost.right(tolerated) < g.most
+	before := g.duty * g.slower.fewer() / g.judged.fewer() // an operator or a deadline may have changed the limit
+	g.judged = g.slower
 	if first && g.cost.n == 0 && g.duty == firstDuty {
 		g.duty = g.begin(g.cost.right(tolerated), alone.used())
 		return
 	}
-	if !worked {
-		return
-	}
-	if working.ended() > 0 && g.resting.ended() > 0 {
+	if working.ended() > 0 && g.resting.ended() > 0 && worked {
 		g.cost.observe(g.duty, math.Log(working.against(g.resting.means())))
 	}
-	before := g.duty
-	g.duty = min(g.most, max(leastDuty, g.cost.next(before, tolerated, g.slower.second(tolerated, g.hardly), g.rise())))
+	if g.duty = min(g.most, max(g.slower.least(), before)); !worked {
+		return
+	}
+	g.duty = min(g.most, max(g.slower.least(), g.cost.next(before, tolerated, g.slower.second(tolerated, g.hardly), g.rise())))
 	if r := g.duty / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {

@@ -186,6 +186,27 @@ func TestGovernorWhileNobodyWorks(t *testing.T) {
 	}
 }
 
+// TestGovernorFollowsTheLimit: another limit has its effect in the next cycle, and as much of it on a
+// server that is so busy that only the least is done.
+func TestGovernorFollowsTheLimit(t *testing.T) {
+	for _, load := range []float64{0.5, 0.95} {
+		m := &model{load: load, worker: 0.2, rate: 4000, noise: 0.02, random: rand.New(rand.NewPCG(9, 10))}
+		usual := Slowdown{Part: 0.05}
+		g, now := NewGovernor(nil, 3, usual, false), time.Now()
+		m.run(g, &now, time.Minute)
+		for _, factor := range []float64{1, 0.25, 0.5, 1, 3, 6} {
+			m.run(g, &now, 20*time.Second)
+			settled := g.duty
+			change := factor / (g.slower.Part / usual.Part)
+			g.Bound(3, usual.Times(factor))
+			m.run(g, &now, 2*(workFor+restFor))
+			if got := g.duty / settled; got < change/1.25 || got > change*1.25 {
+				t.Errorf("load %.2f: with %.2f of the limit the duty is %.2f of what it was", load, change, got)
+			}
+		}
+	}
+}
+
 // The governor notices at once a worker that comes after a pause.
 func TestGovernorIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 type Slowdown struct {
 	Part float64       // 0.05 is 5 %
 	Time time.Duration // for each statement
+	// lost is the part of its statements that the application may lose; 0 if it follows the percentage.
+	lost float64
 }
 
 // DefaultSlowdown returns the slowdown that a run keeps to if nobody names another: 5 %, or 0.2 ms if
@@ -82,7 +84,7 @@ func (s Slowdown) Percentage() float64 {
 
 // Times returns a slowdown that allows so many times as much.
 func (s Slowdown) Times(factor float64) Slowdown {
-	return Slowdown{Part: factor * s.Part, Time: time.Duration(factor * float64(s.Time))}
+	return Slowdown{Part: factor * s.Part, Time: time.Duration(factor * float64(s.Time)), lost: factor * s.fewer()}
 }
 
 // An application of few statements waits for itself, hardly for the server, and no session waits for
@@ -119,6 +121,23 @@ const secondWorker = 4.0
 
 // fewer is the part of its statements that the application may lose: 3 % by default, and in proportion
 // to the percentage, so that a deadline that raises the limit raises the pace as much.
-func (s Slowdown) fewer() float64 { return lost * s.Percentage() }
+func (s Slowdown) fewer() float64 {
+	if s.lost > 0 {
+		return s.lost
+	}
+	return lostShare * s.Percentage()
+}
 
-const lost = 0.6 // of the percentage
+const lostShare = 0.6 // of the percentage
+
+// least is the lowest duty: there is always some work. It follows the limit, so that a deadline which
+// changes the limit changes the pace as much on a busy server, too.
+func (s Slowdown) least() float64 {
+	return leastDuty * max(leastLeast, s.fewer()/DefaultSlowdown().fewer())
+}
+
+// The lowest duty with the default limit, and the least part of it.
+const (
+	leastDuty  = 0.02
+	leastLeast = 0.1
+)

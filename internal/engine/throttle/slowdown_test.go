@@ -57,6 +57,8 @@ func TestSlowdownIsThePartOrTheTime(t *testing.T) {
 		{Slowdown{Time: time.Millisecond}, 0.001, 0, 0.01, 2},
 		{Slowdown{Time: time.Millisecond}, 0.001, 1, 0.01, 2},
 		{Slowdown{Time: time.Millisecond}, 0.001, 0, 0.5, 1.06},
+		{Slowdown{Time: time.Millisecond}.Times(3), 0.001, 0, 0.5, 1.18}, // the throughput follows the time
+		{both.Times(3), 0.0001, 0, 1, 1.09},
 	} {
 		if got := math.Exp(c.s.tolerated(c.alone, c.hardly, c.used)); math.Abs(got-c.factor) > 1e-6 {
 			t.Errorf("%s: statements of %g s in %g of a session's time (idle: %g) may take %.3f times as long, want %.3f",
