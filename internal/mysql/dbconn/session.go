@@ -75,8 +75,12 @@ func (s *Session) Close() error {
 	return s.conn.Close()
 }
 
-// hardStop is the time that a withdrawn statement gets before the socket is closed.
-const hardStop = 5 * time.Second
+// hardStop is the time that a withdrawn statement gets before the socket is closed, and killAgain the
+// time until the next KILL QUERY.
+const (
+	hardStop  = 5 * time.Second
+	killAgain = 50 * time.Millisecond
+)
 
 // Exec runs a statement. If ctx ends first, KILL QUERY withdraws the statement on the server, and
 // the error is the cause of ctx. A statement that was done before the KILL reached it counts as
@@ -115,12 +119,14 @@ func (s *Session) Rows(ctx context.Context, query string, scan func(*sql.Rows) e
 //  1. The statement gets a context of its own, and ctx does not end that one. If the driver saw ctx
 //     end, it would close the socket. The server would continue the statement and keep its place in
 //     the queue.
-//  2. If ctx ends first, a second goroutine sends KILL QUERY over the pool's own connection for that.
+//  2. If ctx ends first, a second goroutine sends KILL QUERY over the pool's own connection for that,
+//     again and again until the statement has ended. A server forgets a KILL that overtakes its
+//     statement: a lost packet is sent again after 200 ms, and the two use two connections.
 //  3. If the server cannot be reached, or the statement does not end within hardStop, abandon closes
 //     the socket. Then the session is lost: the outcome of the statement is not known.
 //  4. After run, abandon informs the second goroutine that the statement has ended. If that goroutine
 //     has not begun, stop keeps it from beginning, and the result counts.
-//  5. Otherwise bounded waits until the KILL has been answered: it must not hit the next statement.
+//  5. Otherwise bounded waits until the last KILL has been answered: it must not hit the next statement.
 //     MySQL 8.0.12 may still hand it to the next statement: that is an empty one.
 //  6. A statement that was done before the KILL came counts as done. Any other ends with the cause of
 //     ctx.
@@ -133,12 +139,16 @@ func (s *Session) bounded(ctx context.Context, run func(context.Context) error) 
 	killed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(killed)
-		timer := time.AfterFunc(hardStop, abandon)
-		if s.pool.kill(s.id) != nil {
-			abandon()
+		defer time.AfterFunc(hardStop, abandon).Stop()
+		for statement.Err() == nil {
+			if s.pool.kill(s.id) != nil {
+				abandon()
+			}
+			select {
+			case <-statement.Done():
+			case <-time.After(killAgain):
+			}
 		}
-		<-statement.Done()
-		timer.Stop()
 	})
 	err := run(statement)
 	if err != nil && Number(err) == 0 || ConnectionLost(err) {
