@@ -71,7 +71,7 @@ type Comparison struct {
 // New returns a comparison of a's table with b's table; a and b may be one pool.
 func New(cfg Config, spec *Spec, a, b *dbconn.Pool) *Comparison {
 	cfg = cfg.WithDefaults()
-	return &Comparison{cfg: cfg, spec: spec, pools: [2]*dbconn.Pool{a, b}, ranges: rowsync.NewRanges(spec.sides[0].sync, cfg.Rows)}
+	return &Comparison{cfg: cfg, spec: spec, pools: [2]*dbconn.Pool{a, b}, ranges: rowsync.NewRanges(spec.sides[0].sync, cfg.Rows, nil)}
 }
 
 // Progress returns the number of compared rows of the first table.

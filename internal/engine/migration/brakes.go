@@ -192,13 +192,16 @@ func (b *brakes) giveRoom(ctx context.Context, worker int, took time.Duration) e
 	return b.gates.Copy(ctx)
 }
 
+// chunk is the time that a statement which reads rows should take now.
+func (b *brakes) chunk() time.Duration { return b.governor.Chunk(b.run.live().RowCopy.Target) }
+
 // paceCopy makes a worker of the row copy rest: to give way to the application, and to keep to the
 // share of its time that the operator allows.
 func (b *brakes) paceCopy(ctx context.Context, worker int, took time.Duration) error {
 	if err := b.share.Gate(ctx, took, time.Now()); err != nil {
 		return err
 	}
-	return b.governor.Pace(ctx, worker, took)
+	return b.governor.Gate(ctx, worker, took)
 }
 
 func (b *brakes) copyMayBegin(ctx context.Context) error  { return b.gates.Copy(ctx) }

@@ -79,7 +79,9 @@ func (r earlier) noFormer(ctx context.Context) error {
 func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 	r.enter(event.PhasePrescan)
 	started := time.Now()
-	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{Pool: r.pool, Spec: spec, Emit: r.emit, Gate: r.brakes.giveRoom})
+	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{
+		Pool: r.pool, Spec: spec, Emit: r.emit, Gate: r.brakes.giveRoom, Chunk: r.brakes.chunk,
+	})
 	r.account.update(func() { r.account.scanned = scanner })
 	r.account.flies(scanner)
 	var findings []event.Finding

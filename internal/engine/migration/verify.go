@@ -48,7 +48,7 @@ func (w *work) verify(ctx context.Context) error {
 	started := time.Now()
 	verifier := verify.New(w.cfg.Verify, verify.Deps{
 		Pool: w.pool, Spec: w.specs.Compare, Backlog: w.backlog, Fence: w.intake.Fence, RowBytes: rowBytes(w.plan),
-		Gate: w.brakes.giveRoom,
+		Gate: w.brakes.giveRoom, Chunk: w.brakes.chunk,
 	})
 	w.comparison.verifier = verifier
 	w.account.update(func() { w.account.verified = verifier })

@@ -55,6 +55,8 @@ type Deps struct {
 	// Gate blocks while the worker with that number, the first being 0, must hold still after
 	// a range that took so long.
 	Gate func(ctx context.Context, worker int, took time.Duration) error
+	// Chunk is the time that the next range should take. If it is nil, a range has Config.Rows.
+	Chunk func() time.Duration
 }
 
 // Scanner looks at one source. Its counters are safe for concurrent use.
@@ -76,7 +78,7 @@ type Scanner struct {
 func New(cfg Config, deps Deps) *Scanner {
 	cfg = cfg.WithDefaults()
 	return &Scanner{cfg: cfg, deps: deps, work: workOf(deps.Spec), findings: findings{cfg: cfg, codec: deps.Spec.Sync.Key},
-		ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows)}
+		ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows, deps.Chunk)}
 }
 
 // Needed reports whether the definitions alone don't prove that the shadow takes every row.
@@ -102,7 +104,7 @@ func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
 		err := s.scanAll(ctx)
 		for errors.Is(err, errDisproved) {
 			s.findings.all, s.taken = nil, 0
-			s.ranges = rowsync.NewRanges(s.deps.Spec.Sync, s.cfg.Rows)
+			s.ranges = rowsync.NewRanges(s.deps.Spec.Sync, s.cfg.Rows, s.deps.Chunk)
 			s.rows.Store(0)
 			err = s.scanAll(ctx)
 		}
@@ -197,19 +199,21 @@ func (w *worker) lookAtNext(ctx context.Context) (took time.Duration, more bool,
 		return 0, more, err
 	}
 	started, key := time.Now(), w.deps.Spec.Sync.Key
-	err = w.look(ctx, place, rowsync.InRange(key, key.Names(), r))
-	return time.Since(started), true, err
+	rows, err := w.look(ctx, place, rowsync.InRange(key, key.Names(), r))
+	took = time.Since(started)
+	w.ranges.Took(rows, took)
+	w.rows.Add(rows)
+	return took, true, err
 }
 
-// look looks at the rows of a range.
-func (w *worker) look(ctx context.Context, place int, where string) error {
-	rows, err := w.lookForLosses(ctx, place, where)
-	if err != nil {
-		return err
+// look looks at the rows of a range, and returns their number.
+func (w *worker) look(ctx context.Context, place int, where string) (rows int64, err error) {
+	if rows, err = w.lookForLosses(ctx, place, where); err != nil {
+		return 0, err
 	}
 	inRange, err := w.lookForPartitions(ctx, place, where)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	rows = max(rows, inRange)
 	if w.all != nil {
@@ -217,15 +221,14 @@ func (w *worker) look(ctx context.Context, place int, where string) error {
 		switch {
 		case dbconn.ValueRefused(err):
 			if taken, err = w.narrow(ctx, place, where); err != nil {
-				return err
+				return 0, err
 			}
 		case err != nil:
-			return err
+			return 0, err
 		}
 		rows = max(rows, taken)
 	}
-	w.rows.Add(rows)
-	return nil
+	return rows, nil
 }
 
 // try has the server judge rows. What it took is taken back.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
@@ -183,7 +184,7 @@ func (s *Scanner) lookInStage(ctx context.Context, k schema.Key) error {
 	}
 	defer session.Close()
 	w := worker{Scanner: s, session: session}
-	ranges := rowsync.NewRanges(spec.Sync, s.cfg.Rows)
+	ranges := rowsync.NewRanges(spec.Sync, s.cfg.Rows, s.deps.Chunk)
 	for {
 		r, more, err := ranges.Next(ctx, session)
 		if err != nil {
@@ -192,11 +193,17 @@ func (s *Scanner) lookInStage(ctx context.Context, k schema.Key) error {
 		if !more {
 			break
 		}
-		err = w.store(ctx, st, rowsync.InRange(spec.Sync.Key, spec.Sync.Key.Names(), r))
+		started := time.Now()
+		rows, err := w.store(ctx, st, rowsync.InRange(spec.Sync.Key, spec.Sync.Key.Names(), r))
 		if dbconn.ValueRefused(err) {
 			return nil // that is found and reported separately
 		}
 		if err != nil {
+			return err
+		}
+		took := time.Since(started)
+		ranges.Took(rows, took)
+		if err := s.deps.Gate(ctx, 0, took); err != nil {
 			return err
 		}
 	}
@@ -212,15 +219,18 @@ func (s *Scanner) lookInStage(ctx context.Context, k schema.Key) error {
 	return nil
 }
 
-// store puts rows into a stage and leaves them there.
-func (w *worker) store(ctx context.Context, st *stage, where string) error {
-	return w.session.Patiently(ctx, func() error {
-		_, err := w.session.Exec(ctx, st.fill(where))
-		if err == nil {
-			_, err = w.session.Exec(ctx, "COMMIT")
+// store puts rows into a stage and leaves them there. It returns their number.
+func (w *worker) store(ctx context.Context, st *stage, where string) (rows int64, err error) {
+	err = w.session.Patiently(ctx, func() error {
+		result, err := w.session.Exec(ctx, st.fill(where))
+		if err != nil {
+			return err
 		}
+		rows, _ = result.RowsAffected()
+		_, err = w.session.Exec(ctx, "COMMIT")
 		return err
 	})
+	return rows, err
 }
 
 // listTwins lists the rows of a stage that share their value. The ranges were read at different
@@ -266,7 +276,7 @@ func (w *worker) listTwins(ctx context.Context, st *stage, k schema.Key) error {
 	if _, err := w.session.Exec(ctx, "DELETE FROM "+st.name); err != nil {
 		return err
 	}
-	if err := w.store(ctx, st, w.isKey(listOf(keys)...)); err != nil && !dbconn.ValueRefused(err) {
+	if _, err := w.store(ctx, st, w.isKey(listOf(keys)...)); err != nil && !dbconn.ValueRefused(err) {
 		return err
 	}
 	if keys, err = w.keys(ctx, 0, query); err != nil {

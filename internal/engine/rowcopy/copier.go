@@ -101,7 +101,7 @@ type Copier struct {
 
 	mu      sync.Mutex
 	rows    int64
-	size    sizer
+	size    rowsync.Sizer
 	target  time.Duration // the most of a chunk
 	most    int           // workers
 	begun   int           // of them, in this Run
@@ -114,6 +114,21 @@ func New(cfg Config, pace Pace, deps Deps) *Copier {
 	cfg, pace = cfg.WithDefaults(), pace.WithDefaults()
 	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: pace.Workers, target: pace.Target, size: newSizer(cfg, deps.RowBytes)}
 }
+
+// newSizer is one for rows of that length on average, 0 if not known.
+func newSizer(cfg Config, rowBytes int64) rowsync.Sizer {
+	s := rowsync.Sizer{Least: cfg.MinRows, Most: cfg.MaxRows, First: firstChunk * cfg.MinRows}
+	if rowBytes > 0 {
+		fit := max(1, cfg.MaxBytes/rowBytes)
+		s.Least = int(max(1, min(int64(s.Least), cfg.MinBytes/rowBytes)))
+		s.Most = int(max(int64(cfg.MinRows), min(int64(s.Most), fit))) // may be of rows that are gone
+		s.First = int(min(int64(firstChunk*s.Least), fit))
+	}
+	return s
+}
+
+// firstChunk is the size of the first chunk, next to the minimum.
+const firstChunk = 10
 
 // Run copies until every range is committed.
 func (c *Copier) Run(ctx context.Context) error {
@@ -236,7 +251,7 @@ func (c *Copier) chunk(ctx context.Context, session *dbconn.Session, rows int, w
 func (c *Copier) account(rows int64, elapsed time.Duration) {
 	c.mu.Lock()
 	c.rows += rows
-	c.size.took(rows, elapsed)
+	c.size.Took(rows, elapsed)
 	c.mu.Unlock()
 	c.deps.Emit(event.ChunkCopied{Rows: rows, Elapsed: elapsed, At: time.Now()})
 }
@@ -270,5 +285,5 @@ func (c *Copier) Rows() int64 {
 func (c *Copier) ChunkRows() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.size.rows(c.deps.Chunk(c.target))
+	return c.size.Rows(c.deps.Chunk(c.target))
 }

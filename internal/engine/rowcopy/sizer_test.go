@@ -19,14 +19,14 @@ func TestChunksOfWideRows(t *testing.T) {
 		{1 << 26, 1, 1, 100},
 	} {
 		s := newSizer(Config{}.WithDefaults(), c.rowBytes)
-		if got := s.rows(time.Nanosecond); got != c.first {
+		if got := s.Rows(time.Nanosecond); got != c.first {
 			t.Errorf("rows of %d bytes: %d rows at first, want %d", c.rowBytes, got, c.first)
 		}
-		s.took(int64(c.first), time.Second)
-		if got := s.rows(time.Nanosecond); got != c.least {
+		s.Took(int64(c.first), time.Second)
+		if got := s.Rows(time.Nanosecond); got != c.least {
 			t.Errorf("rows of %d bytes: %d rows at the least, want %d", c.rowBytes, got, c.least)
 		}
-		if got := s.rows(1000 * time.Hour); got != c.most {
+		if got := s.Rows(1000 * time.Hour); got != c.most {
 			t.Errorf("rows of %d bytes: %d rows at the most, want %d", c.rowBytes, got, c.most)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"midstream/internal/engine/key"
 	"midstream/internal/mysql/dbconn"
@@ -56,31 +57,60 @@ func bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Ra
 
 // Ranges hands out a complete source, range by range. It is safe for concurrent use.
 type Ranges struct {
-	spec *Spec
-	rows int // of a range
+	spec  *Spec
+	takes func() time.Duration
 
-	mu   sync.Mutex // held to find the next bound
+	next sync.Mutex // held to find the next bound
 	from key.Key
 	end  bool
+
+	mu   sync.Mutex
+	size Sizer
 }
 
-// NewRanges returns ranges of that many rows, none of them handed out.
-func NewRanges(spec *Spec, rows int) *Ranges { return &Ranges{spec: spec, rows: rows} }
+// The numbers of rows of a range whose work takes a given time.
+const (
+	leastRange = 100 // or the most
+	firstRange = 10 * leastRange
+)
+
+// NewRanges returns ranges of at most that many rows, none of them handed out. takes returns the time
+// that the work of the next range should take; it is nil if that may be any time.
+func NewRanges(spec *Spec, rows int, takes func() time.Duration) *Ranges {
+	return &Ranges{spec: spec, takes: takes, size: Sizer{Least: min(leastRange, rows), Most: rows, First: min(firstRange, rows)}}
+}
 
 // Next returns the next range, and whether there was one. The session reads its bound.
 func (r *Ranges) Next(ctx context.Context, session *dbconn.Session) (next key.Range, more bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.next.Lock()
+	defer r.next.Unlock()
 	if r.end {
 		return key.Range{}, false, nil
 	}
-	to, err := Bound(ctx, session, r.spec, key.Range{From: r.from}, r.rows)
+	to, err := Bound(ctx, session, r.spec, key.Range{From: r.from}, r.rows())
 	if err != nil {
 		return key.Range{}, false, fmt.Errorf("find the end of a range: %w", err)
 	}
 	next = key.Range{From: r.from, To: to}
 	r.from, r.end = to, to == ""
 	return next, true, nil
+}
+
+// rows is the number of rows of the next range.
+func (r *Ranges) rows() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.takes == nil {
+		return r.size.Most
+	}
+	return r.size.Rows(r.takes())
+}
+
+// Took records that the work of a range with that many rows took that long.
+func (r *Ranges) Took(rows int64, elapsed time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.size.Took(rows, elapsed)
 }
 
 // keyAt reads the key of the row that is offset rows after the first row that meets the condition,

@@ -360,21 +360,13 @@ func (g *Governor) Threads(most int) int {
 }
 
 // Gate blocks while the worker with that number, counted from 0, must not work. took is the time of
-// its last work. Gate returns when work is no more than the worker's share of the time.
+// its last work, which is as short as Chunk asks. Gate returns when work is no more than the worker's
+// share of the time. If a chunk takes long all the same, the server was busy with others, and its time
+// does not show its cost. So the rest is at most a second: a run ends even on a server that is
+// overloaded all the time.
 func (g *Governor) Gate(ctx context.Context, worker int, took time.Duration) error {
-	return g.rest(ctx, worker, took, math.MaxInt64)
-}
-
-// Pace is Gate for work that is as short as Chunk asks. If a chunk takes long all the same, the
-// server was busy with others, and its time does not show its cost. So the rest is at most a
-// second: a run ends even on a server that is overloaded all the time.
-func (g *Governor) Pace(ctx context.Context, worker int, took time.Duration) error {
-	return g.rest(ctx, worker, took, time.Second)
-}
-
-func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duration) error {
 	g.arrived(took)
-	return rest(ctx, took, most, time.Now(), func() (float64, <-chan struct{}) {
+	return rest(ctx, took, time.Second, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return min(1, g.allowed-float64(worker)), g.changed

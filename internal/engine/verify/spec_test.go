@@ -47,7 +47,7 @@ func TestRangesAreReadOnce(t *testing.T) {
 				"INSERT INTO t_shadow SELECT * FROM t",
 			)
 			spec, session := specFor(t, server, db, database, names)
-			ranges := rowsync.NewRanges(spec.Sync, 1000)
+			ranges := rowsync.NewRanges(spec.Sync, 1000, nil)
 			total := 0
 			for {
 				r, more, err := ranges.Next(t.Context(), session)

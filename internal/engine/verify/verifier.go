@@ -61,6 +61,8 @@ type Deps struct {
 	// Gate blocks while the worker with that number, the first being 0, must hold still after
 	// a range that took so long.
 	Gate func(ctx context.Context, worker int, took time.Duration) error
+	// Chunk is the time that the next range should take. If it is nil, a range has Config.Rows.
+	Chunk func() time.Duration
 }
 
 // Verifier compares the tables of one spec. Its counters are safe for concurrent use.
@@ -85,7 +87,7 @@ func New(cfg Config, deps Deps) *Verifier {
 	if deps.RowBytes > 0 {
 		cfg.Rows = int(min(int64(cfg.Rows), max(fewest, cfg.Bytes/deps.RowBytes)))
 	}
-	return &Verifier{cfg: cfg, deps: deps, ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows)}
+	return &Verifier{cfg: cfg, deps: deps, ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows, deps.Chunk)}
 }
 
 // Rows is the number of the source's rows compared so far.
@@ -153,11 +155,13 @@ func (v *Verifier) compareNext(ctx context.Context, session *dbconn.Session) (to
 		return 0, more, err
 	}
 	started := time.Now()
-	err = v.compareRange(ctx, session, r)
-	return time.Since(started), true, err
+	rows, err := v.compareRange(ctx, session, r)
+	took = time.Since(started)
+	v.ranges.Took(rows, took)
+	return took, true, err
 }
 
-func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) error {
+func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) (int64, error) {
 	sync := v.deps.Spec.Sync
 	rows, suspects, err := v.compare(ctx, session, predicate{
 		source:  rowsync.InRange(sync.Key, sync.Key.Names(), r),
@@ -168,21 +172,21 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 		// In that time a row has come that the shadow doesn't take. Its own sync reports it.
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		case <-time.After(refusal):
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("compare a range: %w", err)
+		return 0, fmt.Errorf("compare a range: %w", err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rows += rows
 	v.suspects = append(v.suspects, suspects...)
 	if len(v.suspects) > v.cfg.Suspects {
-		return fmt.Errorf("%w: more than %d", ErrTooMany, v.cfg.Suspects)
+		return 0, fmt.Errorf("%w: more than %d", ErrTooMany, v.cfg.Suspects)
 	}
-	return nil
+	return rows, nil
 }
 
 // refusal is how long the sync of a row that the shadow doesn't take is waited for.
