@@ -30,11 +30,12 @@ func readFlags() (options, error) {
 	o := options{settings: map[string]string{"innodb_buffer_pool_size": "2G"}}
 	o.names(
 		&o.what, "measure", "peers,apply,memory,rules,verify,stall", measurements(),
-		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement; empty: write the report again",
+		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement, forecast; empty: write the report again",
 	)
 	o.names(
 		&o.loads, "loads", "idle,light,heavy,full", loadNames(),
-		"loads of peers, and of predict (without full); loads of beside: 40%,80%,100%; of rivals: idle,20%,34%,full-8,full-16",
+		"loads of peers, and of predict (without full); loads of beside: 40%,80%,100%; of rivals: idle,20%,34%,full-8,full-16; "+
+			"of forecast: idle,20%,40%,80%",
 	)
 	o.names(
 		&o.toolNames, "tools", "midstream,pt-osc,native-inplace,native-copy", append(rivalNames(), toolCopy),

@@ -129,6 +129,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 		measureLag:       b.lag,
 		measureCapture:   b.capture,
 		measureStatement: b.statement,
+		measureForecast:  b.forecast,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

@@ -144,6 +144,9 @@ func (b *bench) measure(ctx context.Context, from *base, at scene, change tool) 
 		if at.before > 0 {
 			r.compare(trace, r.At.Add(-at.before), to)
 		}
+		if r.Midstream != nil {
+			r.Midstream.feel(trace, to)
+		}
 	}
 	r.Probe = prober.stop(r.At, to)
 	if err == nil && at.before > 0 && !r.Finished {

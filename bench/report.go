@@ -86,6 +86,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.cost(files[measureCost])
 	p.stall(files[measureStall])
 	p.predictions(files[measurePredict])
+	p.forecasts(files[measureForecast])
 	p.beside(files[measureBeside])
 	p.turns(files[measureTurns])
 	p.lag(files[measureLag])

@@ -106,12 +106,13 @@ const (
 	measureCapture   = "capture"
 	measureStatement = "statement"
 	measureRivals    = "rivals"
+	measureForecast  = "forecast"
 )
 
 func measurements() []string {
 	return []string{
 		measureRivals, measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
-		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement,
+		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement, measureForecast,
 	}
 }
 

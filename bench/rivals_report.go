@@ -119,9 +119,10 @@ func reachVerdicts(files map[string]*File) (verdicts []verdict) {
 		verdicts = append(verdicts, keptVerdict(what, runs, f.of(toolNone, load), 95),
 			ofRounds(atMost, what+"elapsed", collect(runs, elapsedOrNever), 60, "%.1f s"))
 	}
-	return append(verdicts,
+	verdicts = append(verdicts,
 		verdict{what: "deadline", must: "met in 9 of 10 runs", value: math.NaN(), note: "the bench does not measure it"},
-		perRowVerdict(files[measureCost]), costMemoryVerdict(files[measureCost]), forecastVerdict(files[measurePredict]))
+		perRowVerdict(files[measureCost]), costMemoryVerdict(files[measureCost]))
+	return append(verdicts, foresightVerdicts(files[measureForecast])...)
 }
 
 func keptVerdict(what string, runs, none []Run, bound float64) verdict {
@@ -157,17 +158,6 @@ func costMemoryVerdict(f *File) verdict {
 	return atMost("client memory at that size", rss, 100, "%.0f MB").noted("of the same runs")
 }
 
-// forecastVerdict is today's verdict on the predicted time with the bound of the reach.
-func forecastVerdict(file *File) verdict {
-	var offs []float64
-	if file != nil {
-		offs = collect(file.Runs, figures()[0].off)
-	}
-	near := len(slices.DeleteFunc(slices.Clone(offs), func(off float64) bool { return math.Abs(off) > 0.25 }))
-	return atLeast("predicted elapsed within 25 %, in so many cases", 100*ratio(float64(near), float64(len(offs))), 90, "%.0f %%").
-		noted("%d of %d; `--measure predict`, under its loads", near, len(offs))
-}
-
 // reach writes the demands of the reach.
 func (p *page) reach(files map[string]*File) {
 	if files[measureRivals] == nil {
@@ -201,6 +191,7 @@ func (p *page) rivals(f *File) {
 		}
 	}
 	p.line("")
+	p.stages(f)
 	p.troubles(f.Runs)
 }
 

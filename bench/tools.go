@@ -45,6 +45,9 @@ type midstreamEvent struct {
 	Applied    int64       `json:"applied_keys"`
 	Backlog    int64       `json:"backlog_keys"`
 	Workers    float64     `json:"workers"`
+	ETAMS      *float64    `json:"eta_ms"`
+	ETALeastMS *float64    `json:"eta_least_ms"`
+	ETAMostMS  *float64    `json:"eta_most_ms"`
 	midstreamResult
 
 	seen time.Time
@@ -75,6 +78,10 @@ type midstreamResult struct {
 	// For an event, read these from midstreamEvent, whose fields of the same names come first.
 	CapturedChanges int64 `json:"captured_changes,omitempty"`
 	AppliedKeys     int64 `json:"applied_keys,omitempty"`
+	// Foresight is what was expected of the run.
+	Foresight *foresight `json:"foresight,omitempty"`
+	// Stages are those that the run went through.
+	Stages []stage `json:"stages,omitempty"`
 }
 
 // midstreamTool runs the command as a user would, and drops the old table as the other tools do.
@@ -88,11 +95,10 @@ func midstreamTool(path string, extra []string, watch func(midstreamEvent)) tool
 // midstreamChange is midstreamTool with another change.
 func midstreamChange(path string, extra []string, change string, watch func(midstreamEvent)) tool {
 	return func(ctx context.Context, s *server) usage {
-		args := []string{"run", "--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User,
-			"--json", "--drop-old", "--method=shadow"}
-		args = append(append(args, extra...), "ALTER TABLE "+table+" "+change)
+		args := append([]string{"run"}, midstreamArgs(s, extra, change)...)
 		var result *midstreamResult
 		var planned *prediction
+		var stages []stage
 		var unread error
 		u := observe(exec.CommandContext(ctx, path, args...), func(line []byte) {
 			e := midstreamEvent{seen: time.Now()}
@@ -103,9 +109,12 @@ func midstreamChange(path string, extra []string, change string, watch func(mids
 			if e.Event == "plan" {
 				planned = e.Prediction
 			}
+			if e.Event == "phase" {
+				stages = append(stages, stage{Phase: e.Phase, At: e.seen})
+			}
 			if e.Event == "result" {
 				result = &e.midstreamResult
-				result.Predicted = planned
+				result.Predicted, result.Stages = planned, stages
 				result.CapturedChanges, result.AppliedKeys = e.Captured, e.Applied
 			}
 			if watch != nil {
@@ -121,6 +130,13 @@ func midstreamChange(path string, extra []string, change string, watch func(mids
 		}
 		return u
 	}
+}
+
+// midstreamArgs are the arguments of a verb for a change.
+func midstreamArgs(s *server, extra []string, change string) []string {
+	args := []string{"--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User,
+		"--json", "--drop-old", "--method=shadow"}
+	return append(append(args, extra...), "ALTER TABLE "+table+" "+change)
 }
 
 // ptTool runs pt-online-schema-change with its defaults. It looks neither for replicas, because
