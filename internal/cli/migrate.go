@@ -24,6 +24,7 @@ import (
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
 )
@@ -141,6 +142,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 		return migration.Result{}, err
 	}
 	defer server.Close()
+	c.settings.Seen = history.Profile(c.history.in(c.app), server.Address)
 	c.app.stands("planning", session.ObjectOf(statement, server))
 	if statement, err = c.target.ReadAt(ctx, server, statement); err != nil {
 		return migration.Result{}, unheld(ctx, err)

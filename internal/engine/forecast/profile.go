@@ -13,7 +13,7 @@ type Profile struct {
 // IsZero reports whether no loads are known.
 func (p Profile) IsZero() bool { return p.zone == nil }
 
-// String returns the name of the file that the profile was read from.
+// String returns the name of the file that the profile was read from, or which runs saw it.
 func (p Profile) String() string { return p.text }
 
 // Load returns the load at a moment; 0 if no loads are known.

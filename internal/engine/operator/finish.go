@@ -88,6 +88,9 @@ func (s *Settings) fixFinish(values map[string]string, now time.Time) error {
 // Calendar is when the row copy may work, and how fast it is then.
 func (s Settings) Calendar() forecast.Calendar {
 	c := forecast.Calendar{Hours: s.Throttle.CopyWindow, Loads: s.Profile, Sensitivity: forecast.Gentle}
+	if c.Loads.IsZero() {
+		c.Loads = s.Seen
+	}
 	if s.FullSpeed {
 		c.Sensitivity = forecast.FullSpeed
 	}
@@ -99,8 +102,9 @@ func (s Settings) Calendar() forecast.Calendar {
 func (s Settings) Rule(began time.Time, steered bool) deadline.Rule {
 	s = s.WithDefaults()
 	most := max(1, min(s.Finish.AtMost, unfelt)/s.MaxSlowdown.Percentage())
-	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: most, Hours: s.Throttle.CopyWindow, Loads: s.Profile}
-	aim.Sensitivity = s.Calendar().Sensitivity
+	hours := s.Calendar()
+	aim := deadline.Aim{By: s.Finish.At(began), Least: deadline.Gentlest, Most: most, Hours: hours.Hours, Loads: hours.Loads}
+	aim.Sensitivity = hours.Sensitivity
 	if !steered {
 		aim.Least, aim.Most = 1, 1
 	}

@@ -27,8 +27,8 @@ type Settings struct {
 	MaxSlowdown throttle.Slowdown
 	// Finish is the deadline of the run. Defaults to none.
 	Finish deadline.Terms
-	// Profile is the load of each hour. Defaults to none.
-	Profile forecast.Profile
+	// Profile is the load of each hour. Defaults to Seen, which earlier runs saw; both may be zero.
+	Profile, Seen forecast.Profile
 	// FullSpeed has all workers copy rows however much the application is slowed.
 	FullSpeed bool
 	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.

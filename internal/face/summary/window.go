@@ -46,10 +46,14 @@ func wouldEnd(p Planned, d plan.Prediction) string {
 // byLoad says when the run would end by the load of each hour; "" if no profile matters, or the
 // window says it.
 func byLoad(p Planned, d plan.Prediction) string {
-	if p.Settings.Profile.IsZero() || d.Rows == 0 || p.Choice.Method != plan.MethodShadow {
+	loads := p.Settings.Calendar().Loads
+	if loads.IsZero() || d.Rows == 0 || p.Choice.Method != plan.MethodShadow {
 		return ""
 	}
-	text := fmt.Sprintf("the load of each hour is in %s", escape.Line(p.Settings.Profile.String()))
+	text := "the load of each hour is in " + escape.Line(loads.String())
+	if p.Settings.Profile.IsZero() {
+		text = "the load of each hour is known from " + loads.String()
+	}
 	if !p.Settings.Throttle.CopyWindow.IsZero() {
 		return text
 	}

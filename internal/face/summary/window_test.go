@@ -111,4 +111,13 @@ func TestPlanWithProfile(t *testing.T) {
 	if text := finish(p, d, now); !strings.Contains(text, "takes longer at the usual pace, until about 14:53") {
 		t.Errorf("it ends at 14:53, and the plan says: %s", text)
 	}
+	p.Settings.Seen = p.Settings.Profile
+	if text := OfPlan(p, Style{}, ""); strings.Contains(text, "known from") {
+		t.Errorf("with a file, the plan has the load from elsewhere: %s", text)
+	}
+	p.Settings.Profile = forecast.Profile{}
+	text = strings.Join(strings.Fields(OfPlan(p, Style{}, "")), " ")
+	if want := "Profile the load of each hour is known from "; !strings.Contains(text, want) || !strings.Contains(text, "Wed 14:53") {
+		t.Errorf("%s, want %q", text, want)
+	}
 }
