@@ -3,6 +3,7 @@ package forecast
 import (
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -88,9 +89,9 @@ func (f *Forecaster) forget() {
 		return
 	}
 	const little = 0.03
-	part := little * min(1, mostForgotten.Seconds()/all.over)
+	part := little / enough * min(1, mostForgotten.Seconds()/all.over)
 	all.over, all.done = part*all.over, part*all.done
-	f.kept, f.width = []kept{all}, max(shortest, time.Duration(all.over*float64(time.Second)))
+	f.kept, f.width = slices.Repeat([]kept{all}, enough), max(shortest, seconds(all.over))
 }
 
 const mostForgotten = 10 * time.Minute

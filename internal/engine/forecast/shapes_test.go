@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/window"
 )
@@ -107,5 +108,23 @@ func TestForecastFollowsADeadline(t *testing.T) {
 	}
 	if e.Left != 40*time.Second || e.Least > e.Left || e.Most < e.Left || e.Most > time.Minute {
 		t.Errorf("it expects %v", e)
+	}
+}
+
+// TestForecastWhileTheComparisonBegins: the end stays known when the copy is done and the comparison
+// begins. Its rate is guessed from the rate of the copy, and is soon that of the comparison itself.
+func TestForecastWhileTheComparisonBegins(t *testing.T) {
+	r := newRun(100_000, 100_000, 500*time.Millisecond, func(time.Duration) float64 { return 5000 })
+	r.verify, r.s.Verify = 0.5, 0.25
+	f := forecast.NewForecaster()
+	for seen := 0; r.step(); {
+		e := f.Next(r.s, r.c)
+		if r.s.Phase != event.PhaseVerify {
+			continue
+		}
+		left := 30*time.Second - r.at.Sub(began)
+		if seen++; e.Left < 0 || seen > 4 && (e.Left-left).Abs() > left/4+time.Second {
+			t.Errorf("with %s left it expects %s", left, e.Left)
+		}
 	}
 }
