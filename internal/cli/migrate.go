@@ -230,7 +230,7 @@ func goOnWithThat(p *plan.Plan) string {
 
 // make reads the facts, asks the server, and makes the plan.
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
-	c.config.CaptureFrom, c.options.Connections = s.Capture, c.config.Connections(c.settings.RowCopy.Workers)
+	c.config.CaptureFrom, c.options.Connections = s.Capture, c.config.Connections(c.settings.RowCopy.First())
 	p, err := planning.Make(ctx, s.Planning(), alter, planning.Options{
 		Plan: c.options, Config: c.config, Settings: c.settings, Calibrate: c.calibrate, Note: func(text string) {
 			if !c.output.json && !c.output.quiet {

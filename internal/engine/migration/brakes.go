@@ -37,7 +37,7 @@ func newBrakes(r *run) *brakes {
 		transit: throttle.NewTransit(live.Throttle.ReplicaLag / transitShare),
 	}
 	b.keeper = b.newKeeper()
-	b.governor = throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, live.MaxSlowdown, b.unsteered())
+	b.governor = throttle.NewGovernor(r.pool.DB(), live.Workers(), live.MaxSlowdown, b.unsteered())
 	return b
 }
 
@@ -58,7 +58,7 @@ func (b *brakes) apply(ctx context.Context, settings operator.Settings, values m
 func (b *brakes) follow(settings operator.Settings) {
 	b.share.Set(1 - settings.Rest)
 	b.transit.Aim(settings.Throttle.ReplicaLag / transitShare)
-	b.governor.Bound(settings.RowCopy.Workers, settings.MaxSlowdown.Times(b.keeper.Factor()))
+	b.governor.Bound(settings.Workers(), settings.MaxSlowdown.Times(b.keeper.Factor()))
 }
 
 // sensors returns the sensors of the run.

@@ -150,7 +150,7 @@ func (r calibration) copySample(ctx context.Context, d *draft, chunks *throttle.
 	defer cancel(nil)
 	trial := throttle.Trial{
 		Governor: r.brakes.governor, Meter: throttle.NewMeter(r.pool.DB(), d.shadow.Name.Table),
-		Chunks: chunks, Workers: r.live().RowCopy.Workers,
+		Chunks: chunks, Workers: r.live().RowCopy.First(),
 	}
 	steer, busy := r.brakes.steer, false
 	if r.plan.Server.PerformanceSchema {

@@ -256,7 +256,7 @@ func (r *run) prepareShadow(ctx context.Context) (d *draft, err error) {
 func (w *work) copyRows(ctx context.Context) error {
 	w.enter(event.PhaseCopy)
 	started := time.Now()
-	if err := w.copier.Run(ctx); err != nil {
+	if err := operator.LeaveConnections(ctx, w.pool.DB(), w.brakes.governor, w.copier.Run); err != nil {
 		return err
 	}
 	w.account.update(func() { w.account.times.copy = time.Since(started) })

@@ -93,7 +93,8 @@ func (r *run) newCopier(spec *rowsync.Spec, syncer *rowsync.Syncer, pending *bac
 	return rowcopy.New(r.cfg.RowCopy, r.live().RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: from.tracker, Ended: pending.Wake, Emit: r.emit,
 		Gate: r.brakes.paceCopy, Chunk: r.brakes.governor.Chunk, Room: r.brakes.room(copyPart, r.brakes.copyMayBegin),
-		RowBytes: rowBytes(r.plan), Copied: from.copied,
+		Workers: r.brakes.governor.Workers, Copied: r.brakes.governor.Copied,
+		RowBytes: rowBytes(r.plan), Before: from.copied,
 		Fresh: spec.KeyChanged || from.fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 }

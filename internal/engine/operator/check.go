@@ -31,7 +31,7 @@ func CheckSettings(ctx context.Context, pool *dbconn.Pool, table schema.Name, wa
 		}
 	}
 	if _, says := values["workers"]; says {
-		if err := roomForWorkers(ctx, pool.DB(), now.RowCopy.Workers-was.RowCopy.Workers); err != nil {
+		if err := roomForWorkers(ctx, pool.DB(), now.RowCopy.First()-was.RowCopy.First()); err != nil {
 			return bad("workers", err, "name fewer workers")
 		}
 	}
@@ -57,26 +57,6 @@ func CheckKills(ctx context.Context, db *sql.DB, table schema.Name, was, now Set
 	}
 	if risk := plan.HindersKills(known); risk != nil {
 		return &BadSetting{name, values[name], errors.New(risk.What), risk.Fix}
-	}
-	return nil
-}
-
-// errFewConnections means that no connection would be left for the application.
-var errFewConnections = errors.New("each worker needs a connection, and workers may take half of the free connections")
-
-// roomForWorkers fails with errFewConnections if the server has no room for so many more workers.
-func roomForWorkers(ctx context.Context, db *sql.DB, more int) error {
-	var most, taken int
-	var name string
-	err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.max_connections").Scan(&most)
-	if err == nil {
-		err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'").Scan(&name, &taken)
-	}
-	if err != nil {
-		return fmt.Errorf("count the free connections: %w", err)
-	}
-	if free := most - taken; more > free/2 {
-		return fmt.Errorf("%w: %d of %d", errFewConnections, free, most)
 	}
 	return nil
 }

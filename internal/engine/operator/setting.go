@@ -13,6 +13,7 @@ import (
 
 	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/rowcopy"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/engine/window"
 )
@@ -98,7 +99,7 @@ func CommandLineDefaults() Settings {
 // pace are the settings of the row copy.
 func pace() []Setting {
 	return []Setting{
-		number("workers", 1, 64, "connections that copy rows", func(c *Settings) *int { return &c.RowCopy.Workers }),
+		workers(),
 		duration(
 			"chunk-time", 10*time.Millisecond, 10*time.Second,
 			"longest time for a chunk of rows; under traffic a chunk takes less",
@@ -138,6 +139,35 @@ func pace() []Setting {
 			func(c *Settings) *bool { return &c.FullSpeed },
 		),
 	}
+}
+
+// workers is the number of connections that copy rows.
+func workers() Setting {
+	const auto = "auto"
+	s := number(
+		"workers", 1, rowcopy.MostWorkers,
+		"connections that copy rows; auto: as many as help, up to 64 and to half of the free connections",
+		func(c *Settings) *int { return &c.RowCopy.Workers },
+	)
+	get, set := s.get, s.set
+	s.Kind, s.Range = "number|auto", s.Range+", or auto"
+	s.get = func(c *Settings) string {
+		if c.RowCopy.Workers == 0 {
+			return auto
+		}
+		return get(c)
+	}
+	s.set = func(c *Settings, text string) error {
+		if text == auto {
+			c.RowCopy.Workers = 0
+			return nil
+		}
+		if err := set(c, text); err != nil {
+			return fmt.Errorf("%w, or auto", err)
+		}
+		return nil
+	}
+	return s
 }
 
 // waits are the settings with conditions that a run waits for.

@@ -2,16 +2,14 @@ package rowcopy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/key"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
 )
@@ -48,17 +46,28 @@ func (c Config) WithDefaults() Config {
 
 // Pace is the pace of a row copy. Tune changes it.
 type Pace struct {
-	// Workers is their number. Defaults to 3, because one of them often waits for its commit.
+	// Workers is their number. Defaults to 0: as many as help, FirstWorkers at the beginning.
 	Workers int
 	// Target is the longest time of a chunk. Defaults to 250 ms.
 	Target time.Duration
 }
 
+// The numbers of workers if none is named. One of the first often waits for its commit.
+const (
+	FirstWorkers = 3
+	MostWorkers  = 64
+)
+
+// First is the number of workers at the beginning.
+func (p Pace) First() int {
+	if p.Workers > 0 {
+		return p.Workers
+	}
+	return FirstWorkers
+}
+
 // WithDefaults returns the pace, with defaults for the fields that are not set.
 func (p Pace) WithDefaults() Pace {
-	if p.Workers <= 0 {
-		p.Workers = 3
-	}
 	if p.Target <= 0 {
 		p.Target = 250 * time.Millisecond
 	}
@@ -77,6 +86,9 @@ type Deps struct {
 	// Gate blocks while the worker with that number, the first being 0, must hold still after
 	// a chunk that took so long.
 	Gate func(ctx context.Context, worker int, took time.Duration) error
+	// Workers is the number of workers that are of use now, and Copied records a chunk that took so long.
+	Workers func() int
+	Copied  func(rows int, took time.Duration)
 	// Chunk is the time that the next chunk may take, up to most.
 	Chunk func(most time.Duration) time.Duration
 	// Room waits until rows may be written, and returns how many, at most the number asked for. The
@@ -84,8 +96,8 @@ type Deps struct {
 	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
 	// RowBytes is the average length of a row, 0 if not known.
 	RowBytes int64
-	// Copied is the number of rows that a former run has copied.
-	Copied int64
+	// Before is the number of rows that a former run has copied.
+	Before int64
 	// Fresh means that only the row copy writes into ranges that are not yet handed out.
 	Fresh bool
 }
@@ -97,22 +109,19 @@ type Copier struct {
 
 	flying atomic.Int64
 
-	next sync.Mutex // held to decide the next bound
+	next *ends // of the next chunks
 
-	mu      sync.Mutex
-	rows    int64
-	size    rowsync.Sizer
-	target  time.Duration // the most of a chunk
-	most    int           // workers
-	begun   int           // of them, in this Run
-	working int           // that have not ended
-	spawn   func(int)     // begins a worker; nil before Run
+	mu     sync.Mutex
+	rows   int64
+	size   rowsync.Sizer
+	target time.Duration // the most of a chunk
+	crew   crew
 }
 
 // New returns a copier that has copied nothing yet.
 func New(cfg Config, pace Pace, deps Deps) *Copier {
 	cfg, pace = cfg.WithDefaults(), pace.WithDefaults()
-	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: pace.Workers, target: pace.Target, size: newSizer(cfg, deps.RowBytes)}
+	return &Copier{cfg: cfg, deps: deps, next: newEnds(), rows: deps.Before, target: pace.Target, size: newSizer(cfg, deps.RowBytes)}
 }
 
 // newSizer is one for rows of that length on average, 0 if not known.
@@ -130,76 +139,14 @@ func newSizer(cfg Config, rowBytes int64) rowsync.Sizer {
 // firstChunk is the size of the first chunk, next to the minimum.
 const firstChunk = 10
 
-// Run copies until every range is committed.
-func (c *Copier) Run(ctx context.Context) error {
-	workers, ctx := errgroup.WithContext(ctx)
-	waiting, handedOut := context.WithCancelCause(ctx)
-	defer handedOut(nil)
-	spawn := func(number int) {
-		workers.Go(func() error {
-			defer c.ended()
-			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) },
-				func() (int, func(int), error) { return c.deps.Room(waiting, c.ChunkRows()) })
-			if err == nil {
-				handedOut(errHandedOut) // no worker needs to wait longer
-			}
-			if errors.Is(err, errHandedOut) {
-				err = nil
-			}
-			if number > 0 && dbconn.Full(err) && errors.Is(err, errNoSession) {
-				c.deps.Emit(
-					event.Note{
-						At:   time.Now(),
-						Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others continue: %v", number+1, err),
-					},
-				)
-				err = nil
-			}
-			return err
-		})
-	}
+// Tune changes the time of a chunk, and takes the number of workers of now. Workers that got no connection
+// ask again.
+func (c *Copier) Tune(target time.Duration) {
 	c.mu.Lock()
-	c.spawn, c.begun = spawn, 0
-	c.fill()
+	c.target, c.crew.refused = target, MostWorkers
 	c.mu.Unlock()
-	if err := workers.Wait(); err != nil {
-		return fmt.Errorf("row copy: %w", err)
-	}
-	return nil
+	c.man()
 }
-
-// fill begins as many workers as allowed. REQUIRES: mu is held, and either none has been begun or
-// one is at work, so that no goroutine has seen the end of all.
-func (c *Copier) fill() {
-	for ; c.begun < c.most; c.begun++ {
-		c.working++
-		c.spawn(c.begun)
-	}
-}
-
-// ended records that a worker has ended.
-func (c *Copier) ended() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.working--
-}
-
-// Tune changes the time of a chunk, and the number of workers. If there are too many workers then,
-// they stay: the gate knows their numbers, and holds them.
-func (c *Copier) Tune(target time.Duration, workers int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.target, c.most = target, workers
-	if c.working > 0 {
-		c.fill()
-	}
-}
-
-// errNoSession means that a worker has not begun.
-var errNoSession = errors.New("connect a worker")
-
-// errHandedOut means that no range is left to begin.
-var errHandedOut = errors.New("every range is handed out")
 
 func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, room func() (int, func(int), error)) error {
 	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
@@ -223,6 +170,7 @@ func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, 
 			return err
 		}
 		took = elapsed
+		c.man()
 	}
 }
 
@@ -244,6 +192,7 @@ func (c *Copier) chunk(ctx context.Context, session *dbconn.Session, rows int, w
 	c.deps.Tracker.End(chunk)
 	c.deps.Ended()
 	took = time.Since(started)
+	c.deps.Copied(int(result.Inserted), took)
 	c.account(result.Inserted, took)
 	return took, true, nil
 }
@@ -258,20 +207,16 @@ func (c *Copier) account(rows int64, elapsed time.Duration) {
 
 // begin hands out the next chunk, of about so many rows.
 func (c *Copier) begin(ctx context.Context, session *dbconn.Session, rows int) (frontier.Chunk, bool, error) {
-	c.next.Lock()
-	defer c.next.Unlock()
-	rest, more := c.deps.Tracker.Next()
-	if !more {
-		return frontier.Chunk{}, false, nil
-	}
-	to, err := rowsync.Bound(ctx, session, c.deps.Spec, rest, rows)
-	if err == nil {
+	chunk, more, read, err := c.next.handOut(ctx, c.deps.Tracker, rows, func(rest key.Range, rows, chunks int) ([]key.Key, error) {
+		return rowsync.Bounds(ctx, session, c.deps.Spec, rest, rows, chunks)
+	})
+	if err == nil && read {
 		_, err = session.Exec(ctx, "COMMIT") // it begins transactions by itself
 	}
 	if err != nil {
 		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
 	}
-	return c.deps.Tracker.Begin(to), true, nil
+	return chunk, more, nil
 }
 
 // Rows returns the number of rows written so far, with the rows of a former run.

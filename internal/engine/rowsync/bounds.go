@@ -23,28 +23,49 @@ import (
 // sort: otherwise a bound could come again and again.
 //
 // Bound waits while other sessions hold locks.
-func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (to key.Key, err error) {
-	err = session.Patiently(ctx, func() error {
-		to, err = bound(ctx, session, spec, rest, rows)
-		return err
-	})
-	return to, err
+func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (key.Key, error) {
+	bounds, err := Bounds(ctx, session, spec, rest, rows, 1)
+	if err != nil {
+		return "", err
+	}
+	return bounds[0], nil
 }
 
-func bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (key.Key, error) {
-	names := spec.Key.Names()
-	if !Numbered(spec.Key) {
-		return keyAt(ctx, session, spec, InRange(spec.Key, names, rest)+inOrder(spec), rows)
-	}
+// Bounds returns what Bound would, called for so many ranges, each from the end of the last one on. They
+// are one or more, and fewer than asked for if the last one is the zero key, or if the server would have
+// to be asked more than once.
+func Bounds(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows, ranges int) (bounds []key.Key, err error) {
+	err = session.Patiently(ctx, func() error {
+		if Numbered(spec.Key) {
+			to, err := boundOfPieces(ctx, session, spec, rest, rows)
+			bounds = []key.Key{to}
+			return err
+		}
+		bounds, err = keysAt(ctx, session, spec, InRange(spec.Key, spec.Key.Names(), rest)+inOrder(spec), rows, ranges)
+		if len(bounds) < ranges {
+			bounds = append(bounds, "")
+		}
+		return err
+	})
+	return bounds, err
+}
+
+func boundOfPieces(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (key.Key, error) {
 	order := ""
 	if spec.Partitioned {
 		order = inOrder(spec)
 	}
-	pieces := Pieces(spec.Key, names, rest)
+	pieces := Pieces(spec.Key, spec.Key.Names(), rest)
 	for i, piece := range pieces {
-		to, err := keyAt(ctx, session, spec, piece+order, rows)
-		if err != nil || to != "" || i == len(pieces)-1 {
-			return to, err
+		found, err := keysAt(ctx, session, spec, piece+order, rows, 1)
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 {
+			return found[0], nil
+		}
+		if i == len(pieces)-1 {
+			break
 		}
 		passed, err := count(ctx, session, spec, piece)
 		if err != nil {
@@ -113,16 +134,28 @@ func (r *Ranges) Took(rows int64, elapsed time.Duration) {
 	r.size.Took(rows, elapsed)
 }
 
-// keyAt reads the key of the row that is offset rows after the first row that meets the condition,
-// or the zero key.
-func keyAt(ctx context.Context, session *dbconn.Session, spec *Spec, condition string, offset int) (to key.Key, err error) {
-	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d",
-		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition, offset)
-	err = session.Rows(ctx, query, func(r *sql.Rows) (err error) {
-		to, err = spec.ScanKey(r)
+// keysAt reads the keys of the rows that are rows, 2 x rows, and so on up to ranges x rows after the
+// first row that meets the condition. It returns fewer if there are no more.
+func keysAt(ctx context.Context, session *dbconn.Session, spec *Spec, condition string, rows, ranges int) (keys []key.Key, err error) {
+	queries := make([]string, ranges)
+	for i := range queries {
+		queries[i] = fmt.Sprintf("SELECT %s, %d FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d", strings.Join(spec.Key.SelectExprs(), ", "),
+			i, spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition, (i+1)*rows)
+	}
+	query := queries[0]
+	if ranges > 1 {
+		query = "(" + strings.Join(queries, ") UNION ALL (") + ")"
+	}
+	err = session.Rows(ctx, query, func(r *sql.Rows) error {
+		var i int
+		k, err := spec.ScanKey(r, &i)
+		if err == nil && i != len(keys) {
+			err = fmt.Errorf("the end of range %d came as number %d", i, len(keys))
+		}
+		keys = append(keys, k)
 		return err
 	})
-	return to, err
+	return keys, err
 }
 
 func count(ctx context.Context, session *dbconn.Session, spec *Spec, condition string) (n int, err error) {

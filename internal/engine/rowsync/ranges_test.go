@@ -233,8 +233,28 @@ func (c *ranges) checkBound(i, n int, want key.Key) {
 	most := n
 	if rowsync.Numbered(c.spec.Key) {
 		most = 2 * n // skipped rows count as well
+	} else {
+		c.checkBounds(i, n)
 	}
 	if read > most+1+2*c.pieces() || sorted > 0 {
 		c.Errorf("%d reads for the end of a chunk of %d rows, %d rows were sorted", read, n, sorted)
+	}
+}
+
+// checkBounds checks the ends of several chunks of n rows, the first of which begins with row i.
+func (c *ranges) checkBounds(i, n int) {
+	c.Helper()
+	const several = 3
+	var want []key.Key
+	for at := i + n; len(want) < several && (len(want) == 0 || want[len(want)-1] != ""); at += n {
+		if at < len(c.all) {
+			want = append(want, c.all[at])
+		} else {
+			want = append(want, "")
+		}
+	}
+	found, err := rowsync.Bounds(context.Background(), c.session, c.spec, key.Range{From: c.all[i]}, n, several)
+	if err != nil || !slices.Equal(found, want) {
+		c.Errorf("the ends of chunks of %d rows from row %d are %q, want %q (%v)", n, i, found, want, err)
 	}
 }

@@ -53,6 +53,7 @@ type Governor struct {
 
 	mu         sync.Mutex
 	most       float64 // the highest duty: all workers
+	hill       hill    // finds their number
 	slower     Slowdown
 	judged     Slowdown // the limit of the last cycle
 	duty       float64  // while it works
@@ -82,10 +83,11 @@ type Governor struct {
 
 // NewGovernor returns a Governor that allows little work until Run has looked. With free it allows
 // all work, and Run is not called. The application's statements may take longer by slower.
-func NewGovernor(db *sql.DB, workers int, slower Slowdown, all bool) *Governor {
+func NewGovernor(db *sql.DB, workers Workers, slower Slowdown, all bool) *Governor {
 	g := &Governor{
 		watch:   watch{db: db},
-		most:    float64(workers),
+		most:    float64(workers.First),
+		hill:    hill{bounds: workers, workers: workers.First},
 		slower:  slower,
 		judged:  slower,
 		changed: make(chan struct{}),
@@ -108,18 +110,52 @@ func (g *Governor) Free() {
 }
 
 // Bound changes the number of workers, and by how much statements may take longer.
-func (g *Governor) Bound(workers int, slower Slowdown) {
+func (g *Governor) Bound(workers Workers, slower Slowdown) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if slower != g.slower {
 		g.slower, g.length = slower, workFor // so that the cycle that follows it comes soon
 	}
-	if g.most = float64(workers); g.state == free || g.duty > g.most {
+	g.hill.bound(workers, g.hill.room)
+	g.man()
+}
+
+// Room takes the number of workers for which the server has connections. The number of workers grows no
+// further than that, and not at all before Room was called.
+func (g *Governor) Room(workers int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hill.bound(g.hill.bounds, workers)
+	g.man()
+}
+
+// man lets as many workers work as the hill has found. REQUIRES: mu is held.
+func (g *Governor) man() {
+	if g.most = float64(g.hill.workers); g.state == free || g.duty > g.most {
 		g.duty = g.most
 	}
 	if g.allowed > 0 {
 		g.set(g.duty)
 	}
+}
+
+// Copied records a chunk of rows that a worker has copied. The number of workers may change by it.
+func (g *Governor) Copied(rows int, took time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.duty < g.most {
+		g.hill.hold()
+		return
+	}
+	g.hill.copied(rows, took, g.state != free, time.Now())
+	g.man()
+}
+
+// Workers is the number of workers that are of use now.
+func (g *Governor) Workers() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.hill.workers
 }
 
 // Run looks at the application until the context ends, when it returns nil. On an error all may be done.

@@ -64,7 +64,7 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 	for _, noise := range []float64{0.03, 0.3, 0.8} {
 		for _, load := range []float64{0.05, 0.4, 0.8, 0.95} {
 			m := &model{load: load, worker: 0.1, rate: 4000, noise: noise, random: rand.New(rand.NewPCG(1, 2))}
-			g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
+			g, now := NewGovernor(nil, Workers{3, 3}, Slowdown{Part: 0.05}, false), time.Now()
 			duty, slowed := m.run(g, &now, 2*time.Minute)
 			t.Logf("noise %.2f, load %.2f: duty %.2f, statements slower by %.3f", noise, load, duty, slowed)
 			most := 1.1 + noise/3
@@ -89,7 +89,7 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 // three seconds after the load ends.
 func TestGovernorFollowsTheLoad(t *testing.T) {
 	m := &model{load: 0.3, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(3, 4))}
-	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
+	g, now := NewGovernor(nil, Workers{3, 3}, Slowdown{Part: 0.05}, false), time.Now()
 	calm, _ := m.run(g, &now, 30*time.Second)
 	m.load, m.rate = 0.9, 9000
 	m.run(g, &now, 2*time.Second)
@@ -124,7 +124,7 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 // An application that has become slow by itself delays the work only for a moment.
 func TestGovernorLearnsAnew(t *testing.T) {
 	m := &model{load: 0.1, worker: 0.02, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(5, 6))}
-	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
+	g, now := NewGovernor(nil, Workers{3, 3}, Slowdown{Part: 0.05}, false), time.Now()
 	m.run(g, &now, time.Minute)
 	m.load = 0.7 // through others
 	duty, _ := m.run(g, &now, time.Minute)
@@ -135,7 +135,7 @@ func TestGovernorLearnsAnew(t *testing.T) {
 
 // A stalled server is left alone, and one long report does not affect the others.
 func TestGovernorStallsAndReports(t *testing.T) {
-	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
+	g, now := NewGovernor(nil, Workers{3, 3}, Slowdown{Part: 0.05}, false), time.Now()
 	m := &model{load: 0.1, worker: 0, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	m.run(g, &now, 30*time.Second)
 	duty := g.duty
@@ -158,7 +158,7 @@ func TestGovernorStallsAndReports(t *testing.T) {
 // idlePoll then. Workers may wait for a share during the pause.
 func TestGovernorWhileNobodyWorks(t *testing.T) {
 	m := &model{load: 0.8, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
-	g, now := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false), time.Now()
+	g, now := NewGovernor(nil, Workers{3, 3}, Slowdown{Part: 0.05}, false), time.Now()
 	m.run(g, &now, time.Minute)
 	before := g.duty
 	if g.every(now) != lookEvery {
@@ -192,13 +192,13 @@ func TestGovernorFollowsTheLimit(t *testing.T) {
 	for _, load := range []float64{0.5, 0.95} {
 		m := &model{load: load, worker: 0.2, rate: 4000, noise: 0.02, random: rand.New(rand.NewPCG(9, 10))}
 		usual := Slowdown{Part: 0.05}
-		g, now := NewGovernor(nil, 3, usual, false), time.Now()
+		g, now := NewGovernor(nil, Workers{3, 3}, usual, false), time.Now()
 		m.run(g, &now, time.Minute)
 		for _, factor := range []float64{1, 0.25, 0.5, 1, 3, 6} {
 			m.run(g, &now, 20*time.Second)
 			settled := g.duty
 			change := factor / (g.slower.Part / usual.Part)
-			g.Bound(3, usual.Times(factor))
+			g.Bound(Workers{3, 3}, usual.Times(factor))
 			m.run(g, &now, 2*(workFor+restFor))
 			if got := g.duty / settled; got < change/1.25 || got > change*1.25 {
 				t.Errorf("load %.2f: with %.2f of the limit the duty is %.2f of what it was", load, change, got)
@@ -210,7 +210,7 @@ func TestGovernorFollowsTheLimit(t *testing.T) {
 // The governor notices at once a worker that comes after a pause.
 func TestGovernorIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 3, Slowdown{Part: 0.05}, false)
+		g := NewGovernor(nil, Workers{3, 3}, Slowdown{Part: 0.05}, false)
 		g.set(0)
 		g.since, g.known = time.Now(), true
 		time.Sleep(time.Minute)
@@ -236,7 +236,7 @@ func TestGovernorIsWoken(t *testing.T) {
 // A worker without a share waits until there is room, or its context ends.
 func TestGovernorGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, Slowdown{Part: 0.05}, true)
+		g := NewGovernor(nil, Workers{2, 2}, Slowdown{Part: 0.05}, true)
 		if err := g.Gate(t.Context(), 1, time.Hour); err != nil {
 			t.Error(err)
 		}
@@ -266,7 +266,7 @@ func TestGovernorGate(t *testing.T) {
 // A worker with a share rests in proportion to its work, and less once there is room.
 func TestGovernorRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, Slowdown{Part: 0.05}, true)
+		g := NewGovernor(nil, Workers{2, 2}, Slowdown{Part: 0.05}, true)
 		g.set(0.6)
 		begun := time.Now()
 		if err := g.Gate(t.Context(), 0, 600*time.Millisecond); err != nil {
@@ -294,7 +294,7 @@ func TestGovernorRest(t *testing.T) {
 // chunk still runs about every other second. Workers without a share keep waiting.
 func TestGovernorNeverNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, Slowdown{Part: 0.05}, true)
+		g := NewGovernor(nil, Workers{2, 2}, Slowdown{Part: 0.05}, true)
 		g.set(leastDuty)
 		rested := func(took time.Duration) time.Duration {
 			begun := time.Now()
@@ -320,7 +320,7 @@ func TestGovernorNeverNothing(t *testing.T) {
 // Chunks are short next to an application, whatever the duty, and as long as allowed on an idle server.
 // A statement of ours uses one thread next to an application.
 func TestGovernorChunks(t *testing.T) {
-	g := NewGovernor(nil, 3, Slowdown{Part: 0.05}, true)
+	g := NewGovernor(nil, Workers{3, 3}, Slowdown{Part: 0.05}, true)
 	if got := g.Chunk(2 * time.Second); got != 2*time.Second || g.Threads(4) != 4 {
 		t.Errorf("with all free a chunk takes %s and a statement %d threads, want 2s and 4", got, g.Threads(4))
 	}
@@ -332,7 +332,7 @@ func TestGovernorChunks(t *testing.T) {
 		}
 	}
 	m = &machine{cores: 64, sessions: 8, think: 0.01, work: 0.0002, random: rand.New(rand.NewPCG(1, 2))}
-	g = NewGovernor(nil, 3, DefaultSlowdown(), false)
+	g = NewGovernor(nil, Workers{3, 3}, DefaultSlowdown(), false)
 	m.run(g, 30*time.Second)
 	if got := g.Chunk(250 * time.Millisecond); got != ShortChunk+longerAlone || g.Threads(4) != 4 {
 		t.Errorf("next to an application that is nearly idle a chunk takes %s and a statement %d threads, want %s and 4",
@@ -406,7 +406,7 @@ func TestGovernorKeepsTheThroughput(t *testing.T) {
 		for _, noise := range []float64{0.02, 0.1} {
 			m := &machine{cores: c.cores, sessions: c.sessions, work: 0.0002, noise: noise, random: rand.New(rand.NewPCG(9, 9))}
 			m.think = c.think * m.work
-			duty, kept := m.run(NewGovernor(nil, int(c.most), DefaultSlowdown(), false), 3*time.Minute)
+			duty, kept := m.run(NewGovernor(nil, Workers{int(c.most), int(c.most)}, DefaultSlowdown(), false), 3*time.Minute)
 			t.Logf("%d cores, %d sessions that think %g times as long as they work, noise %g: duty %.2f, kept %.3f",
 				c.cores, c.sessions, c.think, noise, duty, kept)
 			if kept < 0.96 || duty < c.least || duty > c.atMost {
@@ -419,8 +419,8 @@ func TestGovernorKeepsTheThroughput(t *testing.T) {
 // A worker that is now one too many waits, even if the application is ignored.
 func TestGovernorOfFewer(t *testing.T) {
 	for _, workers := range []int{4, 64} {
-		g := NewGovernor(nil, workers, Slowdown{Part: 0.05}, true)
-		g.Bound(1, Slowdown{Part: 0.05})
+		g := NewGovernor(nil, Workers{workers, workers}, Slowdown{Part: 0.05}, true)
+		g.Bound(Workers{1, 1}, Slowdown{Part: 0.05})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		if g.Gate(ctx, 0, time.Second) != nil || g.Gate(ctx, 1, time.Second) == nil {
 			t.Errorf("one of %d workers is allowed, and the first waits, or the second works", workers)

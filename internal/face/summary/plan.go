@@ -298,6 +298,7 @@ func details(s *sheet, p Planned, d plan.Prediction) {
 	if p.Choice.Method == plan.MethodShadow {
 		s.line("Key", "%s (%s): the run follows changes by it", p.Key.Name, strings.Join(p.Key.Columns(), ", "))
 		s.line("Changes", "%s", captured(p))
+		s.line("Workers", "%s", workers(p.Settings))
 		s.line("Indexes", "%s", indexes(p))
 		s.line("Creates", "%s and %s", p.Names.Shadow, p.Names.State)
 	}
@@ -323,6 +324,15 @@ func captured(p Planned) string {
 		return fmt.Sprintf("captured by triggers that write to %s: %s", p.Names.Log, p.Capture.Why)
 	}
 	return "read from the binlog"
+}
+
+// workers says how many connections copy rows.
+func workers(settings operator.Settings) string {
+	w := settings.Workers()
+	if w.Most == w.First {
+		return humanize.Plural(w.First, "connection") + " for copying rows"
+	}
+	return fmt.Sprintf("%d connections for copying rows, and up to %d while more of them copy more rows", w.First, w.Most)
 }
 
 // indexes says when secondary indexes are built.

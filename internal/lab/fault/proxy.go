@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Rule says which command is bent, and how. It holds for one command.
+// Rule says which command is bent, and how. It holds for one command, except Far.
 type Rule struct {
 	After string // a text that some command has before; "" for none
 	At    string // a text in the command
@@ -27,6 +27,7 @@ type Rule struct {
 	Cut   bool          // cuts the connection before the server gets it
 	Deaf  bool          // cuts the connection when the server is done with it: the answer is lost
 	Error uint16        // answers with this error, and the server gets nothing
+	Far   time.Duration // holds up each command for that time, as a server does that is far away
 	Stall time.Duration // the whole wire stands still once the server has it; what came meanwhile is then passed on at once
 }
 
@@ -149,6 +150,7 @@ func (p *Proxy) forward(client, server net.Conn, answers <-chan struct{}) {
 			}
 			p.stall()
 		}
+		time.Sleep(p.rule.Far)
 		if _, err := server.Write(append(header[:], body...)); err != nil {
 			return
 		}

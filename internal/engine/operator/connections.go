@@ -1,0 +1,72 @@
+package operator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowcopy"
+	"midstream/internal/engine/throttle"
+	"midstream/internal/mysql/dbconn"
+)
+
+// errFewConnections means that no connection would be left for the application.
+var errFewConnections = errors.New("each worker needs a connection, and workers may take half of the free connections")
+
+// roomForWorkers fails with errFewConnections if the server has no room for so many more workers.
+func roomForWorkers(ctx context.Context, db *sql.DB, more int) error {
+	c, err := facts.ReadConnections(ctx, db)
+	if err != nil {
+		return fmt.Errorf("count the free connections: %w", err)
+	}
+	if free := c.Most - c.Open; int64(more) > free/2 {
+		return fmt.Errorf("%w: %d of %d", errFewConnections, free, c.Most)
+	}
+	return nil
+}
+
+// Workers are the numbers of workers that the row copy may have. A number that is not named is found, but
+// not while the row copy must rest for a share of its time: more workers would take that back.
+func (s Settings) Workers() throttle.Workers {
+	first := s.RowCopy.First()
+	if s.RowCopy.Workers > 0 || s.Rest > 0 {
+		return throttle.Workers{First: first, Most: first}
+	}
+	return throttle.Workers{First: first, Most: rowcopy.MostWorkers}
+}
+
+// leaveEvery is the time between two counts of the free connections.
+const leaveEvery = 5 * time.Second
+
+// LeaveConnections copies rows, and makes the governor leave half of the free connections of the server,
+// and of the account, to others meanwhile. The workers' own connections count as free.
+func LeaveConnections(ctx context.Context, db *sql.DB, governor *throttle.Governor, copyRows func(context.Context) error) error {
+	counting, stop := context.WithCancel(ctx)
+	var counted sync.WaitGroup
+	counted.Go(func() {
+		for counting.Err() == nil {
+			if c, err := facts.ReadConnections(counting, db); err == nil {
+				governor.Room(roomIn(c, governor.Workers()))
+			}
+			_ = dbconn.Sleep(counting, leaveEvery)
+		}
+	})
+	err := copyRows(ctx)
+	stop()
+	counted.Wait()
+	return err
+}
+
+// roomIn is the number of workers that may be, if so many are.
+func roomIn(c plan.Connections, workers int) int {
+	free := c.Most - c.Open
+	if c.OfAccount > 0 {
+		free = min(free, c.OfAccount-max(c.Ours, int64(workers))-c.Others)
+	}
+	return (int(free) + workers) / 2
+}

@@ -1,0 +1,50 @@
+package operator
+
+import (
+	"testing"
+
+	"midstream/internal/engine/plan"
+)
+
+// TestWorkersLeaveConnections: workers may take half of the connections that others have left, of the
+// server and of the account, and what they already have is not taken from the rest again.
+func TestWorkersLeaveConnections(t *testing.T) {
+	for _, c := range []struct {
+		connections plan.Connections
+		workers     int
+		want        int
+	}{
+		{plan.Connections{Most: 151, Open: 51}, 0, 50},
+		{plan.Connections{Most: 151, Open: 71}, 20, 50},
+		{plan.Connections{Most: 151, Open: 101}, 50, 50},
+		{plan.Connections{Most: 151, Open: 151}, 50, 25},
+		{plan.Connections{Most: 151, Open: 151}, 3, 1},
+		{plan.Connections{Most: 5000, Open: 100, OfAccount: 50}, 10, 25},
+		{plan.Connections{Most: 5000, Open: 100, OfAccount: 50, Ours: 20, Others: 20}, 10, 10},
+		{plan.Connections{Most: 100, Open: 90, OfAccount: 50, Ours: 20, Others: 0}, 10, 10},
+	} {
+		if got := roomIn(c.connections, c.workers); got != c.want {
+			t.Errorf("%+v and %d workers: room for %d, want %d", c.connections, c.workers, got, c.want)
+		}
+	}
+}
+
+// TestWorkersOfSettings: a number that is named holds. Otherwise it is found, but not if the row copy must
+// rest for a share of its time.
+func TestWorkersOfSettings(t *testing.T) {
+	workers, _ := SettingOf("workers")
+	s := CommandLineDefaults()
+	if w := s.Workers(); w.First != 3 || w.Most != 64 || workers.Get(s) != "auto" {
+		t.Errorf("by default there are %+v workers, %s", w, workers.Get(s))
+	}
+	s.Rest = 0.5
+	if w := s.Workers(); w.First != 3 || w.Most != 3 {
+		t.Errorf("with half of the time there are %+v workers", w)
+	}
+	if err := workers.Set(&s, "7"); err != nil || s.Workers().First != 7 || s.Workers().Most != 7 || workers.Get(s) != "7" {
+		t.Errorf("of seven there are %+v (%v)", s.Workers(), err)
+	}
+	if err := workers.Set(&s, "auto"); err != nil || workers.Get(s) != "auto" {
+		t.Errorf("auto is read as %s (%v)", workers.Get(s), err)
+	}
+}
