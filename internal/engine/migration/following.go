@@ -107,10 +107,19 @@ func (a *applying) whileStopped(ctx context.Context, work func() error) error {
 
 // linger returns how long apply gathers changes before it applies them. Each transaction of apply is one more
 // commit that the application's commits wait for, and a key that changes twice in this time is synced once.
-// During the row copy nothing waits for apply, until the backlog is so long that its gate closes.
+// During the row copy nothing waits for apply, until the backlog is so long that its gate closes. In the
+// phases after it, changes gather only next to an application that keeps the server busy.
 func (r *run) linger() time.Duration {
-	if r.account.phaseNow() == event.PhaseCopy {
-		return 500 * time.Millisecond
+	switch r.account.phaseNow() {
+	case event.PhaseCopy:
+		return lingers
+	case event.PhaseIndex, event.PhaseVerify, event.PhaseHold:
+		if r.brakes.governor.Busy() {
+			return lingers
+		}
 	}
 	return 0
 }
+
+// lingers is short next to the time that a full backlog takes to gather.
+const lingers = 500 * time.Millisecond
