@@ -18,6 +18,8 @@ type options struct {
 	minWindow, peakWindow           time.Duration
 	probeEvery, hold, besideWindow  time.Duration
 	rivalsLimit, rivalsBefore       time.Duration
+	deadlineRuns                    int
+	deadlinePart                    time.Duration
 	predictRows                     []int
 	midstream                       string
 	midstreamArgs                   []string
@@ -30,7 +32,7 @@ func readFlags() (options, error) {
 	o := options{settings: map[string]string{"innodb_buffer_pool_size": "2G"}}
 	o.names(
 		&o.what, "measure", "peers,apply,memory,rules,verify,stall", measurements(),
-		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement, forecast; empty: write the report again",
+		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement, forecast, deadline; empty: write the report again",
 	)
 	o.names(
 		&o.loads, "loads", "idle,light,heavy,full", loadNames(),
@@ -67,6 +69,11 @@ func readFlags() (options, error) {
 	flag.DurationVar(&o.after, "after", 3*time.Second, "how long the foreground runs after the tool has ended")
 	flag.DurationVar(&o.rivalsLimit, "rivals-limit", 65*time.Second, "time after which rivals stops a tool")
 	flag.DurationVar(&o.rivalsBefore, "rivals-before", 7*time.Second, "how long rivals measures the foreground before the tool")
+	flag.IntVar(&o.deadlineRuns, "deadline-runs", 10, "number of runs with a deadline")
+	flag.DurationVar(
+		&o.deadlinePart, "deadline-part", 0,
+		"start no further run of deadline after this time; the same command continues (default: measure all at once)",
+	)
 	flag.DurationVar(&o.minWindow, "window", 15*time.Second, "minimal duration of a run without a tool")
 	flag.DurationVar(&o.peakWindow, "peak-window", 20*time.Second, "how long the peak is measured")
 	flag.DurationVar(&o.probeEvery, "probe-every", 10*time.Millisecond, "pace of the single statements whose waits are measured")

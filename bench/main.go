@@ -130,6 +130,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 		measureCapture:   b.capture,
 		measureStatement: b.statement,
 		measureForecast:  b.forecast,
+		measureDeadline:  b.deadlines,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

@@ -92,6 +92,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.lag(files[measureLag])
 	p.capture(files[measureCapture])
 	p.statement(files[measureStatement])
+	p.deadlines(files[measureDeadline])
 }
 
 func upTo(prefix string) string {

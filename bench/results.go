@@ -66,6 +66,7 @@ type Run struct {
 	Step        *Step            `json:"step,omitempty"`
 	Turns       *Turns           `json:"turns,omitempty"`
 	Lag         *Lag             `json:"lag,omitempty"`
+	Deadline    *Deadline        `json:"deadline,omitempty"`
 }
 
 // ApplyRun is one table whose rows were all changed at full speed after the copy.
@@ -107,12 +108,13 @@ const (
 	measureStatement = "statement"
 	measureRivals    = "rivals"
 	measureForecast  = "forecast"
+	measureDeadline  = "deadline"
 )
 
 func measurements() []string {
 	return []string{
 		measureRivals, measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
-		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement, measureForecast,
+		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement, measureForecast, measureDeadline,
 	}
 }
 

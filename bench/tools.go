@@ -48,6 +48,7 @@ type midstreamEvent struct {
 	ETAMS      *float64    `json:"eta_ms"`
 	ETALeastMS *float64    `json:"eta_least_ms"`
 	ETAMostMS  *float64    `json:"eta_most_ms"`
+	Deadline   limitNow    `json:"deadline"`
 	midstreamResult
 
 	seen time.Time
@@ -75,6 +76,8 @@ type midstreamResult struct {
 	BinlogBytes int64   `json:"binlog_bytes,omitempty"`
 	// Predicted is the plan's prediction.
 	Predicted *prediction `json:"predicted,omitempty"`
+	// DeadlineLateMS is negative if the run ended before its deadline.
+	DeadlineLateMS *float64 `json:"deadline_late_ms,omitempty"`
 	// For an event, read these from midstreamEvent, whose fields of the same names come first.
 	CapturedChanges int64 `json:"captured_changes,omitempty"`
 	AppliedKeys     int64 `json:"applied_keys,omitempty"`
@@ -82,6 +85,20 @@ type midstreamResult struct {
 	Foresight *foresight `json:"foresight,omitempty"`
 	// Stages are those that the run went through.
 	Stages []stage `json:"stages,omitempty"`
+}
+
+// limitNow is the limit of a run with a deadline, as a multiple of its --max-slowdown.
+type limitNow struct {
+	Factor float64 `json:"factor"`
+}
+
+// UnmarshalJSON reads the deadline of a progress event. The result has a text in its place.
+func (l *limitNow) UnmarshalJSON(text []byte) error {
+	type fields limitNow
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return nil
+	}
+	return json.Unmarshal(text, (*fields)(l))
 }
 
 // midstreamTool runs the command as a user would, and drops the old table as the other tools do.

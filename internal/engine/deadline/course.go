@@ -17,9 +17,10 @@ const (
 	// reserve is the share of the time to the deadline that is planned to be left at the end. It
 	// is for a load that rises late.
 	reserve = 0.025
-	// leastReserve is the least of it, up to a tenth of the time: the last look and the swap take
-	// some seconds.
-	leastReserve = 5 * time.Second
+	// leastReserve is the least of it, up to the share leastShare of the time: the last looks and steps
+	// take some seconds.
+	leastReserve = 3 * time.Second
+	leastShare   = 0.04
 	// late is the share of the reserve that must be left: with less, the limit is raised.
 	late = 0.35
 	// early is the share of the time left, beyond the reserve, from which the limit is lowered.
@@ -33,7 +34,7 @@ const (
 	settling = 8 * time.Second
 	hurry    = 0.03
 	// brief is a time that is too short to measure a rate.
-	brief = time.Second
+	brief = 500 * time.Millisecond
 	// enough is the number of looks from which the rate is known.
 	enough = 3
 )
@@ -237,7 +238,7 @@ func (c *Course) asNow() iter.Seq[forecast.Sample] {
 // choose returns the next factor.
 func (c *Course) choose(l Look, aim Aim, rate float64, finish time.Time) float64 {
 	all := aim.By.Sub(c.began)
-	spare := max(time.Duration(reserve*float64(all)), min(leastReserve, all/10))
+	spare := max(time.Duration(reserve*float64(all)), min(leastReserve, time.Duration(leastShare*float64(all))))
 	target := aim.By.Add(-spare)
 	left := target.Sub(l.At)
 	switch {

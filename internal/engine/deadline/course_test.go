@@ -20,23 +20,23 @@ type server struct {
 	noise []float64 // of the rate in a tick
 	half  float64   // the slowdown at which half of the highest rate is reached
 	tick  time.Duration
+	lag   int // ticks after which another factor has its effect
 }
 
 const tick = time.Minute
 
-// newServer makes a load that wanders around its mean within some minutes to an hour, with a slow
-// wave below it.
-func newServer(random *rand.Rand, ticks int, tick time.Duration) *server {
+// newServer makes a load that wanders around its mean within 5 to 30 units, with a slow wave below it.
+func newServer(random *rand.Rand, ticks int, tick, unit time.Duration, noise float64) *server {
 	s := &server{tick: tick, half: math.Exp(random.Float64()*math.Log(10)) / 10} // 0.1 to 1
 	mean, spread := 0.2+0.4*random.Float64(), 0.08+0.12*random.Float64()
-	memory := math.Exp(-tick.Minutes() / (5 + 25*random.Float64()))
+	memory := math.Exp(-float64(tick) / float64(unit) / (5 + 25*random.Float64()))
 	wave, phase, period := 0.1*random.Float64(), 2*math.Pi*random.Float64(), float64(ticks)*(0.3+0.7*random.Float64())
 	x := random.NormFloat64()
 	for i := range 4 * ticks {
 		x = memory*x + math.Sqrt(1-memory*memory)*random.NormFloat64()
 		load := mean + spread*x + wave*math.Sin(phase+2*math.Pi*float64(i)/period)
 		s.free = append(s.free, 1-min(0.95, max(0.02, load)))
-		s.noise = append(s.noise, math.Exp(0.1*random.NormFloat64()))
+		s.noise = append(s.noise, math.Exp(noise*random.NormFloat64()))
 	}
 	return s
 }
@@ -71,7 +71,7 @@ func (s *server) drive(work, most, fixed float64, ticks int) (r course) {
 	began := time.Date(2026, 11, 25, 22, 0, 0, 0, time.UTC)
 	aim := deadline.Aim{By: began.Add(time.Duration(ticks) * s.tick), Least: deadline.Gentlest, Most: most}
 	c, factor, up := deadline.NewCourse(1), 1.0, 0
-	done := 0.0
+	done, factors := 0.0, []float64(nil)
 	for ; done < work && r.ended < 3*ticks; r.ended++ {
 		v := c.Next(deadline.Look{At: began.Add(time.Duration(r.ended) * s.tick), Done: done, Left: work - done}, aim)
 		if v.Factor != factor {
@@ -87,7 +87,8 @@ func (s *server) drive(work, most, fixed float64, ticks int) (r course) {
 		}
 		factor = v.Factor
 		r.verdicts = append(r.verdicts, v.State)
-		done += s.rate(r.ended, factor)
+		factors = append(factors, factor)
+		done += s.rate(r.ended, factors[max(0, r.ended-s.lag)])
 		r.mean += factor
 		r.last = factor
 		if r.ended > ticks/10 && factor > 0.75*fixed && factor < 1.25*fixed {
@@ -100,46 +101,72 @@ func (s *server) drive(work, most, fixed float64, ticks int) (r course) {
 }
 
 // TestCourseMeetsDeadlines: with a feasible deadline and a changing load, nine of ten runs meet it,
-// with a mean limit within a fourth of the fixed limit that would just have met it.
+// with a mean limit within a fourth of the fixed limit that would just have met it. Of deadlines within
+// minutes, seven of ten are met in this way.
 func TestCourseMeetsDeadlines(t *testing.T) {
-	const runs, most = 200, 10.0
-	for _, hours := range []int{2, 6} {
-		tick := min(time.Minute, time.Duration(hours)*time.Hour/240) // as the keeper looks
-		ticks := int(time.Duration(hours) * time.Hour / tick)
-		met, right, both := 0, 0, 0
-		var ratios, bands, ends []float64
-		var steps, turns int
-		for seed := range uint64(runs) {
-			random := rand.New(rand.NewPCG(seed, 23))
-			s := newServer(random, ticks, tick)
-			fixed := 0.3 * math.Pow(25, random.Float64()) // 0.3 to 7.5
-			work := s.work(fixed, ticks)
-			r := s.drive(work, most, fixed, ticks)
-			inTime, near := r.ended <= ticks, math.Abs(r.mean/fixed-1) <= 0.25
-			if inTime {
-				met++
-			}
-			if near {
-				right++
-			}
-			if inTime && near {
-				both++
-			}
-			ratios, bands = append(ratios, r.mean/fixed), append(bands, r.inBand)
-			ends = append(ends, float64(r.ended)/float64(ticks))
-			steps, turns = steps+r.steps, turns+r.turns
+	for _, c := range []deadlineCase{
+		{within: 2 * time.Hour, unit: time.Minute, noise: 0.1, of200: 180},
+		{within: 6 * time.Hour, unit: time.Minute, noise: 0.1, of200: 180},
+		// If the time is short, the load changes within seconds, a look shows little, and the governor
+		// needs a part of the time.
+		{within: 10 * time.Minute, unit: 5 * time.Second, noise: 0.3, lag: 2, of200: 175},
+		{within: 90 * time.Second, unit: time.Second, noise: 0.3, lag: 2, of200: 140},
+		{within: 45 * time.Second, unit: time.Second, noise: 0.3, lag: 2, of200: 130},
+	} {
+		c.tick = min(time.Minute, max(time.Second, c.within/240)) // as the keeper looks
+		c.run(t, 0, c.of200)
+		c.run(t, unseen, c.of200-10)
+	}
+}
+
+// unseen is the first of the seeds that chose no constant. The figures in ADR 18 are of these.
+const unseen = 10_000
+
+type deadlineCase struct {
+	within, unit, tick time.Duration // unit: see newServer
+	noise              float64
+	lag                int
+	of200              int // runs that must meet it, and be within a fourth
+}
+
+// run lets many courses pace the work of servers that differ.
+func (c deadlineCase) run(t *testing.T, from uint64, atLeast int) {
+	const runs = 200
+	ticks := int(c.within / c.tick)
+	met, right, both := 0, 0, 0
+	var ratios, bands, ends []float64
+	var steps, turns int
+	for i := range uint64(runs) {
+		random := rand.New(rand.NewPCG(from+i, 23))
+		s := newServer(random, ticks, c.tick, c.unit, c.noise)
+		s.lag = c.lag
+		fixed := 0.3 * math.Pow(25, random.Float64()) // 0.3 to 7.5
+		work := s.work(fixed, ticks)
+		r := s.drive(work, 10, fixed, ticks)
+		inTime, near := r.ended <= ticks, math.Abs(r.mean/fixed-1) <= 0.25
+		if inTime {
+			met++
 		}
-		slices.Sort(ratios)
-		slices.Sort(bands)
-		slices.Sort(ends)
-		q := func(list []float64, part float64) float64 { return list[int(part*float64(len(list)-1))] }
-		t.Logf("%d hours: met %d, within a fourth %d, both %d of %d; mean limit / fixed: p5 %.2f median %.2f p95 %.2f; "+
-			"share of the time within a fourth: p10 %.2f median %.2f; ended at p5 %.2f median %.2f p95 %.3f, last %.3f; steps %.1f, turns %.1f a run",
-			hours, met, right, both, runs, q(ratios, .05), q(ratios, .5), q(ratios, .95), q(bands, .1), q(bands, .5),
-			q(ends, .05), q(ends, .5), q(ends, .95), q(ends, 1), float64(steps)/runs, float64(turns)/runs)
-		if both < runs*9/10 {
-			t.Errorf("%d hours: %d of %d runs met the deadline and were within a fourth of the fixed limit", hours, both, runs)
+		if near {
+			right++
 		}
+		if inTime && near {
+			both++
+		}
+		ratios, bands = append(ratios, r.mean/fixed), append(bands, r.inBand)
+		ends = append(ends, float64(r.ended)/float64(ticks))
+		steps, turns = steps+r.steps, turns+r.turns
+	}
+	slices.Sort(ratios)
+	slices.Sort(bands)
+	slices.Sort(ends)
+	q := func(list []float64, part float64) float64 { return list[int(part*float64(len(list)-1))] }
+	t.Logf("%s: met %d, within a fourth %d, both %d of %d; mean limit / fixed: p5 %.2f median %.2f p95 %.2f; "+
+		"share of the time within a fourth: p10 %.2f median %.2f; ended at p5 %.2f median %.2f p95 %.3f, last %.3f; steps %.1f, turns %.1f a run",
+		c.within, met, right, both, runs, q(ratios, .05), q(ratios, .5), q(ratios, .95), q(bands, .1), q(bands, .5),
+		q(ends, .05), q(ends, .5), q(ends, .95), q(ends, 1), float64(steps)/runs, float64(turns)/runs)
+	if both < atLeast {
+		t.Errorf("%s: %d of %d runs met the deadline and were within a fourth of the fixed limit", c.within, both, runs)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Looks and reports.
 const (
-	mostBetween, leastBetween = time.Minute, 2 * time.Second // looks
-	looks                     = 240                          // before the deadline
+	mostBetween, leastBetween = time.Minute, time.Second // looks
+	looks                     = 240                      // before the deadline
 	reportEvery               = time.Minute
 	// swapTakes is about the time of what comes after the last paced work.
 	swapTakes = 2 * time.Second
