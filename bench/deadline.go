@@ -24,6 +24,18 @@ type Deadline struct {
 	Lowest     float64 `json:"lowest,omitempty"`
 	Highest    float64 `json:"highest,omitempty"`
 	LateS      float64 `json:"late_s,omitempty"` // negative: before the deadline
+	// Path is how the limit and the work went on.
+	Path []LimitAt `json:"path,omitempty"`
+}
+
+// LimitAt is the limit of a run at a moment, and what it had done.
+type LimitAt struct {
+	AtS      float64 `json:"at_s"` // since the tool began
+	Phase    string  `json:"phase"`
+	Factor   float64 `json:"factor"`
+	Workers  float64 `json:"workers"`
+	Rows     int64   `json:"rows"`     // copied
+	Verified int64   `json:"verified"` // compared
 }
 
 // schedules is the number of loads that change in different ways.
@@ -154,7 +166,11 @@ func (b *bench) deadlineRun(ctx context.Context, peak float64, d Deadline, numbe
 		arguments = append(arguments, fmt.Sprintf("--finish-within=%.0fs", d.WithinS))
 	}
 	limits := factors{lowest: math.Inf(1)}
-	tool := midstreamTool(b.midstream, arguments, limits.see)
+	tool := midstreamTool(b.midstream, arguments, func(e midstreamEvent) {
+		if limits.see(e); e.Event == "progress" {
+			d.Path = append(d.Path, LimitAt{e.seen.Sub(r.At).Seconds(), e.Phase, e.Deadline.Factor, e.Workers, e.RowsCopied, e.Verified})
+		}
+	})
 	limited, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
 	loaded := make(chan error, 1)

@@ -48,6 +48,7 @@ type midstreamEvent struct {
 	ETAMS      *float64    `json:"eta_ms"`
 	ETALeastMS *float64    `json:"eta_least_ms"`
 	ETAMostMS  *float64    `json:"eta_most_ms"`
+	Verified   int64       `json:"rows_verified"`
 	Deadline   limitNow    `json:"deadline"`
 	midstreamResult
 

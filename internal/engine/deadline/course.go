@@ -33,6 +33,10 @@ const (
 	// so near that the share hurry of its time is less.
 	settling = 8 * time.Second
 	hurry    = 0.03
+	// starting is the first share of the time to the deadline, and mostStart the most of it, in which the
+	// governor knows nothing yet: the rate shows where it began, not what the limit brings.
+	starting  = 0.07
+	mostStart = 8 * time.Second
 	// brief is a time that is too short to measure a rate.
 	brief = 500 * time.Millisecond
 	// enough is the number of looks from which the rate is known.
@@ -99,6 +103,7 @@ type Course struct {
 	began   time.Time // the aim has held since
 	by      time.Time // of the aim
 	samples []sample
+	first   time.Time // the first look that knew the work
 	stepped time.Time // the last step
 	// xx and xy are the sums over steps of the squared change of the factor's logarithm, and of its
 	// product with the rate's.
@@ -163,7 +168,10 @@ func (c *Course) observe(l Look, aim Aim) {
 		return
 	}
 	c.last = l
-	if before.At.IsZero() || l.Held || over <= 0 {
+	if c.first.IsZero() {
+		c.first = l.At
+	}
+	if before.At.IsZero() || l.Held || over <= 0 || c.starts(l.At) {
 		return
 	}
 	s := sample{over: over, rate: max(0, l.Done-before.Done) / aim.idling(before.At, over), factor: c.factor, settled: c.settled(l.At)}
@@ -178,6 +186,11 @@ func (c *Course) observe(l Look, aim Aim) {
 // idling is the time in seconds that an idle server needs for what is done in a time.
 func (a Aim) idling(from time.Time, over time.Duration) float64 {
 	return forecast.Calendar{Loads: a.Loads, Sensitivity: a.Sensitivity}.Within(from, from.Add(over)).Seconds()
+}
+
+// starts reports whether the run has just begun.
+func (c *Course) starts(now time.Time) bool {
+	return now.Sub(c.first) < min(mostStart, time.Duration(starting*float64(c.by.Sub(c.began))))
 }
 
 // settled reports whether the last step has had its effect.

@@ -21,6 +21,7 @@ type server struct {
 	half  float64   // the slowdown at which half of the highest rate is reached
 	tick  time.Duration
 	lag   int // ticks after which another factor has its effect
+	fast  int // ticks at the beginning, in which the pace is three times as high
 }
 
 const tick = time.Minute
@@ -44,6 +45,9 @@ func newServer(random *rand.Rand, ticks int, tick, unit time.Duration, noise flo
 // rate is the work of a tick at a factor on a limit of 5 %.
 func (s *server) rate(i int, factor float64) float64 {
 	slow := 0.05 * factor
+	if i < s.fast {
+		slow *= 3
+	}
 	return s.free[i] * s.noise[i] * slow / (slow + s.half)
 }
 
@@ -109,9 +113,9 @@ func TestCourseMeetsDeadlines(t *testing.T) {
 		{within: 6 * time.Hour, unit: time.Minute, noise: 0.1, of200: 180},
 		// If the time is short, the load changes within seconds, a look shows little, and the governor
 		// needs a part of the time.
-		{within: 10 * time.Minute, unit: 5 * time.Second, noise: 0.3, lag: 2, of200: 175},
-		{within: 90 * time.Second, unit: time.Second, noise: 0.3, lag: 2, of200: 140},
-		{within: 45 * time.Second, unit: time.Second, noise: 0.3, lag: 2, of200: 130},
+		{within: 10 * time.Minute, unit: 5 * time.Second, noise: 0.4, lag: 2, of200: 170},
+		{within: 90 * time.Second, unit: time.Second, noise: 0.4, lag: 2, of200: 135},
+		{within: 45 * time.Second, unit: time.Second, noise: 0.4, lag: 2, of200: 92},
 	} {
 		c.tick = min(time.Minute, max(time.Second, c.within/240)) // as the keeper looks
 		c.run(t, 0, c.of200)
@@ -139,7 +143,7 @@ func (c deadlineCase) run(t *testing.T, from uint64, atLeast int) {
 	for i := range uint64(runs) {
 		random := rand.New(rand.NewPCG(from+i, 23))
 		s := newServer(random, ticks, c.tick, c.unit, c.noise)
-		s.lag = c.lag
+		s.lag, s.fast = c.lag, 2*c.lag
 		fixed := 0.3 * math.Pow(25, random.Float64()) // 0.3 to 7.5
 		work := s.work(fixed, ticks)
 		r := s.drive(work, 10, fixed, ticks)

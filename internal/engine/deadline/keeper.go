@@ -14,8 +14,9 @@ const (
 	mostBetween, leastBetween = time.Minute, time.Second // looks
 	looks                     = 240                      // before the deadline
 	reportEvery               = time.Minute
-	// swapTakes is about the time of what comes after the last paced work.
-	swapTakes = 2 * time.Second
+	// The swap takes about as long as the run took to begin: both rename or create tables, and write to
+	// the state table. These are the least and the most of it.
+	leastSwap, mostSwap = 500 * time.Millisecond, 2 * time.Second
 )
 
 // Rule is what the settings of now ask for.
@@ -64,7 +65,7 @@ func (k *Keeper) Report() event.Deadline {
 
 // Run keeps a change that began at a time to its deadline, until the context ends. Then it returns nil.
 func (k *Keeper) Run(ctx context.Context, began time.Time) error {
-	course := NewCourse(1)
+	course, swap := NewCourse(1), min(mostSwap, max(leastSwap, time.Since(began)))
 	var before event.Phase
 	for ctx.Err() == nil {
 		changed, rule := k.deps.Changing(), k.deps.Rule(began)
@@ -75,7 +76,7 @@ func (k *Keeper) Run(ctx context.Context, began time.Time) error {
 		} else {
 			standing := k.deps.Standing()
 			look := standing.Look(before, now)
-			look.Fixed += swapTakes
+			look.Fixed += swap
 			v := course.Next(look, rule.Aim)
 			if standing.Phase == event.PhaseHold { // an operator or a window decides when the run ends
 				v.State, v.Expected = Unknown, time.Time{}
