@@ -17,6 +17,12 @@ type prediction struct {
 	DiskBytes   int64   `json:"disk_bytes,omitempty"`
 	RedoBytes   int64   `json:"redo_bytes,omitempty"`
 	BinlogBytes int64   `json:"binlog_bytes,omitempty"`
+	// Drives are what a calibration measured.
+	Drives []struct {
+		Workers float64 `json:"workers"`
+		Rows    float64 `json:"rows_per_s"`
+		Slower  float64 `json:"slower"`
+	} `json:"measured_drives,omitempty"`
 }
 
 // predicted are the ways to change the table whose cost is predicted.

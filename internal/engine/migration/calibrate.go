@@ -129,7 +129,8 @@ func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks 
 	if live := r.live(); pace.Curve.Known() && live.FullSpeed {
 		rate = pace.Curve.Full().Rows
 	} else if pace.Curve.Known() {
-		rate = pace.Curve.Within(live.MaxSlowdown.Part, live.MaxSlowdown.Time).Rows
+		rate = live.MaxSlowdown.Within(pace.Curve).Rows
+		pace.Shadow.Setup += throttle.Approach
 	}
 	verify := pace.Shadow.Rows / max(1, pace.Verify)
 	pace.Shadow.Rows = rate
@@ -148,7 +149,7 @@ var errSampled = errors.New("enough rows are copied")
 func (r calibration) copySample(ctx context.Context, d *draft, chunks *throttle.Chunks) (curve plan.Curve, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	trial := throttle.Trial{
+	trial := &throttle.Trial{
 		Governor: r.brakes.governor, Meter: throttle.NewMeter(r.pool.DB(), d.shadow.Name.Table),
 		Chunks: chunks, Workers: r.live().RowCopy.First(),
 	}
@@ -185,7 +186,7 @@ func (r calibration) measureIndexes(ctx context.Context, made *shadow.Shadow, pa
 	pace.Indexes = 0
 	if len(made.Deferred) > 0 {
 		began := time.Now()
-		if err := made.BuildIndexes(ctx, r.pool, dbconn.BuildThreads); err != nil {
+		if err := made.BuildIndexes(ctx, r.pool, r.brakes.governor.Threads(dbconn.BuildThreads)); err != nil {
 			return err
 		}
 		pace.Indexes = float64(rows) / time.Since(began).Seconds()

@@ -7,7 +7,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/throttle"
 	"midstream/internal/lab/ledger"
 )
 
@@ -21,15 +21,7 @@ func TestCalibrationMeasuresTheCurve(t *testing.T) {
 		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.MinRows = 3, 3 // so that the rows last
 		b.settings.RowCopy.Workers = 2
 		b.start(l)
-		pool, err := b.open(b.ctx())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer pool.Close()
-		p, err := b.plan(pool, alter, plan.Options{Names: b.wish})
-		if err != nil {
-			b.Fatal(err)
-		}
+		pool, p := b.planned(alter)
 		began := time.Now()
 		pace, err := migration.New(pool, b.binlogServer(), p, b.cfg, b.control(), event.Discard).Calibrate(b.ctx(), native.Question{})
 		took := time.Since(began)
@@ -46,8 +38,8 @@ func TestCalibrationMeasuresTheCurve(t *testing.T) {
 		if low.Drive != 0.3 || full.Drive != 3 || low.Rows <= 0 || full.Rows <= low.Rows {
 			b.Errorf("it measured %+v", c.Points)
 		}
-		if c.Within(100, 0) != full || pace.Shadow.Rows <= 0 {
-			b.Errorf("without a limit it copies %+v, as the plan says %.0f rows a second, and at full speed %+v", c.Within(100, 0), pace.Shadow.Rows, full)
+		if free := (throttle.Slowdown{Part: 100}).Within(c); free.Drive != full.Drive || pace.Shadow.Rows <= 0 {
+			b.Errorf("without a limit it copies %+v, as the plan says %.0f rows a second, and at full speed %+v", free, pace.Shadow.Rows, full)
 		}
 		if b.version != "5.7" && !isMariaDB(b.version) && c.P99 <= 0 {
 			b.Errorf("p99 is not known")

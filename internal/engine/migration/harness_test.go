@@ -214,6 +214,21 @@ func (b *bench) open(ctx context.Context) (*dbconn.Pool, error) {
 		Network: "tcp", Address: b.address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
 }
 
+// planned connects to the test's server as a run does, and plans an ALTER of table t.
+func (b *bench) planned(clauses string) (*dbconn.Pool, *plan.Plan) {
+	b.Helper()
+	pool, err := b.open(b.ctx())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { pool.Close() })
+	p, err := b.plan(pool, clauses, plan.Options{Names: b.wish})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return pool, p
+}
+
 // control returns a control with the settings of the test's runs.
 func (b *bench) control() *operator.Control {
 	settings := b.settings

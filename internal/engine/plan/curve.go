@@ -25,6 +25,9 @@ type Curve struct {
 	// of the slowest hundredth (0 if not known).
 	Statements float64
 	Mean, P99  time.Duration
+	// Running is the number of its statements that run at one time, and Used the part of their time
+	// for which its sessions wait for statements.
+	Running, Used float64
 	// Complete means that the highest drive was measured: the table has rows enough for that.
 	Complete bool
 }
@@ -40,9 +43,9 @@ func (c Curve) Full() Point {
 	return c.Points[len(c.Points)-1]
 }
 
-// slope is the cost of a drive of one, by least squares: a straight line through zero, as the
+// Slope is the cost of a drive of one, by least squares: a straight line through zero, as the
 // governor of the row copy takes it.
-func (c Curve) slope() float64 {
+func (c Curve) Slope() float64 {
 	var dd, dx float64
 	for _, p := range c.Points {
 		dd, dx = dd+p.Drive*p.Drive, dx+p.Drive*p.Slower
@@ -53,7 +56,7 @@ func (c Curve) slope() float64 {
 // Uncertain reports whether the time of statements varied by itself about as much as the work changed
 // it: the slope is less than twice its standard error.
 func (c Curve) Uncertain() bool {
-	slope := c.slope()
+	slope := c.Slope()
 	var ee, dd float64
 	for _, p := range c.Points {
 		miss := p.Slower - slope*p.Drive
@@ -63,24 +66,9 @@ func (c Curve) Uncertain() bool {
 	return slope < 2*sure || slope == 0
 }
 
-// Within returns the fastest point at which statements take at most a part of their time, or a time,
-// longer, whichever is more.
-func (c Curve) Within(part float64, longer time.Duration) Point {
-	most := math.Log1p(part)
-	if c.Mean > 0 {
-		most = max(most, math.Log1p(longer.Seconds()/c.Mean.Seconds()))
-	}
-	full := c.Full()
-	slope := c.slope()
-	if slope*full.Drive <= most {
-		return full
-	}
-	return c.at(most/slope, most)
-}
-
-// at returns the point of a drive that costs so much: between the two points that were measured around
-// it, or between the first one and rest.
-func (c Curve) at(drive, slower float64) Point {
+// At returns the point of a drive: between the two points that were measured around it, between the
+// first one and rest, or the last one for a higher drive.
+func (c Curve) At(drive float64) Point {
 	i, found := slices.BinarySearchFunc(c.Points, drive, func(p Point, drive float64) int {
 		switch {
 		case p.Drive < drive:
@@ -97,7 +85,7 @@ func (c Curve) at(drive, slower float64) Point {
 	if i > 0 {
 		below = c.Points[i-1]
 	}
-	p := Point{Drive: drive, Rows: above.Rows, Slower: slower, P99: above.P99}
+	p := Point{Drive: drive, Rows: above.Rows, Slower: c.Slope() * drive, P99: above.P99}
 	if found {
 		return p
 	}

@@ -60,33 +60,35 @@ func (c *cost) observe(duty, difference float64) {
 // right is the duty that costs as much as is tolerated.
 func (c *cost) right(tolerated float64) float64 {
 	slope, _ := c.slope()
-	return tolerated / max(1e-6, slope)
+	return dutyFor(tolerated, tolerated, slope)
+}
+
+// dutyFor is the duty that costs as much as is tolerated, or as second if that is more than one worker.
+func dutyFor(tolerated, second, slope float64) float64 {
+	slope = max(1e-6, slope)
+	return min(tolerated/slope, max(1, second/slope))
 }
 
 // next returns the duty of the next cycle: the duty that makes statements as much longer as is
 // tolerated. tolerated is a difference of logarithms, second is the same for more than one worker, and rise
 // is the factor that a cycle may add.
 func (c *cost) next(duty, tolerated, second, rise float64) float64 {
-	_, sure := c.slope()
-	right := c.right(tolerated)
-	slope := tolerated / right
-	right = min(right, max(1, c.right(second)))
+	slope, sure := c.slope()
+	right := dutyFor(tolerated, second, slope)
 	switch {
 	case right < duty:
 		return max(fall*duty, right)
-	case tolerated/max(1e-6, slope+sure) > duty:
+	case tolerated/(max(1e-6, slope)+sure) > duty:
 		return min(rise*duty, right)
 	default:
 		return min(climb*duty, right)
 	}
 }
 
-// hardly returns how idle the application is, 0 to 1. It compares the statements that run at one time
-// with the room of the server, as the cost of a worker shows it: where a worker costs half as much as on
-// two cores, twice as many statements are few.
+// hardly returns how idle the application is.
 func (c *cost) hardly(running float64) float64 {
 	slope, _ := c.slope()
-	return min(1, max(0, (together-running*slope)/(together-aloneBelow)))
+	return hardly(running, slope)
 }
 
 // level is what statements take while there is work, by their kinds, and how that varies.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"midstream/internal/engine/plan"
 )
 
 // Slowdown is how much longer the application's statements may take on average: by a part of their
@@ -108,6 +110,27 @@ func (s Slowdown) tolerated(alone, hardly, used float64) float64 {
 		most = max(most, math.Log1p(s.Time.Seconds()/alone))
 	}
 	return min(most, math.Log1p(s.fewer()/max(1e-3, used)))
+}
+
+// hardly returns how idle an application is, 0 to 1. It compares the statements that run at one time
+// with the room of the server, as the cost of a worker shows it: where a worker costs half as much as on
+// two cores, twice as many statements are few.
+func hardly(running, slope float64) float64 {
+	return min(1, max(0, (together-running*slope)/(together-aloneBelow)))
+}
+
+// Approach is what a run takes longer than at the pace of Within, because a governor begins gently:
+// about two of its cycles pass until it works at its pace.
+const Approach = 1200 * time.Millisecond
+
+// Within returns the fastest point of a curve that the limit allows. A governor finds the same, and
+// rests between the times of work.
+func (s Slowdown) Within(c plan.Curve) plan.Point {
+	slope, idle := c.Slope(), hardly(c.Running, c.Slope())
+	tolerated := s.tolerated(c.Mean.Seconds(), idle, c.Used)
+	p := c.At(max(s.least(), dutyFor(tolerated, s.second(tolerated, idle), slope)))
+	p.Rows *= workLong.Seconds() / (workLong + restFor).Seconds()
+	return p
 }
 
 // second is what of tolerated more than one worker may cost. They make few statements wait for long,

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"midstream/internal/engine/plan"
 )
 
 func TestSlowdownIsReadAndWritten(t *testing.T) {
@@ -64,5 +66,41 @@ func TestSlowdownIsThePartOrTheTime(t *testing.T) {
 			t.Errorf("%s: statements of %g s in %g of a session's time (idle: %g) may take %.3f times as long, want %.3f",
 				c.s, c.alone, c.used, c.hardly, got, c.factor)
 		}
+	}
+}
+
+// TestSlowdownOnACurve: a limit takes the drive at which a governor would settle. It is bounded by the
+// percentage, the time, the throughput and the number of workers, and higher if the application hardly
+// uses the server.
+func TestSlowdownOnACurve(t *testing.T) {
+	const ms = time.Millisecond
+	c := plan.Curve{Mean: 2 * ms, Running: 2, Used: 0.01, Points: []plan.Point{
+		{Drive: 0.5, Rows: 1000, Slower: 0.1}, {Drive: 1, Rows: 2000, Slower: 0.2}, {Drive: 4, Rows: 5000, Slower: 0.8},
+	}}
+	const atWork = 3.6 / 3.9
+	for name, x := range map[string]struct {
+		limit   Slowdown
+		running float64
+		used    float64
+		drive   float64
+		rows    float64
+	}{
+		"the percentage":       {Slowdown{Part: 0.05}, 2, 0.01, math.Log(1.05) / 0.2, 2000 * math.Log(1.05) / 0.2},
+		"the greater part":     {Slowdown{Part: 0.05, Time: ms / 10}, 2, 0.01, math.Log(1.05) / 0.2, 2000 * math.Log(1.05) / 0.2},
+		"the greater time":     {Slowdown{Part: 0.05, Time: ms / 5}, 2, 0.01, math.Log(1.1) / 0.2, 2000 * math.Log(1.1) / 0.2},
+		"the throughput":       {Slowdown{Part: 0.5}, 4, 1, math.Log(1.3) / 0.2, 2000 + 1000*(math.Log(1.3)/0.2-1)},
+		"one worker":           {Slowdown{Time: ms / 2}, 2, 0.01, 1, 2000},                          // log(1.25) is 1.1 workers
+		"a higher percentage":  {Slowdown{Part: math.Expm1(0.4)}, 2, 0.01, 2, 3000},                 // two workers
+		"without a bound":      {Slowdown{Part: 10}, 2, 0.01, 4, 5000},                              // all
+		"hardly any statement": {Slowdown{Part: 0.05}, 0.1, 0.01, lonely * math.Log(1.05) / 0.2, 0}, // 3.4 workers
+	} {
+		c.Running, c.Used = x.running, x.used
+		p := x.limit.Within(c)
+		if math.Abs(p.Drive-x.drive) > 1e-9 || x.rows > 0 && math.Abs(p.Rows-x.rows*atWork) > 1e-6 {
+			t.Errorf("%s: %+v, want a drive of %.3f and %.0f rows/s while it works", name, p, x.drive, x.rows)
+		}
+	}
+	if p := (Slowdown{Part: 1}).Within(plan.Curve{}); p.Rows != 0 {
+		t.Errorf("an empty curve has %+v", p)
 	}
 }

@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -12,12 +13,13 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// Drive lets so many workers work, and no session is observed, until Drive is called again. Beyond all
-// workers, their chunks are long. REQUIRES: Run is not at work.
-func (g *Governor) Drive(workers float64) {
+// Drive lets so many workers work next to an application that is so idle, 0 to 1, and no session is
+// observed, until Drive is called again. Beyond all workers, their chunks are long. REQUIRES: Run is not
+// at work.
+func (g *Governor) Drive(workers, idle float64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.duty, g.state = min(workers, g.most), working
+	g.duty, g.state, g.hardly = min(workers, g.most), working, idle
 	if workers > g.most {
 		g.state = free
 	}
@@ -97,10 +99,12 @@ type Trial struct {
 	Meter    *Meter
 	Chunks   *Chunks
 	Workers  int
+
+	idle float64 // how idle the application is, as AtWork found it
 }
 
 // AtWork reports whether an application is at work on the server. It watches for a time.
-func (t Trial) AtWork(ctx context.Context, lasts time.Duration) (bool, error) {
+func (t *Trial) AtWork(ctx context.Context, lasts time.Duration) (bool, error) {
 	if _, err := t.Meter.take(ctx); err != nil {
 		return false, err
 	}
@@ -108,44 +112,69 @@ func (t Trial) AtWork(ctx context.Context, lasts time.Duration) (bool, error) {
 		return false, err
 	}
 	s, err := t.Meter.take(ctx)
+	t.idle = hardly(applicationOf(s.activity).running(), priorLow)
 	return s.ended() >= leastTried && !t.Meter.watch.uncounted(), err
+}
+
+// applicationOf is what an activity shows of the application.
+func applicationOf(a activity) (f fading) {
+	f.add(0, a)
+	return f
 }
 
 // leastTried is the number of statements in a sample below which their mean shows nothing.
 const leastTried = 20
 
 // Run drives the work until all is measured, or the context ends because the work is done. It
-// returns what it measured.
-func (t Trial) Run(ctx context.Context) (plan.Curve, error) {
-	var curve plan.Curve
+// returns what it measured. Each cycle goes through all drives, so that a table with few rows has a
+// measurement of each.
+func (t *Trial) Run(ctx context.Context) (plan.Curve, error) {
 	rested, err := t.measure(ctx, 0, trialRests)
 	if err != nil {
-		return curve, unlessEnded(ctx, err)
+		return plan.Curve{}, unlessEnded(ctx, err)
 	}
 	var alone sample
 	alone.add(rested)
-	for _, drive := range drives(t.Workers) {
-		var at tried
-		for cycle := range trialCycles {
-			if curve.Full().Slower > tooSlow && (drive < float64(t.Workers) || cycle > 0) {
-				break
+	found, full := map[float64]*tried{}, float64(t.Workers)+1
+	for cycle := range trialCycles {
+		for _, drive := range byWeight(drives(t.Workers)) {
+			if one := found[1]; one != nil && one.point(1).Slower > tooSlow && drive > 1 && (drive < full || cycle > 0) {
+				continue
 			}
 			worked, after, err := t.cycle(ctx, drive)
 			if err != nil {
-				return curve, unlessEnded(ctx, err)
+				return curveOf(found, alone, full), unlessEnded(ctx, err)
 			}
 			alone.add(after)
 			rested.add(after) // of before and after the work, because the load may change
-			at.add(worked, rested)
+			if found[drive] == nil {
+				found[drive] = &tried{}
+			}
+			found[drive].add(worked, rested)
 			rested = after
 		}
-		if at.over > 0 {
-			curve.Points = append(curve.Points, at.point(drive))
-			curve.Complete = drive > float64(t.Workers)
-		}
-		curve.Statements, curve.Mean, curve.P99 = ratio(float64(alone.ended()), alone.over.Seconds()), alone.sum().mean(), alone.p99()
 	}
-	return curve, nil
+	return curveOf(found, alone, full), nil
+}
+
+// byWeight returns drives in the order of what they show: one worker, all of them, and then the others.
+func byWeight(sorted []float64) []float64 {
+	full := sorted[len(sorted)-1]
+	others := slices.DeleteFunc(slices.Clone(sorted), func(drive float64) bool { return drive == 1 || drive == full })
+	return append([]float64{1, full}, others...)
+}
+
+// curveOf is the curve of what was found at each drive, and of the application alone.
+func curveOf(found map[float64]*tried, alone sample, full float64) plan.Curve {
+	application := applicationOf(alone.activity)
+	c := plan.Curve{
+		Statements: ratio(application.statements, application.over), Mean: application.mean(), P99: alone.p99(),
+		Running: application.running(), Used: application.used(), Complete: found[full] != nil,
+	}
+	for _, drive := range slices.Sorted(maps.Keys(found)) {
+		c.Points = append(c.Points, found[drive].point(drive))
+	}
+	return c
 }
 
 // unlessEnded returns no error if the context has ended: the work was done early.
@@ -157,7 +186,7 @@ func unlessEnded(ctx context.Context, err error) error {
 }
 
 // cycle measures work at a drive, and a rest after it.
-func (t Trial) cycle(ctx context.Context, drive float64) (worked, rested sample, err error) {
+func (t *Trial) cycle(ctx context.Context, drive float64) (worked, rested sample, err error) {
 	if worked, err = t.measure(ctx, drive, trialWorks); err == nil {
 		rested, err = t.measure(ctx, 0, trialRests)
 	}
@@ -166,8 +195,8 @@ func (t Trial) cycle(ctx context.Context, drive float64) (worked, rested sample,
 
 // measure lets so many workers work for a time, and returns what the application did. The first
 // moment does not count.
-func (t Trial) measure(ctx context.Context, drive float64, takes time.Duration) (s sample, err error) {
-	t.Governor.Drive(drive)
+func (t *Trial) measure(ctx context.Context, drive float64, takes time.Duration) (s sample, err error) {
+	t.Governor.Drive(drive, t.idle)
 	if err := dbconn.Sleep(ctx, trialSettles); err != nil {
 		return s, err
 	}

@@ -20,6 +20,15 @@ func TestDrives(t *testing.T) {
 	}
 }
 
+// TestByWeight: one worker and all of them come first, because a table may have too few rows for more.
+func TestByWeight(t *testing.T) {
+	for workers, want := range map[int][]float64{1: {1, 2, 0.3, 0.5}, 2: {1, 3, 0.3}, 4: {1, 5, 0.3, 2}} {
+		if got := byWeight(drives(workers)); !slices.Equal(got, want) {
+			t.Errorf("%d workers: %v, want %v", workers, got, want)
+		}
+	}
+}
+
 // TestTailOfASample: the slowest hundredth is known from enough statements on, over several times.
 func TestTailOfASample(t *testing.T) {
 	const ms = int64(1e9) // picoseconds

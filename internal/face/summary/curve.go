@@ -33,7 +33,7 @@ func offers(p *plan.Plan, cfg migration.Config, settings operator.Settings, now 
 	}
 	mine, usual := settings.MaxSlowdown, throttle.DefaultSlowdown()
 	for _, limit := range []throttle.Slowdown{{Part: usual.Part}, {Time: usual.Time}, mine} {
-		add(limit.String(), curve.Within(limit.Part, limit.Time), limit == mine && !settings.FullSpeed)
+		add(limit.String(), limit.Within(curve), limit == mine && !settings.FullSpeed)
 	}
 	add(fullSpeed, curve.Full(), settings.FullSpeed)
 	slices.SortStableFunc(all, func(a, b plan.Offer) int { return cmp.Compare(a.Rows, b.Rows) })

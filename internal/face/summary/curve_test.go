@@ -14,7 +14,7 @@ import (
 func TestPlanWithCurve(t *testing.T) {
 	const us = time.Microsecond
 	curve := plan.Curve{
-		Statements: 4000, Mean: 100 * us, P99: 3900 * us, Complete: true,
+		Statements: 4000, Mean: 100 * us, P99: 3900 * us, Running: 1, Used: 0.01, Complete: true,
 		Points: []plan.Point{
 			{Drive: 0.5, Rows: 10, Slower: 0.5, P99: 5 * time.Millisecond}, {Drive: 1, Rows: 20, Slower: 1, P99: 9 * time.Millisecond},
 			{Drive: 3, Rows: 60, Slower: 3, P99: 117 * time.Millisecond},
@@ -28,8 +28,8 @@ func TestPlanWithCurve(t *testing.T) {
 	p := calibrated(curve)
 	text := strings.Join(strings.Fields(OfPlan(p, Style{}, "")), " ")
 	for _, want := range []string{
-		"Pace within 5%: about 3 days 12 h, 1.0 rows/s; statements take 5 % longer, p99 4.0 ms (now 3.9 ms) within 20% (chosen): about 23 h, 3.6 rows/s; " +
-			"statements take 20 % longer, p99 4.3 ms (now 3.9 ms) within 0.2ms: about 3 h 45 min, 21 rows/s; statements take 3 times as long, p99 14 ms (now 3.9 ms) " +
+		"Pace within 5%: about 3 days 19 h, 0.9 rows/s; statements take 5 % longer, p99 4.0 ms (now 3.9 ms) within 20% (chosen): about 24 h, 3.4 rows/s; " +
+			"statements take 20 % longer, p99 4.3 ms (now 3.9 ms) within 0.2ms: about 4 h 25 min, 18 rows/s; statements take 2.7 times as long, p99 9.0 ms (now 3.9 ms) " +
 			"full speed: about 1 h 20 min, 60 rows/s; statements take 20 times as long, p99 117 ms (now 3.9 ms) Impact",
 	} {
 		if !strings.Contains(text, want) {
