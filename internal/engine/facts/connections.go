@@ -40,3 +40,11 @@ func ReadConnections(ctx context.Context, q schema.Querier) (c plan.Connections,
 	c.Others = max(all-c.Ours, 0)
 	return c, err
 }
+
+// CountOfAccount counts the connections of this account, also if performance_schema is off: every account
+// sees its own in the processlist.
+func CountOfAccount(ctx context.Context, q schema.Querier) (n int64, err error) {
+	err = q.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist p JOIN information_schema.processlist s"+
+		" ON s.user = p.user WHERE s.id = CONNECTION_ID()").Scan(&n)
+	return n, err
+}

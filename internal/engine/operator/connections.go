@@ -50,7 +50,7 @@ func LeaveConnections(ctx context.Context, db *sql.DB, governor *throttle.Govern
 	var counted sync.WaitGroup
 	counted.Go(func() {
 		for counting.Err() == nil {
-			if c, err := facts.ReadConnections(counting, db); err == nil {
+			if c, err := connections(counting, db); err == nil {
 				governor.Room(roomIn(c, governor.Workers()))
 			}
 			_ = dbconn.Sleep(counting, leaveEvery)
@@ -60,6 +60,15 @@ func LeaveConnections(ctx context.Context, db *sql.DB, governor *throttle.Govern
 	stop()
 	counted.Wait()
 	return err
+}
+
+// connections are the limits and counts of now. If the server does not show which connections are ours,
+// all of the account count as ours.
+func connections(ctx context.Context, db *sql.DB) (c plan.Connections, err error) {
+	if c, err = facts.ReadConnections(ctx, db); err == nil && c.OfAccount > 0 && c.Ours == 0 {
+		c.Ours, err = facts.CountOfAccount(ctx, db)
+	}
+	return c, err
 }
 
 // roomIn is the number of workers that may be, if so many are.

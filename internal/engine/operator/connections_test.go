@@ -1,10 +1,51 @@
 package operator
 
 import (
+	"fmt"
 	"testing"
 
 	"midstream/internal/engine/plan"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
+	"midstream/internal/mysql/dbconn"
 )
+
+func TestMain(m *testing.M) { mysqltest.Main(m) }
+
+// TestWorkersLeaveConnectionsOfTheAccount: the connections that an account has for other purposes are not
+// free for workers, also if the server does not show which ones are ours (MariaDB, by default).
+func TestWorkersLeaveConnectionsOfTheAccount(t *testing.T) {
+	t.Parallel()
+	for _, version := range mysqltest.InTurn(t, "mariadb-11.8", "mariadb-10.11", "5.7", "9.7") {
+		t.Run(version, func(t *testing.T) {
+			const limit, others = 20, 12
+			server := mysqltest.Own(t, version, sandbox.Options{Settings: map[string]string{"performance_schema": "OFF"}})
+			db, _ := mysqltest.Database(t, server)
+			if _, err := db.ExecContext(t.Context(), fmt.Sprintf("CREATE USER few WITH MAX_USER_CONNECTIONS %d", limit)); err != nil {
+				t.Fatal(err)
+			}
+			pool, err := dbconn.Open(t.Context(), dbconn.Config{Network: "tcp", Address: server.Address, User: "few"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			for range others {
+				session, err := pool.Session(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer session.Close()
+			}
+			c, err := connections(t.Context(), pool.DB())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if room := roomIn(c, 0); room < 1 || room > (limit-others)/2 {
+				t.Errorf("%+v: room for %d workers, want at most half of %d", c, room, limit-others)
+			}
+		})
+	}
+}
 
 // TestWorkersLeaveConnections: workers may take half of the connections that others have left, of the
 // server and of the account, and what they already have is not taken from the rest again.
