@@ -112,8 +112,7 @@ func (f gatherer) readRequiresKeys(ctx context.Context, q schema.Querier) error 
 	for rows.Next() {
 		refusing++
 	}
-	// 8.0.13 to 8.0.22 have no invisible columns, which our temporary tables need.
-	f.RequiresKeys = refusing > 0 && (f.Version.MariaDB || f.Version.AtLeast(8, 0, 23))
+	f.RequiresKeys = refusing > 0
 	return rows.Err()
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -46,6 +48,16 @@ func (f gatherer) readRows(ctx context.Context, q schema.Querier, table schema.N
 	)
 	if err != nil {
 		return err
+	}
+	if f.Version.MariaDB && estimated <= 4*plan.FewRows {
+		// The estimate may be old.
+		var counted int
+		query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS midstream_rows", table.Quoted(), plan.FewRows+1)
+		err := q.QueryRowContext(ctx, query).Scan(&counted)
+		if err != nil && dbconn.Number(err) == 0 {
+			return err
+		}
+		f.Few = err == nil && counted <= plan.FewRows
 	}
 	if f.HasRows = estimated > 0; f.HasRows {
 		return nil

@@ -125,6 +125,26 @@ var keyCases = []typeCase{
 		alter:   "MODIFY id BIGINT, MODIFY m INT",
 	},
 	{
+		name:    "numbers become floating",
+		columns: "id BIGINT, n INT UNSIGNED, v INT, PRIMARY KEY (id, n)",
+		rows: []string{
+			"-9007199254740992, 16777216, 1", "9007199254740992, 0, 2", "0, 1, 3", "0, 2, 4", "9007199254740991, 16777215, 5",
+		},
+		alter: "MODIFY id DOUBLE NOT NULL, MODIFY n FLOAT NOT NULL",
+	},
+	{
+		name:    "texts and bytes become longer bytes",
+		columns: "k VARCHAR(5) CHARACTER SET latin1 COLLATE latin1_bin, b BINARY(3), v INT, PRIMARY KEY (k, b)",
+		rows:    []string{"'', X'00', 1", "'é', X'FF00FF', 2", "'abcde', X'20', 3", "'a ', '', 4", "'A', X'0000FF', 5"},
+		alter:   "MODIFY k BINARY(7) NOT NULL, MODIFY b BINARY(9) NOT NULL",
+	},
+	{
+		name:    "letters with several codes to utf8mb4",
+		columns: "k VARCHAR(5) CHARACTER SET sjis COLLATE sjis_bin, v INT, PRIMARY KEY (k)",
+		rows:    []string{"'テ', 1", "'ソ', 2", "'', 3", "'a', 4", "'テソ', 5"},
+		alter:   "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+	},
+	{
 		name:    "moments",
 		columns: "a TIMESTAMP(3) NOT NULL DEFAULT '2020-01-01 00:00:00', b TIMESTAMP NOT NULL DEFAULT '0000-00-00 00:00:00', v INT, PRIMARY KEY (a, b)",
 		rows: []string{"'1970-01-01 00:00:01.000', '0000-00-00 00:00:00', 1", "'2038-01-19 03:14:07.999', '2020-10-25 00:30:00', 2",

@@ -119,12 +119,27 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 	}
 }
 
+// warnOfMerging warns of values of the followed key that a run refuses.
+func (c *checker) warnOfMerging(columns *Columns) {
+	for _, m := range columns.Mappings {
+		if m.Apart != "" {
+			c.warn(
+				CodeKeyValues, fmt.Sprintf("the ALTER changes values of column %s, which the run follows, and two of them may become one", m.Source),
+				"the run takes rows with "+m.Apart+"; any other row ends it, before the copy if it exists then",
+				"Choose another key with --key",
+			)
+		}
+	}
+}
+
 // checkAltered checks the table that the ALTER makes.
 func (c *checker) checkAltered(altered *schema.Table) {
 	made := Plan{Source: c.table, Alter: c.alter, Key: c.followed, Map: c.options.Map}
 	if c.followed.Name != "" {
 		var no *unfollowed
-		switch _, err := made.Columns(altered); {
+		switch columns, err := made.Columns(altered); {
+		case err == nil:
+			c.warnOfMerging(columns)
 		case errors.Is(err, ErrRefused):
 			c.block(
 				CodeKeyValues, fmt.Sprintf("a run cannot follow the key %s", c.followed.Name), err.Error(),

@@ -30,6 +30,9 @@ type Mapping struct {
 	ZoneSensitive bool
 	// Dated means that the conversion depends on the day: a TIME becomes a date.
 	Dated bool
+	// Apart is a condition over the source's columns for a column of the followed key: the values that
+	// stay apart. "" if all do. Expr fails for a value that does not meet it.
+	Apart string
 	// toChar means that the shadow's column is a CHAR.
 	toChar bool
 }
@@ -122,6 +125,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 			return nil, err
 		}
 		c.plainly(pairs[i].from)
+		c.keepApart(pairs[i])
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
 	}
@@ -146,6 +150,20 @@ func (c *Columns) plainly(key schema.Column) {
 	for i, m := range c.Mappings {
 		if m.Source == key.Name && key.Family() != "integer" {
 			c.Mappings[i].Expr = schema.Quote(m.Source)
+		}
+	}
+}
+
+// keepApart makes syncs fail at a row whose key could become equal to another one. A changed key that
+// can't be converted has no row in the shadow (rowsync.Spec), so it deletes none.
+func (c *Columns) keepApart(key columnPair) {
+	if key.to.Generated != schema.NotGenerated || len(merging(key.from, key.to)) == 0 {
+		return
+	}
+	condition, _ := apart(key.from, key.to)
+	for i, m := range c.Mappings {
+		if m.Shadow == key.to.Name {
+			c.Mappings[i].Apart, c.Mappings[i].Expr, c.Mappings[i].Fits = condition, apartOnly(key.from, condition), false
 		}
 	}
 }

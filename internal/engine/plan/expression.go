@@ -35,6 +35,9 @@ func expression(from, to schema.Column, mariadb bool) string {
 		isPlainNumber(from) && to.Family() == "json",
 		from.Family() == "integer" && isText(to) && to.Charset == "utf32": // all servers cut it after 16 digits
 		return "CONCAT(" + column + ")"
+	case !mariadb && from.DataType == "decimal" && from.Scale > 0 && to.Family() == "integer" && to.Unsigned:
+		// An INSERT .. SELECT refuses -0.4, which the ALTER rounds to 0.
+		return "CAST(" + column + " AS SIGNED)"
 	case byNumber(from, to):
 		return "CAST(" + column + " AS UNSIGNED)"
 	case unlooked(from, to):

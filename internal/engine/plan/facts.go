@@ -7,6 +7,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
+// FewRows is how many rows a run reads at once if it can't cut the table into ranges.
+const FewRows = 10_000
+
 // Facts are what Gather reads of the server and the account before a plan is made.
 type Facts struct {
 	Version  Version
@@ -74,6 +77,8 @@ type Facts struct {
 	GroupPrimary string // host:port of the group's primary, as a member knows it; "" if it does not
 	// HasRows means that the table has rows, for any statistics.
 	HasRows bool
+	// Few means that the table has at most FewRows rows. They were counted. MariaDB only.
+	Few bool
 	// ZeroDates means that the server's ALTER gives rows the date 0000-00-00 (TakesZeroDates).
 	ZeroDates bool
 	SQLMode   []string // the parts of the global sql_mode

@@ -41,6 +41,16 @@ func (c *checker) chooseKey() (chosen candidate, reasons []string) {
 	return usable[0], nil
 }
 
+// warnOfWhole warns of a key by which the rows can only be read all at once.
+func (c *checker) warnOfWhole(k Key) {
+	if k.Whole {
+		c.warn(
+			CodeNoKey, "the run copies the table in one piece: the server reads the key "+k.Name+" in another order than it compares",
+			"it has a CHAR with a NOPAD collation. If the table gets many rows during the run, that piece takes long", "",
+		)
+	}
+}
+
 // noKey blocks because no key is usable.
 func (c *checker) noKey(reasons []string) {
 	why := "a run needs a PRIMARY KEY, or a UNIQUE key of NOT NULL columns, to copy rows and follow changes"
@@ -72,10 +82,11 @@ func (c *checker) usable() []string {
 }
 
 // better orders candidates: the primary key first, then keys whose order the client knows, then
-// keys with fewer and smaller columns. A key with redefined columns, or with more columns than its
-// index, comes after all others.
+// keys with fewer and smaller columns. A key with redefined columns, with more columns than its
+// index, or without an order comes after all others.
 func better(a, b candidate) int {
 	for _, d := range []int{
+		order(!a.key.Whole, !b.key.Whole),
 		order(!a.wide, !b.wide),
 		order(!a.changed, !b.changed),
 		order(a.primary, b.primary),
@@ -118,6 +129,7 @@ func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 		}
 		found.key.Parts = append(found.key.Parts, key.Part{Column: col, Descending: p.Descending})
 		found.changed = found.changed || c.redefined(col)
+		found.key.Whole = found.key.Whole || c.otherOrder(col)
 		found.size += max(col.Length, int64(col.Precision), 4)
 	}
 	found.key.Own = len(found.key.Parts)
@@ -153,12 +165,10 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 		return col, fmt.Sprintf("column %s may be NULL", col.Name)
 	case col.Generated == schema.Virtual:
 		return col, fmt.Sprintf("column %s is a virtual generated one", col.Name)
-	case c.facts.Version.MariaDB && col.DataType == "char" && strings.Contains(col.Collation, "nopad"):
-		// InnoDB orders 'a' with its padding blanks, after "a\t". A comparison orders it without
-		// them, before "a\t" (11.8.9). So a range misses rows.
+	case c.otherOrder(col) && !c.facts.Few:
 		return col, fmt.Sprintf(
-			"column %s is a CHAR with a NOPAD collation: the server reads it in another order than it compares",
-			col.Name,
+			"column %s is a CHAR with a NOPAD collation: the server reads it in another order than it compares, "+
+				"and the table has more than %d rows", col.Name, FewRows,
 		)
 	case contains(c.alter.Dropped, col.Name):
 		return col, fmt.Sprintf("the ALTER drops column %s", col.Name)
@@ -171,11 +181,19 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 	return col, ""
 }
 
+// otherOrder reports whether the index has a column in another order than comparisons. InnoDB orders
+// 'a' with its padding blanks, after "a\t". A comparison orders it without them, before "a\t"
+// (MariaDB 11.8.9). So a range misses rows.
+func (c *checker) otherOrder(col schema.Column) bool {
+	return c.facts.Version.MariaDB && col.DataType == "char" && strings.Contains(col.Collation, "nopad")
+}
+
 // keyLoss returns why a changed key column can't be followed, or "". If two of its values may
-// become one, deleting one row from the shadow deletes the other row too.
+// become one, deleting one row from the shadow deletes the other row too. But a run may refuse the
+// values that could (apart).
 func keyLoss(from, to schema.Column) string {
 	lost := merging(from, to)
-	if len(lost) == 0 {
+	if _, ok := apart(from, to); ok || len(lost) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(

@@ -69,6 +69,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	if chosen.key.Name == "" {
 		c.noKey(reasons)
 	}
+	c.warnOfWhole(chosen.key)
 	choice, err := c.choose()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"midstream/internal/mysql/schema"
@@ -14,6 +15,9 @@ func merging(from, to schema.Column) []string {
 		return nil
 	case Reordered:
 		return mergingStrings(from, to)
+	}
+	if from.DataType == "binary" && to.DataType == "binary" {
+		return nil // all values get the same zero bytes more
 	}
 	lost := losses(from, to)
 	switch f := from.Family(); to.Family() {
@@ -39,6 +43,51 @@ func merging(from, to schema.Column) []string {
 		lost = append(lost, writtenInManyWays)
 	}
 	return lost
+}
+
+// apart returns a condition over the source's columns: values that meet it stay apart, although the
+// conversion may merge others. ok is false if no such condition is known. A run that follows such a
+// key refuses rows that do not meet it, so that no two keys of the shadow's rows are one.
+func apart(from, to schema.Column) (condition string, ok bool) {
+	column := schema.Quote(from.Name)
+	switch {
+	case from.Family() == "integer" && from.DataType != "year" && to.Family() == "float" && !to.Fixed():
+		bits := 53
+		if to.DataType == "float" {
+			bits = 24
+		}
+		least := -(int64(1) << bits)
+		if from.Unsigned {
+			least = 0
+		}
+		return fmt.Sprintf("%s BETWEEN %d AND %d", column, least, int64(1)<<bits), true
+	case to.DataType == "binary" && (from.Family() == "string" || from.Family() == "varbinary"):
+		return "RIGHT(CAST(" + column + " AS BINARY), 1) <> X'00'", true // '' stays too
+	case from.Family() == "string" && to.Family() == "string" && losesBlanks(from, to) && !manyCodes(from, to):
+		return "RIGHT(" + column + ", 1) <> ' '", true
+	case from.Family() == "string" && to.Family() == "string" && manyCodes(from, to) && !losesBlanks(from, to):
+		return fmt.Sprintf("CAST(CONVERT(CONVERT(%s USING %s) USING %s) AS BINARY) = CAST(%[1]s AS BINARY)",
+			column, to.Charset, from.Charset), true
+	}
+	return "", false
+}
+
+// apartOnly is the column as an expression that fails for a value that does not meet the condition.
+func apartOnly(from schema.Column, condition string) string {
+	column := schema.Quote(from.Name)
+	failing := "CAST(CONCAT('x', " + column + ") AS SIGNED)"
+	switch {
+	case from.Family() != "integer":
+		failing = "CONCAT(" + column + ", " + failing + ")"
+	case from.Unsigned:
+		failing = "CAST(CONCAT('x', " + column + ") AS UNSIGNED)"
+	}
+	return fmt.Sprintf("IF(%s, %s, %s)", condition, column, failing)
+}
+
+// losesBlanks reports whether blanks at the end count in the old type, and a CHAR loses them.
+func losesBlanks(from, to schema.Column) bool {
+	return to.DataType == "char" && from.DataType != "char" && noPad(from.Collation)
 }
 
 // writtenInManyWays is true of numbers, UUIDs and addresses that are stored as texts.
@@ -80,7 +129,7 @@ func mergingStrings(from, to schema.Column) []string {
 	switch {
 	case manyCodes(from, to):
 		return []string{inManyCodes}
-	case to.DataType == "char" && from.DataType != "char" && noPad(from.Collation):
+	case losesBlanks(from, to):
 		return []string{"lose their trailing blanks"}
 	}
 	return nil

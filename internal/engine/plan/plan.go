@@ -82,6 +82,9 @@ type Key struct {
 	// Own is the number of the first parts that are the index's own. More columns follow if the
 	// shadow's index has them before the key's.
 	Own int
+	// Whole means that the rows can only be read all at once: the index has them in another order
+	// than comparisons do, so that a range misses rows.
+	Whole bool `json:",omitempty"`
 }
 
 // Codec returns the codec of the key. Make has proved that the codec exists.

@@ -206,6 +206,8 @@ func (t *trial) findingOf(kind Kind) finding {
 		f.what = "with NULL in column " + f.owner + ", which becomes NOT NULL"
 	case KindZero:
 		f.what = "with 0 in column " + f.owner + ", which becomes AUTO_INCREMENT: the server's own ALTER would give it a new number"
+	case KindMerged:
+		f.what = "with a value of column " + f.owner + ", the key that the run follows, that may become equal to another one"
 	case KindLong:
 		f.what = "too long for column " + f.owner + ", " + to.Type
 	case KindRange:

@@ -30,6 +30,8 @@ const (
 	KindCheck   Kind = "check" // violates a CHECK
 	// KindZero is 0 in a column that becomes AUTO_INCREMENT.
 	KindZero Kind = "zero"
+	// KindMerged is a value of the followed key that could become equal to another one.
+	KindMerged Kind = "merged"
 	// KindPartition is a row that no partition of the shadow takes.
 	KindPartition Kind = "partition"
 	// KindDuplicate is a row that has the same value of a unique key as another row.
@@ -81,6 +83,9 @@ func rulesFor(c Column, expr string) []*rule {
 	}
 	if to.AutoIncrement && !from.AutoIncrement {
 		rules = append(rules, &rule{kind: KindZero, condition: "ROUND(" + name + ") = 0"})
+	}
+	if c.Apart != "" {
+		rules = append(rules, &rule{kind: KindMerged, condition: "NOT (" + c.Apart + ")"})
 	}
 	add := func(r *rule) {
 		if r != nil {

@@ -88,7 +88,7 @@ func (s *Scanner) Needed() bool {
 
 // scans reports whether the rows are looked at range by range.
 func (s *Scanner) scans() bool {
-	return len(s.work.trials)+len(s.work.losses) > 0 || s.work.partitions != nil
+	return len(s.work.trials)+len(s.work.losses)+len(s.work.held) > 0 || s.work.partitions != nil
 }
 
 // Rows returns the number of the source's rows that were checked so far.
@@ -181,7 +181,7 @@ func (s *Scanner) scan(ctx context.Context, number int, held context.Context, re
 type worker struct {
 	*Scanner
 	session *dbconn.Session
-	all     *stage // nil for losses only
+	all     *stage // nil if no value is tried
 }
 
 func (w *worker) take(ctx context.Context) (place int, r key.Range, more bool, err error) {
@@ -215,7 +215,11 @@ func (w *worker) look(ctx context.Context, place int, where string) (rows int64,
 	if err != nil {
 		return 0, err
 	}
-	rows = max(rows, inRange)
+	checked, err := w.lookForViolations(ctx, place, where)
+	if err != nil {
+		return 0, err
+	}
+	rows = max(rows, inRange, checked)
 	if w.all != nil {
 		taken, err := w.try(ctx, w.all, where)
 		switch {

@@ -22,6 +22,8 @@ type Column struct {
 	// Losses describes how the server changes values without an error, such as "are rounded to 2
 	// decimals"; "" if it changes none.
 	Losses string
+	// Apart is the condition for values of a key that stay apart; "" if all do.
+	Apart string
 }
 
 // Spec defines what the prescan checks. It is immutable.
@@ -31,6 +33,8 @@ type Spec struct {
 	Shadow *schema.Table
 	// Columns are all columns that the shadow takes from the source.
 	Columns []Column
+	// Violable means that rows of the source may violate its CHECKs (MariaDB).
+	Violable bool
 }
 
 // column finds what a column of the shadow is made of.
@@ -75,7 +79,9 @@ type stage struct {
 	columns []schema.Column
 	checks  []string // clauses of CHECKs
 	stores  bool     // rows are to be read again
-	keys    []string // definitions of indexes over expressions
+	// numbered means that the stage has a primary key of its own, so that no other key becomes it.
+	numbered bool
+	keys     []string // definitions of indexes over expressions
 }
 
 func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
@@ -94,6 +100,9 @@ func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
 // generated column that is NOT NULL has no default to be filled with (1364).
 func (st *stage) create() []string {
 	clauses := st.spec.Sync.RowNumbers()
+	if st.numbered && len(clauses) == 0 {
+		clauses = []string{rowsync.NumberedRows}
+	}
 	var computed, virtual, selected []string
 	engine := "BLACKHOLE"
 	if st.stores {

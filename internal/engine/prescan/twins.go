@@ -177,7 +177,7 @@ func distinct(a, b []string) []string {
 func (s *Scanner) lookInStage(ctx context.Context, k schema.Key) error {
 	spec := s.deps.Spec
 	st := spec.stage("midstream_check_key", columnsOf(spec, k))
-	st.stores = true
+	st.stores, st.numbered = true, !k.Visible // a primary key must be visible
 	session, err := s.deps.Pool.Session(ctx, append(s.setup(st), s.deps.Spec.sorting(k)...)...)
 	if err != nil {
 		return err
@@ -246,8 +246,7 @@ func (w *worker) listTwins(ctx context.Context, st *stage, k schema.Key) error {
 	for i, p := range k.Parts {
 		value := schema.Quote(p.Column)
 		if p.Expression != "" {
-			// information_schema escapes the quotes of an expression.
-			value = "(" + strings.ReplaceAll(p.Expression, `\'`, "'") + ")"
+			value = "(" + p.Expression + ")"
 		}
 		if elements, is := elementsOf(value, rowsync.ValueAlias(i)); is {
 			// A row has an element once, however often the array has it.

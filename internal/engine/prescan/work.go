@@ -13,6 +13,7 @@ type work struct {
 	trials []*trial
 	losses []*loss
 	keys   []schema.Key
+	held   []held
 	// partitions is nil if they take every row.
 	partitions *partitions
 }
@@ -86,7 +87,11 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 	columns := s.Shadow.Mentioned(check.Clause)
 	known := slices.ContainsFunc(s.Source.AllChecks(), func(c schema.Check) bool { return c.Enforced && c.Clause == check.Clause })
 	plain := s.allUnchanged(columns)
-	if known && plain || s.validJSON(check, columns) {
+	if known && plain {
+		w.addHeld(s, check, columns)
+		return
+	}
+	if s.validJSON(check, columns) {
 		return
 	}
 	t := trial{check: check.Name, clause: check.Clause}

@@ -22,7 +22,8 @@ import (
 // the index. The rows of a partitioned table come partition by partition. There the server must
 // sort: otherwise a bound could come again and again.
 //
-// Bound waits while other sessions hold locks.
+// There is no bound if the rows are one range (Spec.Whole). Bound waits while other sessions hold
+// locks.
 func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (key.Key, error) {
 	bounds, err := Bounds(ctx, session, spec, rest, rows, 1)
 	if err != nil {
@@ -35,6 +36,9 @@ func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Ra
 // are one or more, and fewer than asked for if the last one is the zero key, or if the server would have
 // to be asked more than once.
 func Bounds(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows, ranges int) (bounds []key.Key, err error) {
+	if spec.Whole {
+		return []key.Key{""}, nil
+	}
 	err = session.Patiently(ctx, func() error {
 		if Numbered(spec.Key) {
 			to, err := boundOfPieces(ctx, session, spec, rest, rows)

@@ -81,8 +81,7 @@ func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.
 	if err := s.take(ctx, session, keys); err != nil {
 		return err
 	}
-	_, err := session.Exec(ctx, "INSERT INTO "+database+schema.Quote(shadowKeys)+
-		" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys))
+	_, err := session.Exec(ctx, s.conversion())
 	if err == nil || !dbconn.Unconvertible(err) {
 		return err
 	}
@@ -96,7 +95,8 @@ func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key
 	for i, k := range keys {
 		rows[i] = "(" + strings.Join(s.Key.Literals(k), ", ") + ")"
 	}
-	fill := "INSERT INTO " + schema.Quote(s.Shadow.Schema) + "." + schema.Quote(sourceKeys) + " VALUES " + strings.Join(rows, ", ")
+	fill := fmt.Sprintf("INSERT INTO %s.%s (%s) VALUES %s", schema.Quote(s.Shadow.Schema), schema.Quote(sourceKeys),
+		schema.QuoteAll(s.Key.Names()), strings.Join(rows, ", "))
 	_, err := session.Exec(ctx, fill)
 	if !dbconn.Unconvertible(err) {
 		return err
@@ -107,6 +107,13 @@ func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key
 		}
 	}
 	return nil
+}
+
+// conversion fills the temporary table of the shadow's types from the other one.
+func (s *Spec) conversion() string {
+	database := schema.Quote(s.Shadow.Schema) + "."
+	return fmt.Sprintf("INSERT INTO %s%s (%s) SELECT %s FROM %[1]s%[5]s",
+		database, schema.Quote(shadowKeys), schema.QuoteAll(s.ShadowKey), s.keyExprs(), schema.Quote(sourceKeys))
 }
 
 // keyExprs are the values that a sync of a row gives the columns of its key, over the source's key.
@@ -132,10 +139,7 @@ func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys 
 		if err := s.take(ctx, session, []key.Key{k}); err != nil {
 			return err
 		}
-		_, err := session.Exec(
-			ctx,
-			"INSERT INTO "+database+schema.Quote(shadowKeys)+" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys),
-		)
+		_, err := session.Exec(ctx, s.conversion())
 		if err != nil && !dbconn.Unconvertible(err) {
 			return err
 		}

@@ -45,7 +45,10 @@ type Spec struct {
 	SourceIndex string     // the key's index in the source
 	// Own is the number of the key's columns that SourceIndex has; 0 for all. They are unique, so the
 	// other columns do not change the order.
-	Own         int
+	Own int
+	// Whole means that SourceIndex has the rows in another order than comparisons: a range misses
+	// rows, so that all rows are one range.
+	Whole       bool
 	Partitioned bool // the source has partitions
 	// ShadowIndex is an index of the shadow that begins with the key's columns, in their order unless
 	// KeyChanged.
@@ -198,14 +201,18 @@ func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), KeyAlias(0), strings.Join(same, " AND "))
 }
 
-// RowNumbers are the definitions that a temporary table without a key needs: none, or an invisible
-// column, which statements need not name.
+// RowNumbers are the definitions that a temporary table without a key needs: none, or a column.
+// Statements name all other columns.
 func (s *Spec) RowNumbers() []string {
 	if !s.RequiresKeys {
 		return nil
 	}
-	return []string{schema.RowNumber + " BIGINT UNSIGNED NOT NULL AUTO_INCREMENT INVISIBLE PRIMARY KEY"}
+	return []string{NumberedRows}
 }
+
+// NumberedRows defines a primary key for a temporary table. It is visible, because MySQL 8.0.13 to
+// 8.0.22 may require primary keys and have no invisible columns.
+const NumberedRows = schema.RowNumber + " BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY"
 
 // KeyAlias and ValueAlias name a part of the key and a value in a derived table. No column of a
 // user has such a name: the plan refuses them (schema.Reserved).

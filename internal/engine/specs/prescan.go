@@ -11,12 +11,12 @@ import (
 
 // prescanSpecOf derives the prescan's columns from the synced columns.
 func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
-	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow}
+	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow, Violable: sync.Silent}
 	for _, m := range mappings {
 		from, _ := source.Column(m.Source)
 		to, _ := shadow.Column(m.Shadow)
 		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Kept: m.Change == plan.Same,
-			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they ")})
+			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they "), Apart: m.Apart})
 	}
 	return spec
 }

@@ -61,7 +61,8 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	}
 	spec = &rowsync.Spec{
 		Source: p.Source.Name, Shadow: shadow.Name,
-		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, Own: p.Key.Own, ShadowIndex: columns.KeyIndex,
+		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, Own: p.Key.Own, Whole: p.Key.Whole,
+		ShadowIndex: columns.KeyIndex,
 		Partitioned: p.Source.Partitioned,
 		KeyChanged:  columns.KeyChanged(),
 		Locking:     locking(p),

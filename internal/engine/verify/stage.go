@@ -61,7 +61,17 @@ func (s *Spec) createStage() string {
 
 // fill returns the statements that put the source's rows under a condition into the stage.
 func (s *Spec) fill(condition string) []string {
-	return []string{"DELETE FROM " + s.stageName(), "INSERT INTO " + s.stageName() + " " + s.rows(condition)}
+	var columns []string // as rows lists them
+	for i := range s.Sync.Key.Names() {
+		if s.stagedKey(i) == "" {
+			columns = append(columns, rowsync.KeyAlias(i))
+		}
+	}
+	for i := range s.Columns {
+		columns = append(columns, rowsync.ValueAlias(i))
+	}
+	return []string{"DELETE FROM " + s.stageName(),
+		fmt.Sprintf("INSERT INTO %s (%s) %s", s.stageName(), strings.Join(columns, ", "), s.rows(condition))}
 }
 
 // keyAlias is the name of a part of the source's key in what rows returns.

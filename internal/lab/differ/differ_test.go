@@ -33,6 +33,7 @@ var (
 	shrink   = flag.Bool("reduce", false, "reduce each kind of wrong case once")
 	without  = flag.String("without", "", "groups of settings to leave out: "+strings.Join(Groups, ", "))
 	show     = flag.Bool("show", false, "print each case and its verdict")
+	refusals = flag.Bool("refusals", false, "print why each case is refused only by us")
 )
 
 // TestL11_Differ: a random case has the outcome that the server's own ALTER has.
@@ -203,6 +204,9 @@ func (r *runner) one(b *bench, n int) {
 	v := b.Try(context.Background(), c)
 	if *show {
 		r.Logf("case %d: %s %s\n%s\n%s", n, v.Outcome, v.Kind, v.Text, c.Folder())
+	}
+	if *refusals && v.Outcome == OnlyUs {
+		r.Logf("case %d: refused only by us: %s\n%s", n, v.Text, strings.Join(c.Clauses, ", "))
 	}
 	if !r.tally.count(v, n) || v.Outcome != Wrong {
 		return

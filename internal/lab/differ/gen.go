@@ -374,11 +374,13 @@ func (g *gen) expression() (expr, sql string, f family) {
 }
 
 // wide says that the column may have letters of two bytes and more, none of which is ASCII's.
-func (g *gen) wide(c Column) bool {
+func (g *gen) wide(c Column) bool { return g.c.wide(c) }
+
+func (c *Case) wide(column Column) bool {
 	for _, charset := range []string{"ucs2", "utf16", "utf32"} {
-		of := c.Kind.sql
+		of := column.Kind.sql
 		if !strings.Contains(of, "CHARACTER SET") {
-			of = strings.Join(g.c.Options, " ") + g.c.Database
+			of = strings.Join(c.Options, " ") + c.Database
 		}
 		if strings.Contains(of, charset) {
 			return true

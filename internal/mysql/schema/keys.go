@@ -3,7 +3,10 @@ package schema
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+
+	"midstream/internal/mysql/schema/token"
 )
 
 // loadKeys reads the keys. The columns of information_schema.statistics depend on the server:
@@ -59,6 +62,13 @@ func (t *Table) orderKeys(keys map[string]*Key, create *createTable) error {
 			return fmt.Errorf("%w: key %s is not in information_schema.statistics", errCreate, clause.name)
 		}
 		k.Definition = clause.definition
+		if k.Computed() { // information_schema has its letters beyond ASCII garbled, and its quotes escaped
+			for i, expression := range expressions(k.Definition) {
+				if i < len(k.Parts) && k.Parts[i].Expression != "" {
+					k.Parts[i].Expression = expression
+				}
+			}
+		}
 		if k.Type == "SPATIAL" || k.Type == "FULLTEXT" {
 			for i := range k.Parts {
 				k.Parts[i].Prefix = 0 // 5.7 shows an internal length
@@ -71,6 +81,35 @@ func (t *Table) orderKeys(keys map[string]*Key, create *createTable) error {
 		return fmt.Errorf("%w: key %s is missing", errCreate, name)
 	}
 	return nil
+}
+
+// expressions returns the expression of each part of a key's clause, without its own parentheses;
+// "" for a column.
+func expressions(definition string) (list []string) {
+	tokens, _ := token.Split(definition)
+	begin := slices.IndexFunc(tokens, func(t token.Token) bool { return t.Is("(") })
+	if begin < 0 {
+		return nil
+	}
+	first, opened := true, 0
+	for _, t := range tokens[begin+1:] {
+		if first {
+			list, first = append(list, ""), false
+			if t.Is("(") {
+				opened = t.End
+				continue
+			}
+		}
+		switch {
+		case t.Is(")") && t.Depth == 0:
+			return list
+		case t.Is(")") && t.Depth == 1 && opened > 0:
+			list[len(list)-1], opened = strings.TrimSpace(definition[opened:t.Start]), 0
+		case t.Is(",") && t.Depth == 1:
+			first = true
+		}
+	}
+	return list
 }
 
 // statisticsColumns returns the expressions that read a part's expression and a

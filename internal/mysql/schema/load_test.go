@@ -202,7 +202,8 @@ func TestLoadNewerKeys(t *testing.T) {
 		}
 		s.do("CREATE TABLE t (a INT NOT NULL, b VARCHAR(20) NOT NULL, PRIMARY KEY (a DESC, b), KEY d (b DESC, a), KEY i (b) INVISIBLE)")
 		if s.release == "9.7" {
-			s.do("ALTER TABLE t ADD UNIQUE KEY f ((lower(b)) DESC, a, (concat(a, ',', 'it''s (\\\\')))")
+			s.do("ALTER TABLE t ADD UNIQUE KEY f ((lower(b)) DESC, a, (concat(a, ',', 'it''s (\\\\')))",
+				"ALTER TABLE t ADD `é` INT, ADD KEY g (a, (`é` + 1))")
 		}
 		table := s.load("t")
 		equal(t, "primary", table.Keys[0].Parts, []schema.KeyPart{{Column: "a", Descending: true}, {Column: "b"}})
@@ -216,6 +217,9 @@ func TestLoadNewerKeys(t *testing.T) {
 			if !strings.Contains(f.Parts[0].Expression, "lower(`b`)") {
 				t.Errorf("expression: %q", f.Parts[0].Expression)
 			}
+			g, _ := table.Key("g")
+			equal(t, "g's expression", g.Parts[1].Expression, "(`é` + 1)")
+			equal(t, "an expression with quotes", strings.Contains(f.Parts[2].Expression, `it\'s`), true)
 		}
 		s.readdKeys(table)
 	})

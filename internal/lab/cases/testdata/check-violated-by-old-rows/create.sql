@@ -1,0 +1,1 @@
+SET SESSION check_constraint_checks = OFF; CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c VARCHAR(9) CHECK (c <> 'x'), CHECK (a > 0)); INSERT INTO t VALUES (1, 1, 1, 'a'), (2, -1, 1, 'b'), (3, 3, 3, 'x'), (4, NULL, 4, NULL);

@@ -1,0 +1,1 @@
+UPDATE t SET a = -0.4 WHERE id = 2; INSERT INTO t VALUES (5, -0.0499);

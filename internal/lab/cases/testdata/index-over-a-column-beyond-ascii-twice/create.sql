@@ -1,0 +1,1 @@
+CREATE TABLE t (c1 INT PRIMARY KEY, `é3` VARCHAR(9)); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'A');

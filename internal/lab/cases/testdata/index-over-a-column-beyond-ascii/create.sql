@@ -1,0 +1,1 @@
+CREATE TABLE t (c1 INT PRIMARY KEY, `é3` SMALLINT, s VARCHAR(9)); INSERT INTO t VALUES (1, 10, 'a'), (2, NULL, 'b'), (3, 12, 'ö');

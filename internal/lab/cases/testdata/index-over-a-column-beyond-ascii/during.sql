@@ -1,0 +1,1 @@
+UPDATE t SET `é3` = 99 WHERE c1 = 2; INSERT INTO t VALUES (4, 9, 'x'); DELETE FROM t WHERE c1 = 1;

@@ -1,0 +1,7 @@
+UPDATE t SET a = 9 WHERE k = '文';
+DELETE FROM t WHERE k = '中';
+UPDATE t SET k = '文中' WHERE k = 'a';
+BEGIN;
+INSERT INTO t VALUES (X'A15A', 1, 6);
+DELETE FROM t WHERE k = X'A15A';
+COMMIT;

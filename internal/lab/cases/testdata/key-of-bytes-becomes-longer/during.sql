@@ -1,0 +1,3 @@
+UPDATE t SET a = 9 WHERE a = 3;
+DELETE FROM t WHERE a = 1;
+UPDATE t SET k = X'6200FF' WHERE a = 2;

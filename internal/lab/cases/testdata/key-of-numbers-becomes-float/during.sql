@@ -1,0 +1,3 @@
+UPDATE t SET a = 9 WHERE id = 16777215;
+DELETE FROM t WHERE id = 0 AND b = 1;
+UPDATE t SET id = 7 WHERE id = 0;

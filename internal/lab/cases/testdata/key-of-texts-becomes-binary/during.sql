@@ -1,0 +1,7 @@
+UPDATE t SET a = 9 WHERE k = '';
+DELETE FROM t WHERE k = 'a';
+UPDATE t SET k = 'b' WHERE k = 'abcdef';
+BEGIN;
+INSERT INTO t VALUES (X'6200', 5);
+DELETE FROM t WHERE k = X'6200';
+COMMIT;

@@ -1,0 +1,2 @@
+CREATE TABLE t (k VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin PRIMARY KEY, a INT);
+INSERT INTO t VALUES ('a', 1), ('', 2), (' b', 3);

@@ -1,0 +1,1 @@
+CREATE TABLE t (a VARCHAR(9) NOT NULL, x INT NOT NULL, UNIQUE KEY c3 (a, x), UNIQUE KEY c5 (x)); INSERT INTO t VALUES ('a', 0), ('b', 1), ('c', 10101);
