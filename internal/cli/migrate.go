@@ -172,11 +172,32 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
 
+// buildsShadow reports whether the run copies rows, or may have to.
+func buildsShadow(p *plan.Plan) bool { return p.Choice.Method == plan.MethodShadow || p.Choice.Shadow }
+
+// tryThrottle fails if the server does not take the limits of its load, or the query that throttles
+// the run.
+func (c *change) tryThrottle(ctx context.Context, s *server, p *plan.Plan) error {
+	t := c.settings.Throttle
+	if err := throttle.CheckLimits(ctx, s.Pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
+		return unwritten(ctx, err, "SHOW GLOBAL STATUS lists all variables")
+	}
+	if err := throttle.CheckQuery(ctx, s.Pool, p.Source.Name.Schema, t.Query); err != nil {
+		return unwritten(ctx, fmt.Errorf("--throttle-query: %w", err), "the query runs by itself once a second and must not write")
+	}
+	return nil
+}
+
 // plan makes the plan and prints it. It writes nothing.
 func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
 	p, err := c.make(ctx, alter, s)
 	if err != nil {
 		return nil, err
+	}
+	if buildsShadow(p) {
+		if err := c.tryThrottle(ctx, s, p); err != nil {
+			return nil, err
+		}
 	}
 	former, err := migration.New(s.Pool, s.Binlog, p, c.config, operator.NewControl(c.settings), event.Discard).Former(ctx)
 	var untold *leftovers.Untold
@@ -311,16 +332,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	if err != nil {
 		return nil, migration.Result{}, err
 	}
-	if p.Choice.Method == plan.MethodShadow || p.Choice.Shadow {
-		t := c.settings.Throttle
-		if err := throttle.CheckLimits(ctx, s.Pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
-			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists all variables")
-		}
-		if err := throttle.CheckQuery(ctx, s.Pool, p.Source.Name.Schema, t.Query); err != nil {
-			return nil, migration.Result{}, unwritten(
-				ctx, fmt.Errorf("--throttle-query: %w", err), "the query runs by itself once a second and must not write",
-			)
-		}
+	if buildsShadow(p) {
 		unfollow, err := c.follow(ctx, s, p.Server.Followers)
 		if err != nil {
 			return nil, migration.Result{}, err

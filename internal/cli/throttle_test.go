@@ -110,3 +110,28 @@ func TestLimitsOfARun(t *testing.T) {
 		t.Errorf("columns %s", got)
 	}
 }
+
+// TestL9_ThePlanTriesTheThrottle: plan refuses a query or variable that the server does not take, as
+// run does before it writes.
+func TestL9_ThePlanTriesTheThrottle(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 10)
+	for flag, says := range map[string]string{
+		"--throttle-query=SELECT nonsense": "nonsense", "--throttle-query=SELECT 'much'": "not a number",
+		"--max-load=Threads_flying=3": "no status variable Threads_flying", "--critical-load=Threads_flying=3": "no status variable Threads_flying",
+	} {
+		for _, verb := range []string{"plan", "run"} {
+			code, stdout, stderr := midstream(t, append(flags(t, i), verb, "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...)
+			if code == exitDone || verb == "plan" && stdout != "" {
+				t.Errorf("%s %s: exit code %d\n%s", verb, flag, code, stdout)
+			}
+			contains(t, stderr, says, "nothing was written")
+		}
+	}
+	code, _, stderr := midstream(t, append(flags(t, i), "plan", "--throttle-query=SELECT 0", "--max-load=Threads_connected=900",
+		"ALTER TABLE "+name+" ADD COLUMN c INT")...)
+	if code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+}

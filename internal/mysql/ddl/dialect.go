@@ -14,8 +14,13 @@ import (
 // Every server reads that dialect the same way, if its sql_mode lacks NO_BACKSLASH_ESCAPES.
 func ParseStatementIn(d token.Dialect, sql string) (*Statement, error) {
 	text, closed := d.Resolve(sql)
-	if d.MariaDB {
+	switch {
+	case d.MariaDB:
 		text = withoutWait(text)
+	case d.Version > anyServer:
+		if word := foreignHead(text); word != "" {
+			return nil, fmt.Errorf("%w: MySQL does not take %s here", ErrNotTaken, word)
+		}
 	}
 	s, err := ParseStatement(text)
 	if !closed && err == nil {
@@ -25,6 +30,23 @@ func ParseStatementIn(d token.Dialect, sql string) (*Statement, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// anyServer is the version of a dialect whose server is not known yet (see Guess).
+const anyServer = 1
+
+// foreignHead returns the words of MariaDB's before the name of an ALTER TABLE, or "".
+func foreignHead(text string) string {
+	tokens, _ := token.Split(text)
+	is := func(i int, word string) bool { return i < len(tokens) && tokens[i].Is(word) }
+	switch {
+	case !is(0, "ALTER"):
+	case is(1, "ONLINE"):
+		return "ONLINE"
+	case is(1, "TABLE") && is(2, "IF") && is(3, "EXISTS"):
+		return "IF EXISTS"
+	}
+	return ""
 }
 
 // withoutWait leaves out WAIT n and NOWAIT of MariaDB. They come after the name of the table and
@@ -66,7 +88,7 @@ func Guess(read func(token.Dialect) error) error {
 	first := error(nil)
 	// With comments that are code for some servers, and with comments that are code for all
 	// servers.
-	for _, version := range []int{0, 1} {
+	for _, version := range []int{0, anyServer} {
 		for _, d := range []token.Dialect{{}, {ANSIQuotes: true}, {NoBackslashEscapes: true}, {ANSIQuotes: true,
 			NoBackslashEscapes: true}} {
 			d.Version = version

@@ -41,7 +41,7 @@ func TestL11_StatementsOfADialect(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"ALTER TABLE t COMMENT 'a", "ALTER TABLE t ADD b INT /* c", "ALTER TABLE t ADD b INT /*!99999 c", "ALTER TABLE t ADD b INT /*!50000 , ADD c INT"} {
+	for _, text := range []string{"ALTER ONLINE TABLE t ADD b INT", "ALTER TABLE IF EXISTS t ADD b INT", "ALTER TABLE t COMMENT 'a", "ALTER TABLE t ADD b INT /* c", "ALTER TABLE t ADD b INT /*!99999 c", "ALTER TABLE t ADD b INT /*!50000 , ADD c INT"} {
 		if _, err := ParseStatementIn(mysql, text); !errors.Is(err, ErrNotAlter) && !errors.Is(err, ErrNotTaken) {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -52,7 +52,8 @@ func TestL11_StatementsOfADialect(t *testing.T) {
 func TestGuess(t *testing.T) {
 	for text, can := range map[string]bool{
 		`ALTER TABLE t ADD a INT`: true, `ALTER TABLE "t" ADD "a" INT`: true, `ALTER TABLE t COMMENT '\'`: true, `ALTER TABLE "t" COMMENT '\'`: true,
-		"DROP TABLE t /*!99999 , u */": true, "ALTER TABLE t COMMENT '": false, "DELETE FROM t": false, "": false,
+		"ALTER ONLINE TABLE IF EXISTS t ADD a INT": true,
+		"DROP TABLE t /*!99999 , u */":             true, "ALTER TABLE t COMMENT '": false, "DELETE FROM t": false, "": false,
 	} {
 		err := Guess(func(d token.Dialect) error {
 			_, err := ParseStatementIn(d, text)
