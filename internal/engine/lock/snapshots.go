@@ -34,24 +34,32 @@ WHERE x.state = 'ACTIVE' AND x.autocommit = 'NO' AND COALESCE(x.xa_state, '') <>
 // heldQuery lists the same where performance_schema doesn't record transactions, as it does not by
 // default on MySQL 5.7 and MariaDB. InnoDB counts a transaction's age in seconds, by the clock of
 // the machine.
-const heldQuery = `
-SELECT p.id, COALESCE(p.user, ''), COALESCE(p.host, ''), COALESCE(p.command, ''), x.age * 1000000,
-       COALESCE(p.info, s.sql_text, ''), COALESCE(t.name, ''), COALESCE(a.attr_value, '')
-FROM (SELECT trx_mysql_thread_id AS id, 1 + TIMESTAMPDIFF(SECOND, trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) AS age
-        FROM information_schema.innodb_trx
-       WHERE trx_isolation_level IN ('REPEATABLE READ', 'SERIALIZABLE') AND trx_autocommit_non_locking = 0) AS x
-JOIN information_schema.processlist p ON p.id = x.id
+const heldQuery = heldSessions + `COALESCE(p.info, s.sql_text, ''), COALESCE(t.name, ''), COALESCE(a.attr_value, '')` + heldBy + `
 LEFT JOIN performance_schema.threads t ON t.processlist_id = p.id
 LEFT JOIN performance_schema.events_statements_current s
        ON s.thread_id = t.thread_id AND s.nesting_event_level = 0
 LEFT JOIN performance_schema.session_connect_attrs a
-       ON a.processlist_id = p.id AND a.attr_name = 'program_name'
+       ON a.processlist_id = p.id AND a.attr_name = 'program_name'` + heldSince
+
+// unshownQuery is heldQuery while performance_schema is off: then an account may have no grant on it.
+const unshownQuery = heldSessions + `COALESCE(p.info, ''), '', ''` + heldBy + heldSince
+
+// The parts that both have.
+const (
+	heldSessions = `
+SELECT p.id, COALESCE(p.user, ''), COALESCE(p.host, ''), COALESCE(p.command, ''), x.age * 1000000, `
+	heldBy = `
+FROM (SELECT trx_mysql_thread_id AS id, 1 + TIMESTAMPDIFF(SECOND, trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) AS age
+        FROM information_schema.innodb_trx
+       WHERE trx_isolation_level IN ('REPEATABLE READ', 'SERIALIZABLE') AND trx_autocommit_non_locking = 0) AS x
+JOIN information_schema.processlist p ON p.id = x.id`
+	heldSince = `
 WHERE p.id <> CONNECTION_ID() AND TIMESTAMPDIFF(MICROSECOND, %s, UTC_TIMESTAMP(6)) <= x.age * 1000000`
+)
 
 // recordedQuery asks whether transactions are recorded.
 const recordedQuery = `
-SELECT @@GLOBAL.performance_schema
-   AND (SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE name = 'transaction' AND enabled = 'YES')
+SELECT (SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE name = 'transaction' AND enabled = 'YES')
    AND (SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE name = 'events_transactions_current' AND enabled = 'YES')`
 
 // unfitFor is how long a statement may run if its text does not fit utf8mb3. Until it ends,
@@ -60,7 +68,13 @@ const unfitFor = 5 * time.Second
 
 // snapshots asks the server.
 func (w *Watcher) snapshots(ctx context.Context, before string) ([]event.Blocker, error) {
-	var recorded bool
+	var shown, recorded bool
+	if err := w.DB.QueryRowContext(ctx, "SELECT @@GLOBAL.performance_schema").Scan(&shown); err != nil {
+		return nil, err
+	}
+	if !shown {
+		return w.listHeld(ctx, fmt.Sprintf(unshownQuery, schema.Literal(before)))
+	}
 	err := w.DB.QueryRowContext(ctx, recordedQuery).Scan(&recorded)
 	if err != nil && !dbconn.Denied(err) && !dbconn.NoSuchTable(err) {
 		return nil, err
