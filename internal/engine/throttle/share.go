@@ -44,8 +44,11 @@ func rest(ctx context.Context, took, most time.Duration, ended time.Time, part f
 		now, changed := part()
 		var rested <-chan time.Time // never, if nothing may be worked
 		if now > 0 {
-			left := min(most, time.Duration(float64(took)*(1/now-1))) - time.Since(ended)
-			if left <= 0 {
+			left := most
+			if all := float64(took)/now - float64(took); all < float64(most) { // a tiny part needs more than a Duration can be
+				left = time.Duration(all)
+			}
+			if left -= time.Since(ended); left <= 0 {
 				return nil
 			}
 			rested = time.After(left)

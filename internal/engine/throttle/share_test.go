@@ -85,3 +85,16 @@ func TestGatesByHandAndAnew(t *testing.T) {
 		end()
 	})
 }
+
+// TestATinyShareIsNoFullSpeed: the rest that belongs to a tiny share is longer than a Duration can be.
+func TestATinyShareIsNoFullSpeed(t *testing.T) {
+	for _, part := range []float64{1e-9, 1e-13, 1e-300} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			if err := NewShare(part).Gate(ctx, 250*time.Millisecond, time.Now()); err == nil {
+				t.Errorf("with a share of %g the next work began within an hour", part)
+			}
+		})
+	}
+}
