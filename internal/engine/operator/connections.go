@@ -18,14 +18,18 @@ import (
 // errFewConnections means that no connection would be left for the application.
 var errFewConnections = errors.New("each worker needs a connection, and workers may take half of the free connections")
 
-// roomForWorkers fails with errFewConnections if the server has no room for so many more workers.
+// roomForWorkers fails with errFewConnections if the server or the account has no room for so many more workers.
 func roomForWorkers(ctx context.Context, db *sql.DB, more int) error {
-	c, err := facts.ReadConnections(ctx, db)
+	c, err := connections(ctx, db)
 	if err != nil {
 		return fmt.Errorf("count the free connections: %w", err)
 	}
-	if free := c.Most - c.Open; int64(more) > free/2 {
-		return fmt.Errorf("%w: %d of %d", errFewConnections, free, c.Most)
+	free, most := c.Most-c.Open, c.Most
+	if left := c.OfAccount - c.Ours - c.Others; c.OfAccount > 0 && left < free {
+		free, most = left, c.OfAccount
+	}
+	if more > 0 && int64(more) > free/2 {
+		return fmt.Errorf("%w: %d of %d", errFewConnections, free, most)
 	}
 	return nil
 }

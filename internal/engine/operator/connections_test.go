@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -42,6 +43,12 @@ func TestWorkersLeaveConnectionsOfTheAccount(t *testing.T) {
 			}
 			if room := roomIn(c, 0); room < 1 || room > (limit-others)/2 {
 				t.Errorf("%+v: room for %d workers, want at most half of %d", c, room, limit-others)
+			}
+			if err := roomForWorkers(t.Context(), pool.DB(), limit-others); !errors.Is(err, errFewConnections) {
+				t.Errorf("%d more workers may be named: %v", limit-others, err)
+			}
+			if err := roomForWorkers(t.Context(), pool.DB(), 1); err != nil {
+				t.Errorf("one more worker may not be named: %v", err)
 			}
 		})
 	}
