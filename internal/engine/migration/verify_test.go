@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"midstream/internal/engine/event"
@@ -142,5 +143,23 @@ func TestL6_HotRowsDoNotHoldUpTheSwap(t *testing.T) {
 		b.mustMigrate("ADD COLUMN added INT DEFAULT 5")
 		close(stop)
 		<-done
+	})
+}
+
+// TestL6_AYearIsCompared: the only row of a table has a YEAR as its key, comes during the row copy, and is
+// compared by its key.
+func TestL6_AYearIsCompared(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.exec("CREATE TABLE " + b.schema + ".t (id YEAR NOT NULL, v INT, PRIMARY KEY (id))")
+		var once sync.Once
+		b.mustMigrate("DROP COLUMN v", func(e event.Event) {
+			if _, is := e.(event.ChunkCopied); is {
+				once.Do(func() { b.exec("INSERT INTO " + b.schema + ".t (id) VALUES (2020)") })
+			}
+		})
+		if got := b.value("SELECT GROUP_CONCAT(id) FROM " + b.schema + ".t"); got != "2020" {
+			b.Errorf("the table has %s", got)
+		}
 	})
 }
