@@ -172,9 +172,6 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
 
-// buildsShadow reports whether the run copies rows, or may have to.
-func buildsShadow(p *plan.Plan) bool { return p.Choice.Method == plan.MethodShadow || p.Choice.Shadow }
-
 // tryThrottle fails if the server does not take the limits of its load, or the query that throttles
 // the run.
 func (c *change) tryThrottle(ctx context.Context, s *server, p *plan.Plan) error {
@@ -194,7 +191,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	if buildsShadow(p) {
+	if p.Choice.CopiesRows() {
 		if err := c.tryThrottle(ctx, s, p); err != nil {
 			return nil, err
 		}
@@ -332,7 +329,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	if err != nil {
 		return nil, migration.Result{}, err
 	}
-	if buildsShadow(p) {
+	if p.Choice.CopiesRows() {
 		unfollow, err := c.follow(ctx, s, p.Server.Followers)
 		if err != nil {
 			return nil, migration.Result{}, err

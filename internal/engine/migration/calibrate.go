@@ -101,7 +101,7 @@ func (r calibration) measureNative(ctx context.Context, pace *plan.Pace, q nativ
 
 // measureShadow copies chunks into a scratch shadow.
 func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks *throttle.Chunks) error {
-	if r.plan.Choice.Method != plan.MethodShadow && !r.plan.Choice.Shadow {
+	if !r.plan.Choice.CopiesRows() {
 		return nil
 	}
 	making := time.Now()

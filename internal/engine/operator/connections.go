@@ -24,10 +24,7 @@ func roomForWorkers(ctx context.Context, db *sql.DB, more int) error {
 	if err != nil {
 		return fmt.Errorf("count the free connections: %w", err)
 	}
-	free, most := c.Most-c.Open, c.Most
-	if left := c.OfAccount - c.Ours - c.Others; c.OfAccount > 0 && left < free {
-		free, most = left, c.OfAccount
-	}
+	free, most := freeIn(c)
 	if more > 0 && int64(more) > free/2 {
 		return fmt.Errorf("%w: %d of %d", errFewConnections, free, most)
 	}
@@ -77,9 +74,17 @@ func connections(ctx context.Context, db *sql.DB) (c plan.Connections, err error
 
 // roomIn is the number of workers that may be, if so many are.
 func roomIn(c plan.Connections, workers int) int {
-	free := c.Most - c.Open
-	if c.OfAccount > 0 {
-		free = min(free, c.OfAccount-max(c.Ours, int64(workers))-c.Others)
-	}
+	c.Ours = max(c.Ours, int64(workers))
+	free, _ := freeIn(c)
 	return (int(free) + workers) / 2
+}
+
+// freeIn is the number of connections that are free, and the limit that makes them so few: the server's
+// or the account's.
+func freeIn(c plan.Connections) (free, most int64) {
+	free, most = c.Most-c.Open, c.Most
+	if left := c.OfAccount - c.Ours - c.Others; c.OfAccount > 0 && left < free {
+		return left, c.OfAccount
+	}
+	return free, most
 }

@@ -185,7 +185,7 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 // 'a' with its padding blanks, after "a\t". A comparison orders it without them, before "a\t"
 // (MariaDB 11.8.9). So a range misses rows.
 func (c *checker) otherOrder(col schema.Column) bool {
-	return c.facts.Version.MariaDB && col.DataType == "char" && strings.Contains(col.Collation, "nopad")
+	return c.facts.Version.MariaDB && col.DataType == "char" && noPad(col.Collation)
 }
 
 // keyLoss returns why a changed key column can't be followed, or "". If two of its values may

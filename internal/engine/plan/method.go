@@ -130,6 +130,9 @@ type Choice struct {
 	Others []Rejected
 }
 
+// CopiesRows reports whether the run copies rows into a shadow, or may have to.
+func (c Choice) CopiesRows() bool { return c.Method == MethodShadow || c.Shadow }
+
 // BlocksWrites reports whether no session can write to the table while the server copies or builds
 // it.
 func (c Choice) BlocksWrites() bool {

@@ -11,7 +11,7 @@ import (
 
 // withSwap makes the plan again with the time of a shadow's swap. It measures that once.
 func (m *maker) withSwap(ctx context.Context, p *plan.Plan) (*plan.Plan, error) {
-	if m.facts.Swap != nil || p.Choice.Method != plan.MethodShadow && !p.Choice.Shadow {
+	if m.facts.Swap != nil || !p.Choice.CopiesRows() {
 		return p, nil
 	}
 	files := 1
