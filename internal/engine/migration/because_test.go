@@ -24,7 +24,7 @@ func TestL9_UnknownOutcomeStaysKnown(t *testing.T) {
 		{going, nil, nil}, {going, broken, broken}, {going, unknown, unknown},
 		{aborted, nil, nil}, {aborted, broken, enough}, {aborted, context.Canceled, enough}, {aborted, unknown, unknown},
 	} {
-		if err := because(c.ctx, c.err); err != c.want {
+		if err := Because(c.ctx, c.err); err != c.want {
 			t.Errorf("%v: %v instead of %v", c.err, err, c.want)
 		}
 	}

@@ -288,7 +288,7 @@ func (b *brakes) givingWay(ctx context.Context, steer, work func(ctx context.Con
 			stop(err)
 		}
 	})
-	err := because(ctx, work(ctx))
+	err := Because(ctx, work(ctx))
 	stop(nil)
 	watching.Wait()
 	return err

@@ -312,14 +312,14 @@ func (d *drain) Received(ctx context.Context) error {
 		return err
 	}
 	if err := d.fit(ctx); err != nil {
-		return because(ctx, err)
+		return Because(ctx, err)
 	}
 	return nil
 }
 
 func (d *drain) ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
 	if err := d.changes.Last(ctx, session); err != nil {
-		return 0, 0, because(ctx, err)
+		return 0, 0, Because(ctx, err)
 	}
 	if drained, err = d.applier.Drain(ctx, session); err != nil {
 		return drained, d.backlog.Len(), err

@@ -145,7 +145,7 @@ func (r *run) endings(ctx context.Context, err error) []ending {
 		{when: is(ErrLeftovers), texts: r.notRemoved},
 		{when: true, texts: texts(
 			fmt.Sprintf("%s is untouched and nothing is left on the server.", source),
-			nextAfter(ctx, err),
+			NextAfter(ctx, err),
 		)},
 	}
 }
@@ -186,8 +186,8 @@ func (r *run) notRemoved() (left, next string) {
 		fmt.Sprintf("Remove it with: midstream cleanup %s%s", old, source.Argument())
 }
 
-// nextAfter returns what to do after an error that left nothing behind.
-func nextAfter(ctx context.Context, err error) string {
+// NextAfter returns what to do after an error that left nothing behind.
+func NextAfter(ctx context.Context, err error) string {
 	cause := context.Cause(ctx)
 	is := func(target error) bool { return errors.Is(err, target) }
 	for _, after := range []struct {

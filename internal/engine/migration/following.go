@@ -41,7 +41,7 @@ func (w *work) following(ctx context.Context, story func(ctx context.Context) er
 	}
 	w.apply.start(ctx, stop)
 
-	err := w.becauseChanged(because(ctx, story(ctx)))
+	err := w.becauseChanged(Because(ctx, story(ctx)))
 	stop(errFinished)
 	w.apply.stop()
 	background.Wait()
@@ -58,9 +58,9 @@ func (w *work) becauseChanged(err error) error {
 	return w.intake.BecauseChanged(err)
 }
 
-// because returns what ended ctx in place of an error that came of it. That the outcome of
+// Because returns what ended ctx in place of an error that came of it. That the outcome of
 // the swap is not known stays known (law L9).
-func because(ctx context.Context, err error) error {
+func Because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cutover.ErrUnknown) {
 		return cause
 	}

@@ -151,12 +151,12 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	defer fail(nil)
 	claim, err := leftovers.ClaimTable(ctx, r.pool, r.plan.Source.Name, fail)
 	if err != nil {
-		return because(ctx, err)
+		return Because(ctx, err)
 	}
 	defer claim.Release()
 	r.control.Attach(r, r.plan.Purpose, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
 	r.brakes.follow(r.live())
-	err = because(ctx, story(ctx))
+	err = Because(ctx, story(ctx))
 	r.control.Detach(r)
 	if gone := r.notOurs(); gone != nil {
 		r.debts.keep, err = true, errors.Join(err, gone)

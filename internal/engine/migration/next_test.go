@@ -45,7 +45,7 @@ func TestNextFitsTheCause(t *testing.T) {
 		{going, null, "Change the row"},
 		{going, enough, "once the cause is removed"},
 	} {
-		if next := nextAfter(c.ctx, fmt.Errorf("x: %w", c.err)); !strings.Contains(next, c.want) {
+		if next := NextAfter(c.ctx, fmt.Errorf("x: %w", c.err)); !strings.Contains(next, c.want) {
 			t.Errorf("%v: %s", c.err, next)
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/ddl"
 )
 
@@ -26,7 +26,7 @@ func MakeTables(
 			return nil, failed(AskServer, statement.Table, err)
 		}
 	}
-	facts, err := migration.LookAtTables(ctx, server.Pool, statement, settings, emit)
+	facts, err := wholetables.Look(ctx, server.Pool, statement, settings, emit)
 	if err != nil {
 		return nil, failed(ReadFacts, statement.Table, server.readingFrom(err))
 	}

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/tableddl"
+	"midstream/internal/engine/wholetables"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
@@ -132,7 +133,7 @@ func (r *rig) run(ctx context.Context, text string) (migration.Result, error) {
 	}
 	var settings operator.Settings
 	settings.Lock.Wait, settings.Backoff = 200*time.Millisecond, 50*time.Millisecond
-	facts, err := migration.LookAtTables(ctx, pool, statement, settings, r.listen)
+	facts, err := wholetables.Look(ctx, pool, statement, settings, r.listen)
 	if err != nil {
 		return migration.Result{}, err
 	}
@@ -141,7 +142,7 @@ func (r *rig) run(ctx context.Context, text string) (migration.Result, error) {
 		return migration.Result{}, err
 	}
 	p.Server.MetadataLocks = p.Server.MetadataLocks && !r.blind
-	return migration.NewTables(pool, p, operator.NewControl(settings), r.listen).Run(ctx)
+	return wholetables.New(pool, p, operator.NewControl(settings), r.listen).Run(ctx)
 }
 
 // begin runs a statement in the background.

@@ -27,8 +27,8 @@ var house = []place{
 	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"socket"}, {"hook", "metrics"}, {"history"}, {"record"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
 	{"engine", "the migration, its stages, and what they share", [][]string{
-		{"planning"}, {"migration"}, {"intake", "leftovers", "specs"}, {"operator"},
-		// The stages: only migration joins them.
+		{"planning"}, {"wholetables"}, {"migration"}, {"intake", "leftovers", "specs"}, {"operator"},
+		// The stages: only migration and wholetables join them.
 		{"apply", "capture", "compare", "cutover", "desired", "native", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
 		{"checkpoint", "deadline", "facts", "lock", "onreplica", "rowsync", "throttle"},
 		{"plan"},

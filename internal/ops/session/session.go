@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/hook"
@@ -204,11 +205,11 @@ func (s *Session) Migration(
 }
 
 // Tables makes what carries out a statement on whole tables.
-func (s *Session) Tables(pool *dbconn.Pool, p *plan.TablePlan, show event.Listener) *migration.Tables {
+func (s *Session) Tables(pool *dbconn.Pool, p *plan.TablePlan, show event.Listener) *wholetables.Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.display = show
-	return migration.NewTables(pool, p, s.control, event.Tee(show, s.listen))
+	return wholetables.New(pool, p, s.control, event.Tee(show, s.listen))
 }
 
 // Silent ends the showing of an attempt.

@@ -1,4 +1,4 @@
-package migration
+package wholetables
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func TestSetHoldsAsHoldDoes(t *testing.T) {
 		t.Errorf("it is answered during an attempt: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	c.Attach(&Tables{}, plan.Altering, nil) // it alters
+	c.Attach(&Change{}, plan.Altering, nil) // it alters
 	c.End(true)
 	var notNow *operator.NotNow
 	if err := <-done; !errors.As(err, &notNow) || c.Settings().When.Hold || c.Settings().RowCopy.Target == time.Second {

@@ -1,4 +1,4 @@
-package migration
+package wholetables
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/tableddl"
@@ -20,8 +21,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Tables carries out a statement on complete tables: RENAME, DROP, TRUNCATE or CREATE TABLE.
-type Tables struct {
+// Change carries out a statement on complete tables: RENAME, DROP, TRUNCATE or CREATE TABLE.
+type Change struct {
 	pool    *dbconn.Pool
 	plan    *plan.TablePlan
 	emit    event.Listener
@@ -31,13 +32,13 @@ type Tables struct {
 	done  bool // the main statement
 }
 
-// NewTables returns one for a plan, that obeys the control.
-func NewTables(pool *dbconn.Pool, p *plan.TablePlan, control *operator.Control, emit event.Listener) *Tables {
-	return &Tables{pool: pool, plan: p, emit: emit, control: control}
+// New returns a change for a plan, that obeys the control.
+func New(pool *dbconn.Pool, p *plan.TablePlan, control *operator.Control, emit event.Listener) *Change {
+	return &Change{pool: pool, plan: p, emit: emit, control: control}
 }
 
-// LookAtTables reads what a plan of the statement needs.
-func LookAtTables(
+// Look reads what a plan of the statement needs.
+func Look(
 	ctx context.Context,
 	pool *dbconn.Pool,
 	statement *ddl.Statement,
@@ -52,103 +53,103 @@ func LookAtTables(
 // Then Run drops the tables that it has put aside, even if ctx has ended, unless the plan keeps
 // them.
 //
-// The error is a *Failure. It reports what is left on the server.
-func (t *Tables) Run(ctx context.Context) (Result, error) {
+// The error is a *migration.Failure. It reports what is left on the server.
+func (c *Change) Run(ctx context.Context) (migration.Result, error) {
 	started := time.Now()
-	result, err := t.run(ctx)
-	result.Elapsed, result.Swapped = time.Since(started), t.done
+	result, err := c.run(ctx)
+	result.Elapsed, result.Swapped = time.Since(started), c.done
 	if err != nil {
-		return result, t.failure(ctx, err)
+		return result, c.failure(ctx, err)
 	}
-	t.enter(event.PhaseDone)
+	c.enter(event.PhaseDone)
 	return result, nil
 }
 
-func (t *Tables) enter(p event.Phase) {
-	t.phase = p
-	t.emit(event.PhaseEntered{Phase: p, At: time.Now()})
+func (c *Change) enter(p event.Phase) {
+	c.phase = p
+	c.emit(event.PhaseEntered{Phase: p, At: time.Now()})
 }
 
-func (t *Tables) note(text string) { t.emit(event.Note{Text: text, At: time.Now()}) }
+func (c *Change) note(text string) { c.emit(event.Note{Text: text, At: time.Now()}) }
 
-func (t *Tables) run(ctx context.Context) (result Result, err error) {
-	t.enter(event.PhaseCheck)
-	p := t.plan
+func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
+	c.enter(event.PhaseCheck)
+	p := c.plan
 	result.Method = p.Choice.Method
 	if p.Choice.Method == plan.MethodNone {
-		t.note("nothing to do: " + p.Choice.Why)
-		t.done = true
+		c.note("nothing to do: " + p.Choice.Why)
+		c.done = true
 		return result, nil
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	release, err := t.claimAll(ctx, fail)
+	release, err := c.claimAll(ctx, fail)
 	if err != nil {
-		return result, because(ctx, err)
+		return result, migration.Because(ctx, err)
 	}
 	defer release()
-	t.control.Attach(t, plan.Altering, &lock.Watcher{DB: t.pool.DB(), Tables: p.Watched})
-	defer t.control.Detach(t)
-	held := operator.Permission{Control: t.control, Table: p.Statement.Tables()[0], Swaps: true, Enter: t.enter, Note: t.note}
+	c.control.Attach(c, plan.Altering, &lock.Watcher{DB: c.pool.DB(), Tables: p.Watched})
+	defer c.control.Detach(c)
+	held := operator.Permission{Control: c.control, Table: p.Statement.Tables()[0], Swaps: true, Enter: c.enter, Note: c.note}
 	if _, err := held.Wait(ctx, nil); err != nil {
-		return result, because(ctx, err)
+		return result, migration.Because(ctx, err)
 	}
-	t.enter(event.PhaseNative)
+	c.enter(event.PhaseNative)
 	kind := p.Statement.Kind
-	made, err := tableddl.Run(ctx, t.pool, tableddl.Change{
+	made, err := tableddl.Run(ctx, c.pool, tableddl.Change{
 		Table: p.Statement.Tables()[0], Statement: p.Main, Watched: p.Watched, Moves: p.Moves, Gone: p.Gone, Twin: p.Twin,
 		Created: kind == ddl.KindCreate, Emptied: kind == ddl.KindTruncate && p.Aside == schema.Name{},
 		Long: kind != ddl.KindRename && p.Aside == schema.Name{},
-	}, func() lock.Terms { return t.control.Terms(p.Server) }, operator.Turn{Permission: held, Last: true}, t.emit)
+	}, func() lock.Terms { return c.control.Terms(p.Server) }, operator.Turn{Permission: held, Last: true}, c.emit)
 	result.Attempts, result.Native = made.Attempts, made.Took
 	if err != nil {
 		if !errors.Is(err, tableddl.ErrUnknown) && !errors.Is(err, tableddl.ErrTwinLeft) {
-			err = because(ctx, err)
+			err = migration.Because(ctx, err)
 		}
 		return result, fmt.Errorf("%s: %w", kind, err)
 	}
-	t.done = true
+	c.done = true
 	if p.Aside == (schema.Name{}) {
 		return result, nil
 	}
-	return result, t.end(&result)
+	return result, c.end(&result)
 }
 
 // Standing is operator.Run's: a statement has no progress.
-func (t *Tables) Standing() (p event.Progress, gates []event.Gate, at bool) { return p, nil, false }
+func (c *Change) Standing() (p event.Progress, gates []event.Gate, at bool) { return p, nil, false }
 
 // Keeps is operator.Run's: a statement has nothing to keep.
-func (t *Tables) Keeps() bool { return false }
+func (c *Change) Keeps() bool { return false }
 
 // SetPaused is operator.Run's: a statement has nothing in flight that could wait.
-func (t *Tables) SetPaused(string) {}
+func (c *Change) SetPaused(string) {}
 
 // InFlight is operator.Run's.
-func (t *Tables) InFlight() int { return 0 }
+func (c *Change) InFlight() int { return 0 }
 
 // Apply is operator.Run's: a statement reads how it asks for its lock each time.
-func (t *Tables) Apply(ctx context.Context, settings operator.Settings, values map[string]string) error {
-	return operator.CheckKills(ctx, t.pool.DB(), t.plan.Statement.Tables()[0], t.control.Settings(), settings, values)
+func (c *Change) Apply(ctx context.Context, settings operator.Settings, values map[string]string) error {
+	return operator.CheckKills(ctx, c.pool.DB(), c.plan.Statement.Tables()[0], c.control.Settings(), settings, values)
 }
 
 // claimAll keeps other runs away from all tables of the statement. It claims them in one order,
 // because otherwise two runs could block each other.
-func (t *Tables) claimAll(ctx context.Context, fail context.CancelCauseFunc) (release func(), err error) {
+func (c *Change) claimAll(ctx context.Context, fail context.CancelCauseFunc) (release func(), err error) {
 	var claims []*leftovers.Claim
 	release = func() {
-		for _, c := range claims {
-			c.Release()
+		for _, claim := range claims {
+			claim.Release()
 		}
 	}
-	names := t.plan.Statement.Tables()
+	names := c.plan.Statement.Tables()
 	slices.SortFunc(names, func(a, b schema.Name) int { return cmp.Compare(a.Quoted(), b.Quoted()) })
 	for _, name := range names {
-		c, err := leftovers.ClaimTable(ctx, t.pool, name, fail)
+		claim, err := leftovers.ClaimTable(ctx, c.pool, name, fail)
 		if err != nil {
 			release()
 			return nil, err
 		}
-		claims = append(claims, c)
+		claims = append(claims, claim)
 	}
 	return release, nil
 }
@@ -159,25 +160,25 @@ const endPatience = time.Minute
 
 // end marks the tables that were put aside, if they have no mark yet. It drops them, or reports
 // where they are.
-func (t *Tables) end(result *Result) error {
-	p := t.plan
-	t.enter(event.PhaseCleanup)
+func (c *Change) end(result *migration.Result) error {
+	p := c.plan
+	c.enter(event.PhaseCleanup)
 	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
 	defer cancel()
-	old := leftovers.Old{Pool: t.pool, Source: p.Statement.Table, Name: p.Aside}
+	old := leftovers.Old{Pool: c.pool, Source: p.Statement.Table, Name: p.Aside}
 	if p.Statement.Kind == ddl.KindTruncate {
-		old.Keep(ctx, p.Table.Comment, "", t.control.Settings().Lock.Wait, t.note)
+		old.Keep(ctx, p.Table.Comment, "", c.control.Settings().Lock.Wait, c.note)
 	}
 	result.Old = p.Aside.Dotted()
 	if p.Keep {
 		return nil
 	}
-	err := t.empty(ctx, old)
+	err := c.empty(ctx, old)
 	if err == nil {
 		err = old.Drop(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrLeftovers, err)
+		return fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
 	}
 	result.Old = ""
 	return nil
@@ -188,15 +189,15 @@ func (t *Tables) end(result *Result) error {
 const betweenSlices = 50 * time.Millisecond
 
 // empty takes the rows out of a partitioned table, one partition at a time.
-func (t *Tables) empty(ctx context.Context, old leftovers.Old) error {
-	if len(t.plan.Slices) < 2 {
+func (c *Change) empty(ctx context.Context, old leftovers.Old) error {
+	if len(c.plan.Slices) < 2 {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx) // many partitions may take long
-	for _, partition := range t.plan.Slices {
+	for _, partition := range c.plan.Slices {
 		began := time.Now()
 		err := leftovers.RetryBriefly(ctx, func() error {
-			session, err := t.pool.Session(ctx)
+			session, err := c.pool.Session(ctx)
 			if err != nil {
 				return err
 			}
@@ -215,30 +216,30 @@ func (t *Tables) empty(ctx context.Context, old leftovers.Old) error {
 }
 
 // failure returns what is left after an error, and what to do.
-func (t *Tables) failure(ctx context.Context, err error) error {
-	f := &Failure{Phase: t.phase, Err: err, Swapped: t.done}
+func (c *Change) failure(ctx context.Context, err error) error {
+	f := &migration.Failure{Phase: c.phase, Err: err, Swapped: c.done}
 	names := make([]string, 0, 2)
-	for _, name := range t.plan.Statement.Tables() {
+	for _, name := range c.plan.Statement.Tables() {
 		names = append(names, name.String())
 	}
-	all, table := strings.Join(names, ", "), t.plan.Statement.Tables()[0]
+	all, table := strings.Join(names, ", "), c.plan.Statement.Tables()[0]
 	switch {
 	case errors.Is(err, tableddl.ErrUnknown):
-		f.Left = fmt.Sprintf("The outcome of the %s is unknown (%s).", t.plan.Statement.Kind, all)
-		if t.plan.Aside != (schema.Name{}) {
-			f.Left = fmt.Sprintf("The outcome of the %s is unknown; if the server executed it, %s is left (%s).", t.plan.Statement.Kind, t.plan.Aside, all)
+		f.Left = fmt.Sprintf("The outcome of the %s is unknown (%s).", c.plan.Statement.Kind, all)
+		if c.plan.Aside != (schema.Name{}) {
+			f.Left = fmt.Sprintf("The outcome of the %s is unknown; if the server executed it, %s is left (%s).", c.plan.Statement.Kind, c.plan.Aside, all)
 		}
 		f.Next = fmt.Sprintf("Check with: SHOW TABLES FROM %s.", schema.Quote(table.Schema))
-	case errors.Is(err, ErrLeftovers):
-		f.Left = fmt.Sprintf("The %s is done; %s is left.", t.plan.Statement.Kind, t.plan.Aside)
+	case errors.Is(err, migration.ErrLeftovers):
+		f.Left = fmt.Sprintf("The %s is done; %s is left.", c.plan.Statement.Kind, c.plan.Aside)
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", table.Argument())
 	case errors.Is(err, tableddl.ErrTwinLeft):
-		f.Err = fmt.Errorf("%w: %w", ErrLeftovers, err)
-		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, t.plan.Twin)
-		f.Next = fmt.Sprintf("Check that it is empty, and run: DROP TABLE %s.", t.plan.Twin.Quoted())
+		f.Err = fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
+		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, c.plan.Twin)
+		f.Next = fmt.Sprintf("Check that it is empty, and run: DROP TABLE %s.", c.plan.Twin.Quoted())
 	default:
 		f.Left = fmt.Sprintf("%s is untouched, and nothing is left on the server.", all)
-		f.Next = nextAfter(ctx, err)
+		f.Next = migration.NextAfter(ctx, err)
 	}
 	return f
 }
