@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,9 +28,6 @@ func columnFor(c schema.Column) (column, error) {
 		if c.DataType == "set" && len(c.Members) > 53 {
 			// The server compares a SET with a number as DOUBLE.
 			return nil, fmt.Errorf("column %s is a SET of more than 53 members, which can't be followed as a key", c.Name)
-		}
-		if c.DataType == "set" && slices.Contains(c.Members, "") {
-			return nil, fmt.Errorf("column %s is a SET with an empty member, so that two of its values have one text", c.Name)
 		}
 		return unsignedColumn{bits: 64}, nil
 	case "float", "double", "real":

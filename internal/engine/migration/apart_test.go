@@ -21,6 +21,10 @@ func TestL2_AKeyThatMayBecomeAnotherEndsTheRun(t *testing.T) {
 				"VARCHAR(9) CHARACTER SET cp932 COLLATE cp932_bin", "MODIFY id VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
 				"X'81E0'", "X'8790'", "≒",
 			},
+			{"SET('','x','y')", "MODIFY v BIGINT", "2", "3", "x"},
+			{"SET('','x','y')", "MODIFY id SET('','x','y','z')", "2", "3", "x"},
+			{"SET('x','','y')", "MODIFY id VARCHAR(20)", "1", "3", "x,"},
+			{"SET('','x','y')", "MODIFY id SET('y','x','')", "4", "5", "y"},
 		} {
 			table := b.schema + ".t"
 			fresh := func() {

@@ -122,9 +122,13 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 // warnOfMerging warns of values of the followed key that a run refuses.
 func (c *checker) warnOfMerging(columns *Columns) {
 	for _, m := range columns.Mappings {
+		what := fmt.Sprintf("the ALTER changes values of column %s, which the run follows, and two of them may become one", m.Source)
+		if m.Change == Same {
+			what = fmt.Sprintf("values of column %s, which the run follows, have an empty member, and two of them may be taken for one", m.Source)
+		}
 		if m.Apart != "" {
 			c.warn(
-				CodeKeyValues, fmt.Sprintf("the ALTER changes values of column %s, which the run follows, and two of them may become one", m.Source),
+				CodeKeyValues, what,
 				"the run takes rows with "+m.Apart+"; any other row ends it, before the copy if it exists then",
 				"Choose another key with --key",
 			)
@@ -154,7 +158,7 @@ func (c *checker) checkAltered(altered *schema.Table) {
 	if err != nil {
 		return // the run reports it, from the shadow
 	}
-	for _, column := range unfilled(altered, pairs) {
+	for _, column := range unfilled(altered, pairs, c.facts.Version.MariaDB) {
 		if _, zero := zeroes()[column.DataType]; zero && c.facts.ZeroDates {
 			continue
 		}

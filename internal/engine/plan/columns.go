@@ -114,7 +114,8 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Columns{Mappings: stored(pairs, p.Server.Version.MariaDB), Fills: fills(shadow, pairs, p.Server.TakesZeroDates())}
+	mariadb := p.Server.Version.MariaDB
+	c := &Columns{Mappings: stored(pairs, mariadb), Fills: fills(shadow, pairs, p.Server.TakesZeroDates(), mariadb)}
 	for _, part := range p.Key.Parts {
 		i := slices.IndexFunc(pairs, func(x columnPair) bool { return x.from.Name == part.Column.Name })
 		if i < 0 {
@@ -163,7 +164,7 @@ func (c *Columns) keepApart(key columnPair) {
 	condition, _ := apart(key.from, key.to)
 	for i, m := range c.Mappings {
 		if m.Shadow == key.to.Name {
-			c.Mappings[i].Apart, c.Mappings[i].Expr, c.Mappings[i].Fits = condition, apartOnly(key.from, condition), false
+			c.Mappings[i].Apart, c.Mappings[i].Expr, c.Mappings[i].Fits = condition, apartOnly(key.from, key.to, condition), false
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"midstream/internal/mysql/schema"
@@ -17,10 +18,10 @@ type Fill struct {
 // fills finds the columns of the shadow that no column of the source continues and that an INSERT
 // must name. zeroDates means that the server accepts the date 0000-00-00. A column without a value
 // gets NULL, which the server refuses for the first row: the plan takes it for an empty table only.
-func fills(shadow *schema.Table, pairs []columnPair, zeroDates bool) []Fill {
+func fills(shadow *schema.Table, pairs []columnPair, zeroDates, mariadb bool) []Fill {
 	var all []Fill
 	for _, c := range undefaulted(shadow, pairs) {
-		expr := implicit(c)
+		expr := implicit(c, mariadb)
 		if zero, is := zeroes()[c.DataType]; is && zeroDates {
 			expr = zero
 		}
@@ -39,8 +40,8 @@ func zeroes() map[string]string {
 }
 
 // unfilled are the columns that an INSERT must name, but for which it has no value.
-func unfilled(shadow *schema.Table, pairs []columnPair) []schema.Column {
-	return slices.DeleteFunc(undefaulted(shadow, pairs), func(c schema.Column) bool { return implicit(c) != "" })
+func unfilled(shadow *schema.Table, pairs []columnPair, mariadb bool) []schema.Column {
+	return slices.DeleteFunc(undefaulted(shadow, pairs), func(c schema.Column) bool { return implicit(c, mariadb) != "" })
 }
 
 // undefaulted are the columns of the shadow that continue no column of the source and have no
@@ -59,10 +60,10 @@ func undefaulted(shadow *schema.Table, pairs []columnPair) []schema.Column {
 	return all
 }
 
-// implicit returns the implicit default of a type as ALTER gives it, or "" if ALTER refuses it too:
-// dates (zero dates, with the usual sql_mode) and geometries. A VECTOR would be empty, which no
-// INSERT can make it (MySQL), or zeros (MariaDB).
-func implicit(c schema.Column) string {
+// implicit returns the implicit default of a type as ALTER gives it, or "" if there is none that an
+// INSERT could give: dates (zero dates, with the usual sql_mode), geometries, and a VECTOR of MySQL.
+// The ALTERs of MariaDB and MySQL make the last two empty. MariaDB's VECTOR gets zeros.
+func implicit(c schema.Column, mariadb bool) string {
 	switch c.Family() {
 	case "integer", "decimal", "float", "bit":
 		return "0"
@@ -80,6 +81,10 @@ func implicit(c schema.Column) string {
 		return "'::'"
 	case "uuid":
 		return "'00000000-0000-0000-0000-000000000000'"
+	case "vector":
+		if mariadb {
+			return fmt.Sprintf("REPEAT(X'00', %d)", c.Length)
+		}
 	}
 	return ""
 }

@@ -165,6 +165,8 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 		return col, fmt.Sprintf("column %s may be NULL", col.Name)
 	case col.Generated == schema.Virtual:
 		return col, fmt.Sprintf("column %s is a virtual generated one", col.Name)
+	case col.Generated != schema.NotGenerated && col.DataType == "set" && slices.Contains(col.Members, ""):
+		return col, fmt.Sprintf("column %s is a generated SET with an empty member", col.Name)
 	case c.otherOrder(col) && !c.facts.Few:
 		return col, fmt.Sprintf(
 			"column %s is a CHAR with a NOPAD collation: the server reads it in another order than it compares, "+

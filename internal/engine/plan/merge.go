@@ -10,6 +10,9 @@ import (
 // merging returns why a conversion may store two values of a column as one, and nothing if that
 // cannot happen. A change that is not known to keep values apart counts as one that may not.
 func merging(from, to schema.Column) []string {
+	if from.DataType == "set" && slices.Contains(from.Members, "") { // even if it stays: servers join it by its text
+		return append([]string{emptyMember}, merging(withoutEmpty(from), withoutEmpty(to))...)
+	}
 	switch changeOf(from, to) {
 	case Same:
 		return nil
@@ -28,7 +31,7 @@ func merging(from, to schema.Column) []string {
 	case "string":
 		lost = append(lost, mergingMembers(from, to)...)
 	case "enum", "set":
-		if f == "enum" || f == "set" {
+		if isMember(from) {
 			lost = append(lost, "become the members of the same text")
 		}
 	case "inet6":
@@ -51,6 +54,12 @@ func merging(from, to schema.Column) []string {
 func apart(from, to schema.Column) (condition string, ok bool) {
 	column := schema.Quote(from.Name)
 	switch {
+	case isMember(from) && slices.Contains(from.Members, ""):
+		condition := fmt.Sprintf("CAST(%s AS UNSIGNED) & %d = 0", column, emptyMembers(from))
+		if from.DataType == "enum" {
+			condition = "CAST(" + column + " AS UNSIGNED) <> 0"
+		}
+		return condition, to.DataType != "year" && len(merging(withoutEmpty(from), withoutEmpty(to))) == 0
 	case from.Family() == "integer" && from.DataType != "year" && to.Family() == "float" && !to.Fixed():
 		bits := 53
 		if to.DataType == "float" {
@@ -73,10 +82,12 @@ func apart(from, to schema.Column) (condition string, ok bool) {
 }
 
 // apartOnly is the column as an expression that fails for a value that does not meet the condition.
-func apartOnly(from schema.Column, condition string) string {
+func apartOnly(from, to schema.Column, condition string) string {
 	column := schema.Quote(from.Name)
 	failing := "CAST(CONCAT('x', " + column + ") AS SIGNED)"
 	switch {
+	case from.DataType == "set" && (to.Number() || changeOf(from, to) == Same):
+		return fmt.Sprintf("IF(%s, CAST(%s AS UNSIGNED), CAST(CONCAT('x', %[2]s) AS UNSIGNED))", condition, column)
 	case from.Family() != "integer":
 		failing = "CONCAT(" + column + ", " + failing + ")"
 	case from.Unsigned:
@@ -84,6 +95,24 @@ func apartOnly(from schema.Column, condition string) string {
 	}
 	return fmt.Sprintf("IF(%s, %s, %s)", condition, column, failing)
 }
+
+// withoutEmpty is a column without its empty members, if it is a SET or ENUM.
+func withoutEmpty(c schema.Column) schema.Column {
+	c.Members = slices.DeleteFunc(slices.Clone(c.Members), func(m string) bool { return m == "" })
+	return c
+}
+
+// emptyMembers are the bits of a SET's empty members. (A server without strict mode takes several.)
+func emptyMembers(set schema.Column) (bits uint64) {
+	for i, m := range set.Members {
+		if m == "" {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+func isMember(c schema.Column) bool { return c.DataType == "enum" || c.DataType == "set" }
 
 // losesBlanks reports whether blanks at the end count in the old type, and a CHAR loses them.
 func losesBlanks(from, to schema.Column) bool {
@@ -109,18 +138,19 @@ func mergingFamily(from, to schema.Column) []string {
 // mergingMembers is merging for members that become their texts: the text of number 0 is empty, and
 // a member may be empty too.
 func mergingMembers(from, to schema.Column) []string {
-	isMember := from.DataType == "enum" || from.DataType == "set"
-	if !isMember || to.Number() && to.DataType != "year" {
+	if !isMember(from) || to.Number() && to.DataType != "year" {
 		return nil
 	}
 	if slices.Contains(from.Members, "") {
-		return []string{"have an empty member, whose text is the same as no member"}
+		return []string{emptyMember}
 	}
 	if manyCodes(from, to) {
 		return []string{inManyCodes}
 	}
 	return nil
 }
+
+const emptyMember = "have an empty member, whose text is the same as no member"
 
 const inManyCodes = "may have letters with several codes in the old character set, and one in the new"
 

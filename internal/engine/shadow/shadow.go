@@ -158,8 +158,8 @@ func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uin
 // staysTheSame reports whether a further ALTER keeps the shadow's definition, as the operator's
 // ALTER has made it. With each ALTER, MySQL writes the string literals of expressions again, in the
 // charset of the columns that they are compared with. _utf8mb4'é' next to a latin1 column becomes
-// _latin1'?' (9.7.4). staysTheSame sets the final comment and then the mark again, while the shadow
-// is empty.
+// _latin1'?' (9.7.4), and 0 next to a ucs2 column '\00' (5.7.22). staysTheSame sets the final comment
+// and then the mark again, while the shadow is empty.
 func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (bool, error) {
 	if !hasLiterals(s.Table) {
 		return true, nil
@@ -180,9 +180,9 @@ func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *d
 		slices.EqualFunc(s.Table.Keys, now.Keys, func(a, b schema.Key) bool { return a.Definition == b.Definition }), nil
 }
 
-// hasLiterals reports whether an expression of the definition has a string literal.
+// hasLiterals reports whether an expression of the definition has a text or a number.
 func hasLiterals(t *schema.Table) bool {
-	quoted := func(expression string) bool { return strings.Contains(expression, "'") }
+	quoted := func(expression string) bool { return strings.ContainsAny(expression, "'0123456789") }
 	return slices.ContainsFunc(
 		t.Columns, func(c schema.Column) bool { return quoted(c.Expression) || c.Computes() && quoted(c.Default) },
 	) ||

@@ -1,0 +1,2 @@
+CREATE TABLE t (a ENUM('','x','y') NOT NULL PRIMARY KEY, v INT);
+INSERT INTO t VALUES (1, 1), (3, 2);

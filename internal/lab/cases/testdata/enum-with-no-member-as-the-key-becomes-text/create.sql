@@ -1,0 +1,3 @@
+SET SESSION sql_mode = '';
+CREATE TABLE t (a ENUM('','x','y') NOT NULL PRIMARY KEY, v INT);
+INSERT INTO t VALUES (0, 1), (1, 2);

@@ -1,0 +1,2 @@
+UPDATE t SET a = 20 WHERE id = 3;
+INSERT INTO t (id, a) VALUES (4, 100);

@@ -1,0 +1,2 @@
+UPDATE t SET v = 5 WHERE id = 1;
+INSERT INTO t VALUES (3, 3);
