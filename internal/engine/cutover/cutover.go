@@ -74,6 +74,8 @@ type Tables struct {
 	Sequences []schema.Name
 	// Shape is what the swap's time depends on.
 	Shape plan.Shape
+	// DropHelper is the statement that takes an index of the run from the shadow; "" if it has none.
+	DropHelper string
 }
 
 // locked are the tables that are locked.
@@ -133,6 +135,8 @@ type Report struct {
 	// after the grant.
 	Granted bool
 	Drained int // keys applied under the lock
+	// Bare means that the shadow may have lost the index of the run.
+	Bare bool
 	// Unsettled is why foreign keys or triggers did not get their final form under the lock, after the swap.
 	Unsettled error
 }
@@ -217,6 +221,9 @@ func (a *swapAttempt) rename(ctx context.Context) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastRename), ErrOverrun)
 	defer cancel()
 	err := a.declare(bounded)
+	if err == nil {
+		err = a.dropHelper(bounded)
+	}
 	switch {
 	case err != nil:
 	case a.tables.RenameUnderLock:
@@ -237,6 +244,15 @@ func (a *swapAttempt) rename(ctx context.Context) error {
 		a.release()
 	}
 	return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+}
+
+// dropHelper takes the index of the run from the shadow. No change is left that would need it.
+func (a *swapAttempt) dropHelper(bounded context.Context) error {
+	if a.tables.DropHelper == "" {
+		return nil
+	}
+	a.report.Bare = true
+	return a.finishAtWork(bounded, a.holder, carry.Statement{What: "drop the index of the run", Text: a.tables.DropHelper})
 }
 
 // renameFromOne has the tables renamed in the session that holds the lock.

@@ -13,8 +13,10 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/intake"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/shadow"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -275,6 +277,9 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 		Sequences:  w.shadow.Table.Sequences(),
 		Shape:      w.shape,
 	}
+	if w.shadow.HasHelper() {
+		tables.DropHelper = shadow.DropHelper(w.shadow.Name)
+	}
 	w.apply.stop()
 	setup := w.specs.Sync.Setup()
 	if len(w.comparison.unproven) > 0 {
@@ -291,6 +296,13 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 		}
 	}
 	if err != nil && worthAnotherAttempt(err) && ctx.Err() == nil {
+		if report.Bare {
+			restore := func() error { return w.shadow.RestoreHelper(ctx, w.pool) }
+			if failed := leftovers.RetryBriefly(ctx, restore); failed != nil {
+				w.apply.fail(failed) // no change could be applied
+				return report, failed
+			}
+		}
 		w.apply.start(w.apply.ctx, w.apply.fail)
 	}
 	return report, err

@@ -278,6 +278,9 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	if err := (carrier{r}).undeclare(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
 		return nil, err
 	}
+	if err := f.shadow.RestoreHelper(ctx, r.pool); err != nil {
+		return nil, err
+	}
 	distrusted, err := r.link.Distrust(ctx, c, r.serverStart)
 	if err != nil {
 		return nil, err

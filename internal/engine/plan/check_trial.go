@@ -90,15 +90,6 @@ func (c *checker) lost(option string) {
 // column's character set, and loses what it then can't show. A run sets the shadow's comment after
 // the ALTER.
 func (c *checker) checkSettled(altered, settled *schema.Table) {
-	expressions := func(t *schema.Table) (all []string) {
-		for _, check := range t.Checks {
-			all = append(all, check.Clause)
-		}
-		for _, column := range t.Columns {
-			all = append(all, column.Definition)
-		}
-		return all
-	}
 	// Without foreign keys the operator's ALTER is the last statement that changes the shadow's
 	// definition (shadow.Shadow.Unmarked).
 	if len(c.table.ForeignKeys) > 0 && Rounds(c.alter, altered) {
@@ -109,7 +100,7 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 			"Give the default six digits, or run the ALTER natively, with --method=copy or --method=inplace",
 		)
 	}
-	if len(c.table.ForeignKeys) > 0 && (settled == nil || !slices.EqualFunc(expressions(altered), expressions(settled), sameClause)) {
+	if len(c.table.ForeignKeys) > 0 && rewritten(altered, settled) {
 		c.block(
 			CodeLiterals,
 			"the server changes or refuses a literal in an expression when it alters the table again",
@@ -117,6 +108,20 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 			"Write the literal in the column's character set, as in _latin1 X'F6', or run the ALTER natively, with --method=copy or --method=inplace",
 		)
 	}
+}
+
+// rewritten reports whether one more ALTER changes an expression of a table, or is refused.
+func rewritten(altered, settled *schema.Table) bool {
+	expressions := func(t *schema.Table) (all []string) {
+		for _, check := range t.Checks {
+			all = append(all, check.Clause)
+		}
+		for _, column := range t.Columns {
+			all = append(all, column.Definition)
+		}
+		return all
+	}
+	return settled == nil || !slices.EqualFunc(expressions(altered), expressions(settled), sameClause)
 }
 
 // warnOfMerging warns of values of the followed key that a run refuses.

@@ -133,6 +133,11 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	p.refuseZeros(c, pairs)
 	p.pad(c)
 	index, reordered := indexOf(shadow, c.Key)
+	if index == nil && p.Key.Helper {
+		_, err := helperOf(shadow, c.Key)
+		c.KeyIndex = schema.HelperIndex
+		return c, err
+	}
 	if index == nil {
 		return nil, &unfollowed{fmt.Sprintf("the shadow has no index that begins with (%s), the key that the run follows: "+
 			"every change would read the complete table", strings.Join(c.Key, ", "))}

@@ -51,6 +51,16 @@ func (c *checker) warnOfWhole(k Key) {
 	}
 }
 
+// warnOfHelper tells of an index that the shadow has during the run.
+func (c *checker) warnOfHelper(k Key) {
+	if k.Helper {
+		c.warn(
+			CodeNoKey, fmt.Sprintf("the run finds rows of the new table by an index of its own, %s, and the swap drops it", schema.HelperIndex),
+			fmt.Sprintf("the ALTER leaves no index that begins with (%s)", strings.Join(k.Columns(), ", ")), "",
+		)
+	}
+}
+
 // noKey blocks because no key is usable.
 func (c *checker) noKey(reasons []string) {
 	why := "a run needs a PRIMARY KEY, or a UNIQUE key of NOT NULL columns, to copy rows and follow changes"
@@ -83,10 +93,11 @@ func (c *checker) usable() []string {
 
 // better orders candidates: the primary key first, then keys whose order the client knows, then
 // keys with fewer and smaller columns. A key with redefined columns, with more columns than its
-// index, or without an order comes after all others.
+// index, that needs an index of ours, or without an order comes after all others.
 func better(a, b candidate) int {
 	for _, d := range []int{
 		order(!a.key.Whole, !b.key.Whole),
+		order(!a.key.Helper, !b.key.Helper),
 		order(!a.wide, !b.wide),
 		order(!a.changed, !b.changed),
 		order(a.primary, b.primary),
@@ -138,7 +149,9 @@ func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 	}
 	why = c.unsearchable(found.key)
 	if why != "" {
-		if found.wide = c.widen(&found.key); found.wide {
+		found.wide = c.widen(&found.key)
+		found.key.Helper = !found.wide && c.helps(found.key)
+		if found.wide || found.key.Helper {
 			why = ""
 		}
 	}

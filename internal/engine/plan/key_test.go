@@ -10,6 +10,7 @@ import (
 )
 
 func TestMakeChoosesTheKey(t *testing.T) {
+	helped := map[bool]string{true: ", helped"} // by an index of ours
 	columns := []string{"id int", "a int", "b varchar", "c int?", "d binary", "e text", "f bigint"}
 	for _, c := range []struct {
 		name    string
@@ -44,17 +45,19 @@ func TestMakeChoosesTheKey(t *testing.T) {
 		{"a dropped one that an index replaces", []string{"PRIMARY: id", "k: id, a"}, "DROP PRIMARY KEY", "", "PRIMARY", ""},
 		{"a dropped one that a new index replaces", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, CHANGE id x INT, ADD KEY (x, a)", "", "PRIMARY", ""},
 		{"another one if it is dropped", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP PRIMARY KEY", "", "u", ""},
-		{"not one that becomes invisible", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP PRIMARY KEY, ALTER INDEX u INVISIBLE", "", "", "leaves no index that begins with (a)"},
+		{"an index of ours for one that becomes invisible", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP PRIMARY KEY, ALTER INDEX u INVISIBLE", "", "PRIMARY, helped", ""},
 		{"by an index in another order", []string{"PRIMARY: id, a", "k: a, id"}, "DROP PRIMARY KEY", "", "PRIMARY", ""},
 		{"by an index behind another column", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a, id)", "", "PRIMARY", ""},
 		{"another one before it", []string{"PRIMARY: id", "UNIQUE u: f"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a, id)", "", "u", ""},
-		{"not behind a column that may be NULL", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, ADD KEY (c, id)", "", "", "leaves no index that begins with (id)"},
-		{"not behind a new column", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, ADD n INT NOT NULL, ADD PRIMARY KEY (n, id)", "", "", "leaves no index that begins with (id)"},
-		{"not behind a column that is added again", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, DROP a, ADD a INT NOT NULL, ADD PRIMARY KEY (a, id)", "", "", "leaves no index that begins with (id)"},
-		{"not behind a column that the binlog lacks", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a, id)", "MINIMAL", "", "leaves no index that begins with (id)"},
+		{"ours, not behind a column that may be NULL", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, ADD KEY (c, id)", "", "PRIMARY, helped", ""},
+		{"ours, not behind a new column", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, ADD n INT NOT NULL, ADD PRIMARY KEY (n, id)", "", "PRIMARY, helped", ""},
+		{"ours, not behind a column that is added again", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, DROP a, ADD a INT NOT NULL, ADD PRIMARY KEY (a, id)", "", "PRIMARY, helped", ""},
+		{"ours, not behind a column that the binlog lacks", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a, id)", "MINIMAL", "PRIMARY, helped", ""},
 		{"one that a shorter unique one replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (id)", "", "PRIMARY", ""},
-		{"not one that a shorter index replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD KEY (id)", "", "", "leaves no index that begins with (id, a)"},
-		{"not one that a unique one of its last columns replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", "", "", "leaves no index that begins with (id, a)"},
+		{"ours, not one that a shorter index replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD KEY (id)", "", "PRIMARY, helped", ""},
+		{"ours, not one that a unique one of its last columns replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", "", "PRIMARY, helped", ""},
+		{"another one if that needs none of ours", []string{"PRIMARY: id", "UNIQUE u: b"}, "DROP PRIMARY KEY", "", "u", ""},
+		{"none of ours with partitions", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, PARTITION BY HASH (a) PARTITIONS 2", "", "", "leaves no index that begins with (id)"},
 		{"one whose first column goes leaves the rest", []string{"PRIMARY: id, a", "UNIQUE u: f"}, "DROP id", "", "u", ""},
 
 		{"MINIMAL has the primary key", []string{"PRIMARY: id", "UNIQUE u: a"}, "", "MINIMAL", "PRIMARY", ""},
@@ -78,10 +81,38 @@ func TestMakeChoosesTheKey(t *testing.T) {
 				t.Errorf("%v lacks %q", err, c.reason)
 			case c.want != "" && err != nil:
 				t.Error(err)
-			case c.want != "" && p.Key.Name != c.want:
-				t.Errorf("key %s, want %s", p.Key.Name, c.want)
+			case c.want != "" && p.Key.Name+helped[p.Key.Helper] != c.want:
+				t.Errorf("key %s, helped %v, want %s", p.Key.Name, p.Key.Helper, c.want)
 			}
 		})
+	}
+}
+
+// An index of ours must go in an instant, and must be nobody else's.
+func TestMakeHelpsNoKey(t *testing.T) {
+	for name, change := range map[string]func(*Facts, *schema.Table){
+		"foreign keys": func(_ *Facts, t *schema.Table) {
+			t.ReferencedBy = []schema.ForeignKey{{Child: schema.Name{Schema: "shop", Table: "items"}}}
+		},
+		"a HASH": func(f *Facts, t *schema.Table) {
+			f.Trial.Altered.Keys = append(f.Trial.Altered.Keys, schema.Key{Name: "long", Unique: true, Visible: true, Type: "HASH"})
+		},
+		"a literal that changes": func(f *Facts, t *schema.Table) {
+			settled := *f.Trial.Altered
+			settled.Checks = []schema.Check{{Clause: "x"}}
+			f.Trial.Settled = &settled
+		},
+		"a further ALTER that is refused": func(f *Facts, t *schema.Table) { f.Trial.Settled = nil },
+		"":                                func(*Facts, *schema.Table) {},
+	} {
+		facts, table := good(), orders(usual, "PRIMARY: id")
+		altered := orders(usual)
+		facts.Trial = &Trial{Copied: table, Altered: altered, Settled: altered}
+		change(facts, table)
+		_, err := Make(facts, table, alter(t, "DROP PRIMARY KEY"), Options{})
+		if refused := err != nil && strings.Contains(err.Error(), "leaves no index that begins with (id)"); refused != (name != "") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

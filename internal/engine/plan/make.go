@@ -70,6 +70,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		c.noKey(reasons)
 	}
 	c.warnOfWhole(chosen.key)
+	c.warnOfHelper(chosen.key)
 	choice, err := c.choose()
 	if err != nil {
 		return nil, err
@@ -181,6 +182,7 @@ var shadowOnly = []Code{
 
 // risksOfShadow are the codes of risks of a shadow, and of nothing else.
 var risksOfShadow = []Code{
+	CodeNoKey,
 	CodeUncompared,
 	CodeSwap,
 	CodeCapture,

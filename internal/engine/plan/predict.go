@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"midstream/internal/mysql/ddl"
@@ -10,7 +11,8 @@ import (
 // predict returns the keys that the table has after the ALTER, as far as lookups by complete
 // columns need them.
 func predict(t *schema.Table, a *ddl.Alter) *schema.Table {
-	after := &schema.Table{Name: t.Name}
+	after := &schema.Table{Name: t.Name, Partitioned: slices.Contains(a.PartitionOps, "PARTITION BY") ||
+		t.Partitioned && !slices.Contains(a.PartitionOps, "REMOVE PARTITIONING")}
 	for _, k := range t.Keys {
 		if contains(a.DroppedKeys, k.Name) {
 			continue

@@ -42,6 +42,8 @@ type Wanted struct {
 	// Rounds reports whether a further ALTER would change a default of the altered shadow. SHOW
 	// CREATE TABLE does not show that.
 	Rounds func(altered *schema.Table) bool
+	// Helper returns the definition of an index that the shadow has until the swap; "" for none.
+	Helper func(altered *schema.Table) (string, error)
 }
 
 // Create makes the shadow. REQUIRES: no table of its name is there. On error the
@@ -60,8 +62,17 @@ func Create(ctx context.Context, pool *dbconn.Pool, w Wanted) (*Shadow, error) {
 	if !w.Rounds(s.Table) {
 		stays, err = s.staysTheSame(ctx, pool, session)
 	}
-	if err != nil || stays {
+	if err != nil {
 		return s, err
+	}
+	helper, err := w.Helper(s.Table)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("alter shadow %s: %w: %w", w.Name, ErrRefused, err)
+	case stays:
+		return s, s.addHelper(ctx, pool, helper)
+	case helper != "":
+		return s, fmt.Errorf("alter shadow %s: %w: a further ALTER changes its definition, and the run needs an index of its own", w.Name, ErrRefused)
 	}
 	if _, err := session.Exec(ctx, "DROP TABLE "+w.Name.Quoted()); err != nil {
 		return s, fmt.Errorf("create shadow %s again: %w", w.Name, err)
@@ -228,7 +239,7 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 		}
 	}
 	for _, k := range made.Keys {
-		if !named(now.Keys, k) {
+		if !named(now.Keys, k) && k.Name != schema.HelperIndex {
 			s.Deferred = append(s.Deferred, k)
 		}
 	}
@@ -302,6 +313,9 @@ func (s *Shadow) Deferrable(syncIndex string) []schema.Key {
 	}
 	var keys []schema.Key
 	for _, k := range slices.Backward(s.Table.Keys) {
+		if k.Name == schema.HelperIndex {
+			continue // the swap drops it
+		}
 		if k.Unique || k.Type == "FULLTEXT" { // the server sorts these first or last
 			continue
 		}

@@ -121,7 +121,7 @@ func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 
 // isOn reports whether a key is on just these complete columns, in any order.
 func isOn(k schema.Key, columns []string) bool {
-	if len(k.Parts) != len(columns) {
+	if len(k.Parts) != len(columns) || k.Type != "BTREE" { // MariaDB's HASH is no index that the server updates by
 		return false
 	}
 	for _, part := range k.Parts {

@@ -143,6 +143,7 @@ func OutOfRange(err error) bool { return Number(err) == errOutOfRange }
 func Unconvertible(err error) bool {
 	switch Number(err) {
 	case 1264, 1265, 1292, 1366, 1406, 1411, 3140, 3854,
+		1977, // MariaDB: a letter has no code in the other character set
 		// A geometry in another reference system than its column's.
 		3643,
 		// An expression of an index: too long, and an array with too many or too large elements.

@@ -1,0 +1,6 @@
+UPDATE t SET a = 9 WHERE k = 'a';
+DELETE FROM t WHERE k = 'b';
+BEGIN;
+INSERT INTO t VALUES ('文', 1, 6);
+DELETE FROM t WHERE k = '文';
+COMMIT;

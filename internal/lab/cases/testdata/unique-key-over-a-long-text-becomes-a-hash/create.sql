@@ -1,0 +1,2 @@
+CREATE TABLE t (a VARCHAR(700) CHARACTER SET latin1 NOT NULL, v INT, UNIQUE KEY (a));
+INSERT INTO t VALUES (REPEAT('x', 700), 1), (CONCAT(REPEAT('x', 699), 'y'), 2), ('c', 3), ('', 4);

@@ -1,0 +1,4 @@
+UPDATE t SET v = 20 WHERE a = REPEAT('x', 700);
+DELETE FROM t WHERE a = CONCAT(REPEAT('x', 699), 'y');
+UPDATE t SET a = CONCAT(REPEAT('x', 698), 'z') WHERE a = 'c';
+INSERT INTO t VALUES (CONCAT(REPEAT('x', 699), 'y'), 9);
