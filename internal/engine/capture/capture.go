@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/key"
 	"midstream/internal/engine/pulse"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/binlog"
 )
 
@@ -43,6 +45,9 @@ type Deps struct {
 	Reader  *binlog.Reader // source's key columns, and the beat
 	Key     *key.Codec
 	Backlog *backlog.Backlog
+	// Moves takes changes of keys, if the shadow keeps columns that the source lacks; else it is nil.
+	// Then capture adds the keys of a group at its end, after its changes of keys.
+	Moves *rowsync.Moves
 	// Beat commits heartbeat n; it is called by one goroutine.
 	Beat func(ctx context.Context, n uint64) error
 	// Statement judges a statement found in the binlog: an error ends the capture.
@@ -70,9 +75,13 @@ type Capture struct {
 	open    uint64       // number of the backlog's open segment
 	// starts are the places of the groups with keys in a segment; see Safe.
 	starts map[uint64]place
-	// group has the keys of the group being read, if it may be an XA transaction's.
+	// group has the keys of the group being read, if it may be an XA transaction's, or with Deps.Moves.
+	// moves are its changes of keys.
 	group    []key.Key
+	moves    []rowsync.Move
 	prepared map[string]preparedXA
+	// uncarried are the groups with changes of keys that are perhaps not carried; see Safe.
+	uncarried []moved
 	// lastXA is the youngest segment with keys of a committed XA transaction.
 	lastXA uint64
 	// visible is the youngest segment that a heartbeat has revealed.
@@ -86,12 +95,22 @@ type Capture struct {
 type preparedXA struct {
 	start place
 	keys  []key.Key
+	moves []rowsync.Move
+}
+
+// moved is a group with changes of keys, by the number that Moves gave it.
+type moved struct {
+	number uint64
+	start  place
 }
 
 // New returns a capture that will read from a point on. Segment 1 of the backlog
 // starts there.
 func New(cfg Config, deps Deps, from Point) *Capture {
 	start := place{Position: from.Position}
+	if deps.Moves != nil {
+		deps.Moves.Begin(&from.GTIDs)
+	}
 	return &Capture{
 		cfg: cfg.WithDefaults(), deps: deps, pulse: pulse.New(deps.Beaten), end: start, open: 1,
 		history:  history{before: from.GTIDs.Clone(), broken: from.GTIDs.String() == ""},
@@ -150,7 +169,7 @@ func (c *Capture) Position() binlog.Position {
 func (c *Capture) Restart() binlog.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.group, c.named = nil, nil
+	c.group, c.moves, c.named = nil, nil, nil
 	return c.end.Position
 }
 
@@ -171,7 +190,8 @@ func (c *Capture) Handle(e binlog.Event) error {
 		c.named = &e.GTID
 		c.mu.Unlock()
 	case binlog.Commit:
-		c.endGroup(e.End, func(place) {
+		c.endGroup(e.End, func(start place) {
+			c.move(c.moves, start, e.End)
 			for _, k := range c.group {
 				c.deps.Backlog.Add(k)
 			}
@@ -179,12 +199,13 @@ func (c *Capture) Handle(e binlog.Event) error {
 	case binlog.XAPrepared:
 		c.endGroup(e.End, func(start place) {
 			if len(c.group) > 0 {
-				c.prepared[e.XID] = preparedXA{start: start, keys: c.group}
+				c.prepared[e.XID] = preparedXA{start: start, keys: c.group, moves: c.moves}
 			}
 		})
 	case binlog.XAResolved:
 		c.endGroup(e.End, func(place) {
 			if xa, ours := c.prepared[e.XID]; ours && e.Committed {
+				c.move(xa.moves, xa.start, e.End)
 				c.addXA(xa)
 			}
 			delete(c.prepared, e.XID)
@@ -196,18 +217,58 @@ func (c *Capture) Handle(e binlog.Event) error {
 // rows adds the touched keys to the backlog, or keeps them until the end of their group decides
 // about them.
 func (c *Capture) rows(e binlog.Rows) error {
-	for _, tuple := range e.Tuples {
+	after := e.After
+	var before key.Key
+	for i, tuple := range e.Tuples {
 		k, err := c.deps.Key.FromBinlog(tuple)
 		if err != nil {
 			return fmt.Errorf("row event: %w", err)
 		}
-		if e.MayBeXA {
+		if len(after) > 0 && after[0] == i {
+			after = after[1:]
+			if c.deps.Moves != nil {
+				c.moves = append(c.moves, rowsync.Move{From: before, To: k})
+			}
+		}
+		before = k
+		if e.MayBeXA || c.deps.Moves != nil {
 			c.group = append(c.group, k)
 			continue
 		}
 		c.deps.Backlog.Add(k)
 	}
 	return nil
+}
+
+// move hands out the changes of keys of a group, before its keys. REQUIRES: mu is held.
+func (c *Capture) move(moves []rowsync.Move, start place, end binlog.Position) {
+	if len(moves) == 0 {
+		return
+	}
+	gtid := ""
+	if c.named != nil {
+		var one binlog.GTIDs
+		one.Add(*c.named, 1)
+		gtid = one.String()
+	}
+	number := c.deps.Moves.Add(moves, end, gtid)
+	c.uncarried = append(c.uncarried, moved{number, start})
+}
+
+// beforeMoves leaves out the groups whose changes of keys are carried. It returns the earliest place of
+// the others, or a later place that is given. REQUIRES: mu is held.
+func (c *Capture) beforeMoves(safe place) place {
+	if len(c.uncarried) == 0 {
+		return safe
+	}
+	carried := c.deps.Moves.Carried()
+	c.uncarried = slices.DeleteFunc(c.uncarried, func(m moved) bool { return m.number <= carried })
+	for _, m := range c.uncarried {
+		if m.start.before(safe) {
+			safe = m.start
+		}
+	}
+	return safe
 }
 
 // addXA adds the keys of a committed XA transaction. They are in the binlog at its XA PREPARE.
@@ -228,7 +289,7 @@ func (c *Capture) endGroup(end binlog.Position, decide func(start place)) {
 	decide(c.end)
 	c.history.add(c.named)
 	c.end = place{Position: end, groups: c.history.groups}
-	c.group, c.named = nil, nil
+	c.group, c.moves, c.named = nil, nil, nil
 }
 
 func (c *Capture) beatSeen(tuples [][]any) {
@@ -376,5 +437,6 @@ func (c *Capture) Safe() Point {
 			safe = xa.start
 		}
 	}
+	safe = c.beforeMoves(safe)
 	return Point{Position: safe.Position, GTIDs: c.history.upTo(safe.groups)}
 }

@@ -69,6 +69,8 @@ type Tables struct {
 	// Log is what triggers on the source write to, if any: the server locks it with the source. They go with the
 	// source when it is renamed.
 	Log schema.Name
+	// Side is the side table, if the shadow keeps columns (rowsync.Spec).
+	Side schema.Name
 	// Sequences are the sequences from which defaults of the shadow take numbers: the shadow is
 	// written to under the lock.
 	Sequences []schema.Name
@@ -81,8 +83,10 @@ type Tables struct {
 // locked are the tables that are locked.
 func (t Tables) locked() []schema.Name {
 	tables := slices.Concat([]schema.Name{t.Source, t.Shadow}, t.Carried.Others(), t.Sequences)
-	if t.Log != (schema.Name{}) {
-		tables = append(tables, t.Log)
+	for _, name := range []schema.Name{t.Log, t.Side} {
+		if name != (schema.Name{}) {
+			tables = append(tables, name)
+		}
 	}
 	return tables
 }

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -89,7 +90,9 @@ type Intake struct {
 type Opening struct {
 	Key     *key.Codec
 	Backlog *backlog.Backlog
-	Shadow  schema.Name
+	// Moves takes changes of keys, if the shadow keeps columns; else it is nil. Triggers show none.
+	Moves  *rowsync.Moves
+	Shadow schema.Name
 	// Wrote takes a heartbeat that was committed.
 	Wrote func(number uint64, at time.Time)
 	// Busy reports whether the application uses the server.
@@ -132,7 +135,7 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 	}, from.Point.GTIDs)
 	reader.Weigh(with.Shadow)
 	return capture.New(l.Config, capture.Deps{
-		Reader: reader, Key: with.Key, Backlog: with.Backlog,
+		Reader: reader, Key: with.Key, Backlog: with.Backlog, Moves: with.Moves,
 		Beat: beat, Beaten: from.Beaten, Statement: l.judge, End: l.binlogEnd(),
 	}, from.Point)
 }

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 	"sort"
+	"strings"
 
+	"midstream/internal/engine/key"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -30,12 +32,30 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 	if session.Rows(ctx, p.present(), func(r *sql.Rows) error { return r.Scan(&rows) }) != nil {
 		return ""
 	}
+	var keys []key.Key
+	if len(s.spec.Kept) > 0 { // one statement does not insert all rows
+		if session.Rows(ctx, p.keysOf(), func(r *sql.Rows) error {
+			k, err := s.spec.ScanKey(r)
+			keys = append(keys, k)
+			return err
+		}) != nil || len(keys) != rows {
+			return ""
+		}
+		p = predicate{spec: s.spec}
+	}
 	before := sort.Search(rows, func(n int) bool {
-		p.first = n + 1
+		if keys == nil {
+			p.first = n + 1
+		} else {
+			p.keys = keys[:n+1]
+		}
 		_, err := s.replace(ctx, session, p)
 		_, rollback := session.Exec(ctx, "ROLLBACK")
 		return dbconn.Number(err) == number || rollback != nil
 	})
+	if keys != nil && before < rows {
+		p.keys, before = keys[before:before+1], 0
+	}
 	_ = session.Rows(ctx, p.rowAt(before), func(r *sql.Rows) error { return r.Scan(&row) })
 	return row
 }
@@ -45,6 +65,12 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 func (p predicate) rowAt(offset int) string {
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d", p.row(),
 		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), offset)
+}
+
+// keysOf returns a query for the keys of the source's rows in P.
+func (p predicate) keysOf() string {
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", strings.Join(p.spec.Key.SelectExprs(), ", "),
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()))
 }
 
 // row is the expression that describes a row by its key.

@@ -224,7 +224,7 @@ func (a *exclusive) delete(ctx context.Context, keys []key.Key) error {
 		if a.spec.KeyChanged {
 			_, err = a.spec.deleteConverted(ctx, a.session, keys)
 		} else {
-			_, err = a.session.Exec(ctx, predicate{spec: a.spec, keys: keys}.deletion())
+			_, err = a.spec.remove(ctx, a.session, predicate{spec: a.spec, keys: keys}.rowsOf())
 		}
 		return err
 	})

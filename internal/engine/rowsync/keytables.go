@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/key"
@@ -28,7 +29,7 @@ func (s *Spec) Setup() []string {
 	if s.Unchecked {
 		setup = append(setup, "SET SESSION foreign_key_checks = 0")
 	}
-	setup = append(setup, s.Values.Setup()...)
+	setup = append(append(setup, s.values().Setup()...), s.keptSetup()...)
 	if !s.KeyChanged {
 		return append(setup, Setup...)
 	}
@@ -42,6 +43,15 @@ func (s *Spec) Setup() []string {
 	}
 	setup = append(setup, Lenient(create(sourceKeys, s.Source, s.Key.Names()), create(shadowKeys, s.Shadow, s.ShadowKey))...)
 	return append(setup, Setup...)
+}
+
+// values are the settings of sessions. A kept date may be a zero date, whatever the sql_mode is.
+func (s *Spec) values() dbconn.Values {
+	v := s.Values
+	if slices.ContainsFunc(s.Kept, schema.Column.Temporal) {
+		v.Modes = slices.DeleteFunc(slices.Clone(v.Modes), func(mode string) bool { return mode == "NO_ZERO_DATE" || mode == "NO_ZERO_IN_DATE" })
+	}
+	return v
 }
 
 // Lenient returns the statements with settings that accept everything that a table has. A strict
@@ -62,11 +72,7 @@ func (s *Spec) deleteConverted(ctx context.Context, session *dbconn.Session, key
 	if err := s.convert(ctx, session, keys); err != nil {
 		return 0, err
 	}
-	done, err := session.Exec(ctx, s.joinedDeletion())
-	if err != nil {
-		return 0, err
-	}
-	return done.RowsAffected()
+	return s.remove(ctx, session, s.joined())
 }
 
 // convert fills the temporary table of the shadow's types. A key that can't be
@@ -97,16 +103,16 @@ func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key
 	}
 	fill := fmt.Sprintf("INSERT INTO %s.%s (%s) VALUES %s", schema.Quote(s.Shadow.Schema), schema.Quote(sourceKeys),
 		schema.QuoteAll(s.Key.Names()), strings.Join(rows, ", "))
-	_, err := session.Exec(ctx, fill)
+	return leniently(ctx, session, fill)
+}
+
+// leniently runs an insertion of existing values, though a strict session may refuse them.
+func leniently(ctx context.Context, session *dbconn.Session, insertion string) error {
+	_, err := session.Exec(ctx, insertion)
 	if !dbconn.Unconvertible(err) {
 		return err
 	}
-	for _, statement := range Lenient(fill) {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
+	return run(ctx, session, Lenient(insertion)...)
 }
 
 // conversion fills the temporary table of the shadow's types from the other one.
@@ -156,10 +162,6 @@ func (s *Spec) CountConverted(ctx context.Context, session *dbconn.Session, keys
 	err = session.Rows(ctx, "SELECT COUNT(DISTINCT "+strings.Join(s.shadowKeyColumns(), ", ")+") FROM "+s.joined(),
 		func(rows *sql.Rows) error { return rows.Scan(&n) })
 	return n, err
-}
-
-func (s *Spec) joinedDeletion() string {
-	return "DELETE " + s.Shadow.Quoted() + " FROM " + s.joined()
 }
 
 // joined joins the converted keys with the shadow by its index, and also by the bytes: two keys of

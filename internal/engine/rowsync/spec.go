@@ -82,6 +82,13 @@ type Spec struct {
 	// Locking makes the SELECT side take shared row locks. It is for servers that make commits
 	// visible in another order than the binlog's (binlog_order_commits=OFF).
 	Locking string // "", " FOR SHARE" or " LOCK IN SHARE MODE"
+	// Kept are columns of the shadow that no sync gives and whose values stay (law U5). Side is the
+	// table that holds their values while their rows are not in the shadow; CreateSide makes it.
+	Kept []schema.Column
+	Side schema.Name
+	// Fills give some kept columns of a new row a value, once. Other kept columns get their defaults.
+	Fills []Column
+
 	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys.
 	Unchecked bool
 }
@@ -122,8 +129,8 @@ func (p predicate) and(keys []key.Key) predicate {
 	return p
 }
 
-// deletion returns the statement that empties P in the shadow, with stale rows, or "" if
-// nothing is to be deleted.
+// deletion returns P in the shadow, with stale rows, as Spec.remove takes it, or "" if nothing is to
+// be deleted.
 func (p predicate) deletion() string {
 	if p.fresh {
 		p.chunk = nil
@@ -131,32 +138,43 @@ func (p predicate) deletion() string {
 	if p = p.and(p.stale); p.chunk == nil && len(p.keys) == 0 {
 		return ""
 	}
-	shadow := p.spec.Shadow.Quoted()
-	return fmt.Sprintf("DELETE %s FROM %s FORCE INDEX (%s) WHERE %s",
-		shadow, shadow, schema.Quote(p.spec.ShadowIndex), p.on(p.spec.ShadowKey))
+	return p.rowsOf()
 }
 
 // again returns the statement that has the server compute the columns of P in the shadow again.
 func (p predicate) again() string {
+	set := p.spec.Again
+	for _, c := range p.spec.Kept { // not ON UPDATE CURRENT_TIMESTAMP
+		set += fmt.Sprintf(", %s = %[1]s", schema.Quote(c.Name))
+	}
 	return fmt.Sprintf("UPDATE %s FORCE INDEX (%s) SET %s WHERE %s",
-		p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex), p.spec.Again, p.on(p.spec.ShadowKey))
+		p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex), set, p.on(p.spec.ShadowKey))
 }
 
 // insertion returns the statement that fills P in the shadow.
 func (p predicate) insertion() string {
-	columns := make([]string, len(p.spec.Columns))
-	exprs := make([]string, len(p.spec.Columns))
-	for i, c := range p.spec.Columns {
+	return p.inserting(p.spec.Columns, "", "")
+}
+
+// inserting returns the statement that inserts rows of the source in P, with joins and a further
+// condition.
+func (p predicate) inserting(given []Column, joins, condition string) string {
+	columns := make([]string, len(given))
+	exprs := make([]string, len(given))
+	for i, c := range given {
 		columns[i], exprs[i] = schema.Quote(c.Shadow), c.Expr
+	}
+	where := p.on(p.spec.Key.Names())
+	if condition != "" {
+		where = "(" + where + ")" + condition
 	}
 	limit := ""
 	if p.first > 0 {
 		limit = fmt.Sprintf(" LIMIT %d", p.first)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s%s",
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s)%s WHERE %s%s%s",
 		p.spec.Shadow.Quoted(), strings.Join(columns, ", "), strings.Join(exprs, ", "),
-		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
-		p.on(p.spec.Key.Names()), limit, p.spec.Locking)
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), joins, where, limit, p.spec.Locking)
 }
 
 // present returns a query for the number of the source's rows in P.
@@ -167,12 +185,7 @@ func (p predicate) present() string {
 
 // upsert returns the statement that fills P in the shadow and overwrites the existing rows.
 func (p predicate) upsert() string {
-	assignments := make([]string, len(p.spec.Columns))
-	for i, c := range p.spec.Columns {
-		column := schema.Quote(c.Shadow)
-		assignments[i] = fmt.Sprintf("%s = VALUES(%s)", column, column)
-	}
-	return p.insertion() + " ON DUPLICATE KEY UPDATE " + strings.Join(assignments, ", ")
+	return overwriting(p.insertion(), p.spec.Columns)
 }
 
 // holders returns a query for the keys of shadow rows outside of P. These rows hold a value of the
@@ -247,12 +260,6 @@ func (u UniqueKey) forced() string {
 // shadowKeyExprs are the expressions that read the key from the shadow.
 func (s *Spec) shadowKeyExprs() []string {
 	return s.Key.SelectExprsOf(s.ShadowKey)
-}
-
-// eviction returns the statement that deletes the shadow's rows, in P or not, that hold certain
-// values: values of the unique key that a source row of P has now.
-func (p predicate) eviction(u UniqueKey) string {
-	return "DELETE " + p.spec.Shadow.Quoted() + " FROM " + p.takersAndHolders(u)
 }
 
 // ScanKey reads the current row of a query that selects the key's columns by

@@ -65,6 +65,7 @@ type Syncer struct {
 	// alone is held shared by every sync, and exclusively by a sync that touches rows outside of
 	// its P (law L2).
 	alone sync.RWMutex
+	moves *Moves // nil if no column is kept
 	begun time.Time
 	// waryUntil is in nanoseconds since begun, so changes of the clock don't matter.
 	waryUntil atomic.Int64
@@ -85,10 +86,17 @@ func New(spec *Spec, outstanding Outstanding, emit event.Listener) *Syncer {
 	return &Syncer{spec: spec, outstanding: outstanding, emit: emit, begun: time.Now()}
 }
 
+// Carry lets the syncer carry kept values from key to key before it syncs. It is called before the
+// first sync.
+func (s *Syncer) Carry(moves *Moves) { s.moves = moves }
+
 // Range syncs a range of keys. fresh means that nothing was ever written into the range of the
 // shadow. REQUIRES: fresh, if the key's columns changed (Spec.KeyChanged).
 func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
 	defer s.fly()()
+	if err := s.moves.Carry(ctx, session); err != nil {
+		return Result{}, err
+	}
 	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
 	result, err := s.sync(ctx, session, p, "chunk")
 	if dbconn.Oversized(err) {
@@ -106,6 +114,9 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 // L3).
 func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	defer s.fly()()
+	if err := s.moves.Carry(ctx, session); err != nil {
+		return Result{}, err
+	}
 	p := predicate{spec: s.spec, keys: keys}
 	result, err := s.sync(ctx, session, p, "keys")
 	if half := len(keys) / 2; half > 0 && dbconn.Oversized(err) {
@@ -156,22 +167,32 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 // once runs the statements of one sync. On error the transaction is rolled back.
 func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
 	err = transact(ctx, session, func() error {
-		complete, err := s.complete(ctx, session, p)
-		if err != nil {
-			return err
-		}
-		if complete {
-			_, err = session.Exec(ctx, p.upsert())
-			result.Inserted = int64(len(p.keys))
-		} else {
-			result, err = s.replace(ctx, session, p)
-		}
+		result, err = s.equal(ctx, session, p)
 		if err == nil && s.spec.Again != "" && p.chunk == nil { // verify computes the rows of chunks
 			_, err = session.Exec(ctx, p.again())
 		}
 		return err
 	})
 	return result, err
+}
+
+// equal makes P equal, in the way that costs the server least.
+func (s *Syncer) equal(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
+	if len(s.spec.Kept) > 0 {
+		if s.spec.Upsert && !p.evict {
+			return s.overwrite(ctx, session, p)
+		}
+		return s.replace(ctx, session, p)
+	}
+	complete, err := s.complete(ctx, session, p)
+	if err != nil || !complete {
+		if err == nil {
+			result, err = s.replace(ctx, session, p)
+		}
+		return result, err
+	}
+	_, err = session.Exec(ctx, p.upsert())
+	return Result{Inserted: int64(len(p.keys))}, err
 }
 
 // transact commits the work, or rolls it back on an error.
@@ -209,12 +230,8 @@ func (s *Syncer) replace(ctx context.Context, session *dbconn.Session, p predica
 	if result.Deleted, err = s.empty(ctx, session, p); err != nil {
 		return result, err
 	}
-	done, err := session.Exec(ctx, p.insertion())
-	if err != nil {
-		return result, err
-	}
-	result.Inserted, _ = done.RowsAffected()
-	return result, nil
+	result.Inserted, err = s.fill(ctx, session, p)
+	return result, err
 }
 
 // empty deletes P from the shadow.
@@ -224,7 +241,8 @@ func (s *Syncer) empty(ctx context.Context, session *dbconn.Session, p predicate
 			if !u.Enforced {
 				continue
 			}
-			if _, err := session.Exec(ctx, p.eviction(u)); err != nil {
+			// It deletes rows, in P or not, with values of the key that a row of P has now.
+			if _, err := s.spec.remove(ctx, session, p.takersAndHolders(u)); err != nil {
 				return 0, err
 			}
 		}
@@ -236,9 +254,5 @@ func (s *Syncer) empty(ctx context.Context, session *dbconn.Session, p predicate
 	if deletion == "" {
 		return 0, nil
 	}
-	done, err := session.Exec(ctx, deletion)
-	if err != nil {
-		return 0, err
-	}
-	return done.RowsAffected()
+	return s.spec.remove(ctx, session, deletion)
 }

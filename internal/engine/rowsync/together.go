@@ -57,9 +57,7 @@ func (a *exclusive) rivals(ctx context.Context, p predicate) string {
 	row := "the row with key (" + one(p.rowAt(0)) + ")"
 	other := ""
 	if _, err := a.empty(ctx, a.session, p); err == nil {
-		if _, err = a.session.Exec(ctx, p.naming()); err == nil {
-			other = one("SELECT " + rival)
-		}
+		other = a.named(ctx, p, one)
 	}
 	if other == "" {
 		return row + " has the value of another row"
@@ -67,12 +65,32 @@ func (a *exclusive) rivals(ctx context.Context, p predicate) string {
 	return row + " and the row with key (" + other + ") have the same value"
 }
 
+// named returns the key of the row that blocks P's row. P was removed from the shadow.
+func (a *exclusive) named(ctx context.Context, p predicate, one func(query string) string) string {
+	insertions := []string{p.insertion()}
+	if len(a.spec.Kept) > 0 {
+		if a.convertSource(ctx, a.session, p) != nil {
+			return ""
+		}
+		insertions = []string{p.returning(a.spec.Side.Quoted()), p.arriving(false)}
+	}
+	for _, insertion := range insertions {
+		if _, err := a.session.Exec(ctx, p.naming(insertion)); err != nil {
+			return ""
+		}
+		if other := one("SELECT " + rival); other != "" {
+			return other
+		}
+	}
+	return ""
+}
+
 // rival is the variable that naming sets.
 const rival = "@midstream_rival"
 
-// naming returns a statement that inserts P's row. If another row blocks it, the statement records
-// that row's key and leaves the row unchanged.
-func (p predicate) naming() string {
+// naming makes an insertion of P's row record the key of a row that blocks it, and leave that row
+// unchanged.
+func (p predicate) naming(insertion string) string {
 	shadow := p.spec.Shadow.Quoted() + "."
 	var keys []string
 	for _, name := range p.spec.ShadowKey {
@@ -80,5 +98,5 @@ func (p predicate) naming() string {
 	}
 	column := schema.Quote(p.spec.Columns[0].Shadow)
 	return fmt.Sprintf("%s ON DUPLICATE KEY UPDATE %s = IF((%s := CONCAT_WS(', ', %s)) IS NULL, %s, %s)",
-		p.insertion(), column, rival, strings.Join(keys, ", "), shadow+column, shadow+column)
+		insertion, column, rival, strings.Join(keys, ", "), shadow+column, shadow+column)
 }

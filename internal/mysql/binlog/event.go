@@ -54,6 +54,10 @@ type Rows struct {
 	// types. Integers are signed. The receiver may keep them.
 	Tuples [][]any
 
+	// After lists the indexes of those tuples that are the values after an UPDATE. The values before
+	// it are the tuple before each of them. It is nil if no UPDATE changed a watched column.
+	After []int
+
 	// MayBeXA means that the group may end as a prepared XA transaction: it began with XA START, or
 	// the server does not report that (MariaDB).
 	MayBeXA bool

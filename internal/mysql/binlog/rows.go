@@ -51,7 +51,7 @@ func (s *stream) rows(h header, body []byte) error {
 		return fmt.Errorf("%w: rows of table id %d come without its table map", errGarbled, id)
 	}
 
-	tuples, err := s.tuples(t, shapes[h.kind], body)
+	tuples, after, err := s.tuples(t, shapes[h.kind], body)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
@@ -63,13 +63,14 @@ func (s *stream) rows(h header, body []byte) error {
 		Watch:   t.watch,
 		Kind:    shapes[h.kind].kind,
 		Tuples:  tuples,
+		After:   after,
 		MayBeXA: s.xa || s.maria,
 		At:      time.Unix(int64(h.at), 0),
 	})
 }
 
-// tuples decodes the watched columns of a rows event.
-func (s *stream) tuples(t *table, shape shape, body []byte) ([][]any, error) {
+// tuples decodes the watched columns of a rows event. after is Rows.After.
+func (s *stream) tuples(t *table, shape shape, body []byte) (tuples [][]any, after []int, err error) {
 	c := cursor{data: body}
 	c.bytes(6 + 2) // table id, flags
 	if shape.version == 2 {
@@ -77,7 +78,7 @@ func (s *stream) tuples(t *table, shape shape, body []byte) ([][]any, error) {
 	}
 	count := c.packed()
 	if !c.short && count != uint64(len(t.columns)) {
-		return nil, fmt.Errorf("%w: rows of %d columns under a table map of %d", errGarbled, count, len(t.columns))
+		return nil, nil, fmt.Errorf("%w: rows of %d columns under a table map of %d", errGarbled, count, len(t.columns))
 	}
 	included := c.bytes((count + 7) / 8)
 	includedAfter := included
@@ -85,31 +86,29 @@ func (s *stream) tuples(t *table, shape shape, body []byte) ([][]any, error) {
 		includedAfter = c.bytes((count + 7) / 8)
 	}
 	if c.short {
-		return nil, fmt.Errorf("%w: head of a rows event", errGarbled)
+		return nil, nil, fmt.Errorf("%w: head of a rows event", errGarbled)
 	}
 	data := c.data
 	if shape.compressed {
-		var err error
 		if data, err = decompressMaria(data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 
-	images, absences, err := t.images(shape, data, included, includedAfter, s.spans(t))
+	all, err := t.images(shape, data, included, includedAfter, s.spans(t))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if t.after && images == nil {
-		return nil, nil
+	if t.after && all.images == nil {
+		return nil, nil, nil
 	}
-	tuples, err := t.decode(s.decoder, images)
-	if err != nil {
-		return nil, err
+	if tuples, err = t.decode(s.decoder, all.images); err != nil {
+		return nil, nil, err
 	}
-	for _, a := range absences {
+	for _, a := range all.absences {
 		tuples[a.tuple][a.slot] = Default{}
 	}
-	return tuples, nil
+	return tuples, all.after, nil
 }
 
 var errEmptyImage = fmt.Errorf("%w: row image of no bytes", errGarbled)
@@ -121,7 +120,8 @@ type absence struct{ tuple, slot int }
 type reduced struct {
 	images   []byte
 	absences []absence
-	tuples   int // images so far
+	after    []int // images after an UPDATE
+	tuples   int   // images so far
 }
 
 // add adds an image. Absent values get their defaults.
@@ -137,9 +137,8 @@ func (r *reduced) add(data []byte, spans []span) {
 
 // images returns the images of all rows reduced to the watched columns. An update has the image
 // before it, and the image after it if that differs; or only the image after it, see Watch.
-func (t *table) images(shape shape, data, included, includedAfter []byte, spans [2][]span) ([]byte, []absence, error) {
+func (t *table) images(shape shape, data, included, includedAfter []byte, spans [2][]span) (all reduced, err error) {
 	before, after := spans[0], spans[1]
-	var all reduced
 	if len(data) == 0 && shape.kind == Insert {
 		// INSERT () VALUES () under MINIMAL: a row of no bytes, all defaults. However
 		// many there are, they have one key.
@@ -147,27 +146,26 @@ func (t *table) images(shape shape, data, included, includedAfter []byte, spans 
 			before[slot] = span{presence: absent}
 		}
 		all.add(nil, before)
-		return all.images, all.absences, nil
+		return all, nil
 	}
 	for pos := 0; pos < len(data); {
 		start := pos
-		var err error
 		if pos, err = t.walk(data, pos, included, nil, before); err != nil {
-			return nil, nil, err
+			return all, err
 		}
 		if shape.kind == Update {
 			if pos, err = t.walkAfter(shape, data, pos, includedAfter, after); err != nil {
-				return nil, nil, err
+				return all, err
 			}
 		}
 		if err := t.reduce(&all, shape, data, before, after); err != nil {
-			return nil, nil, err
+			return all, err
 		}
 		if pos == start {
-			return nil, nil, errEmptyImage
+			return all, errEmptyImage
 		}
 	}
-	return all.images, all.absences, nil
+	return all, nil
 }
 
 // reduce adds the images of one row. An update with only the image after it may lack watched
@@ -190,6 +188,7 @@ func (t *table) reduce(all *reduced, shape shape, data []byte, before, after []s
 	if slot := incomplete(after, false); slot >= 0 {
 		return t.incomplete(slot)
 	}
+	all.after = append(all.after, all.tuples)
 	all.add(data, after)
 	return nil
 }

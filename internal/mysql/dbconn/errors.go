@@ -39,6 +39,7 @@ const (
 	errLockNowait    = 3572
 	errUnfitText     = 3854
 	errCheckViolated = 3819
+	errNoDefault     = 1364
 	errCacheFull     = 1197
 	errNoNumber      = 1467
 	errTornTriggers  = 1602
@@ -128,6 +129,10 @@ func NoSuchColumn(err error) bool { return Number(err) == errNoSuchColumn }
 
 // NullRefused reports whether a value is NULL and must not be.
 func NullRefused(err error) bool { return Number(err) == errBadNull }
+
+// NoDefault reports whether an INSERT gives no value for a column that has no default. The server
+// reports it for no row, too.
+func NoDefault(err error) bool { return Number(err) == errNoDefault }
 
 // TooLong reports whether a value is too long for its column.
 func TooLong(err error) bool { return Number(err) == errDataTooLong }

@@ -1,0 +1,423 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Kept columns are columns of the shadow that the source lacks and whose values must stay (law U5).
+// Spec.Kept names them. The value that belongs to a key is in one of two places:
+//
+//	the side table     if it has a row with the key
+//	the shadow         otherwise, if it has a row with the key
+//
+// No sync changes which value that is. A row that leaves the shadow goes to the side table first. A
+// row that comes takes its values from the side table. A row that is in neither place is new: it
+// gets Spec.Fills and defaults, and a row of the side table, which is marked as new.
+//
+// A change of a key from a to b brings b the values of a (Moves). The values of a new row do not
+// move: another row may have had that key before, and its values are the only ones.
+
+// The columns of the side table, with the key's columns as KeyAlias(i) and the kept columns as
+// ValueAlias(i). No column of a user has such a name, so statements can name columns of the source
+// without the table.
+const (
+	sideNew   = schema.ValueAlias + "new"   // 1: the row is new
+	sideMove  = schema.ValueAlias + "move"  // the number of the move that brought the row, or NULL
+	sideStand = schema.ValueAlias + "stand" // the Stand of that move
+)
+
+// Temporary tables of a session that syncs kept columns.
+const (
+	heldRows   = "midstream_held"        // rows of the shadow that are overwritten
+	movedFrom  = "midstream_moved_from"  // keys before their change
+	movedTo    = "midstream_moved_to"    // keys after it
+	movedRows  = "midstream_moved"       // the values that go from key to key
+	keptKeys   = "midstream_kept_keys"   // the source's keys, and what the shadow makes of them
+	sourceKey  = schema.KeyAlias + "of_" // a part of the source's key there
+	movedKeys  = "midstream_moved_keys"  // keys of a change, in the source's types
+	mostMoves  = 500                     // changes of keys at once
+	stringSize = 512                     // of a Stand
+)
+
+// ErrNoValue means that a new row has no value for a kept column: the column is NOT NULL, and has
+// neither a fill nor a default.
+var ErrNoValue = errors.New("a new row has no value for a column that only the shadow has")
+
+// ErrSideTaken means that the name of the side table belongs to another table.
+var ErrSideTaken = errors.New("the name of the side table is taken")
+
+// CreateSide creates the side table of the spec, with the mark as its comment. It does nothing if
+// the table is there and carries the mark. shadow is the shadow's definition.
+func CreateSide(ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string) error {
+	_, err := session.Exec(ctx, "CREATE TABLE "+spec.Side.Quoted()+spec.sideDefinition(shadow)+" ENGINE=InnoDB ROW_FORMAT=DYNAMIC COMMENT="+schema.Literal(mark))
+	if err == nil {
+		return nil
+	}
+	if dbconn.TableExists(err) {
+		var comment string
+		found := session.Rows(ctx, "SELECT table_comment FROM information_schema.tables WHERE table_schema = "+
+			schema.Literal(spec.Side.Schema)+" AND table_name = "+schema.Literal(spec.Side.Table),
+			func(rows *sql.Rows) error { return rows.Scan(&comment) })
+		if found == nil && comment == mark {
+			return nil
+		}
+		err = fmt.Errorf("%w: %w", ErrSideTaken, err)
+	}
+	return fmt.Errorf("create side table %s: %w", spec.Side, err)
+}
+
+// sideDefinition are the columns and keys of the side table. Its key has the types of the source's
+// key, which every key of a change fits. If the shadow compares keys in another way, it has those of
+// the shadow.
+func (s *Spec) sideDefinition(shadow *schema.Table) string {
+	var columns []string
+	for i, name := range s.ShadowKey {
+		column := s.Key.Parts()[i].Column
+		if s.KeyChanged {
+			column, _ = shadow.Column(name)
+		}
+		column.Nullable = false
+		columns = append(columns, KeyAlias(i)+" "+plain(column))
+	}
+	for i, column := range s.Kept {
+		columns = append(columns, ValueAlias(i)+" "+plain(column))
+	}
+	return fmt.Sprintf(" (%s, %s TINYINT NOT NULL, %s BIGINT UNSIGNED NULL, %s VARCHAR(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,"+
+		" PRIMARY KEY (%s), KEY %[3]s (%[3]s))", strings.Join(columns, ", "), sideNew, sideMove, sideStand, stringSize, strings.Join(s.sideKeys(), ", "))
+}
+
+// plain is the definition of a column of the same values, without what the server might add to it. A
+// SET is stored as its number: the server copies its text, which loses an empty member (5.7 to 9.7,
+// MariaDB).
+func plain(column schema.Column) string {
+	switch {
+	case column.DataType == "set" && column.Nullable:
+		return "BIGINT UNSIGNED NULL"
+	case column.DataType == "set":
+		return "BIGINT UNSIGNED NOT NULL"
+	case column.Nullable:
+		return column.Bare() + " NULL"
+	case column.DataType == "timestamp":
+		return column.Bare() + fmt.Sprintf(" DEFAULT CURRENT_TIMESTAMP(%d)", column.Fraction) // not ON UPDATE
+	}
+	return column.Bare()
+}
+
+func (s *Spec) sideKeys() []string {
+	names := make([]string, len(s.ShadowKey))
+	for i := range names {
+		names[i] = KeyAlias(i)
+	}
+	return names
+}
+
+func (s *Spec) sideValues() []string {
+	names := make([]string, len(s.Kept))
+	for i := range names {
+		names[i] = ValueAlias(i)
+	}
+	return names
+}
+
+func (s *Spec) temporary(name string) string {
+	return schema.Quote(s.Shadow.Schema) + "." + schema.Quote(name)
+}
+
+// of returns columns with their table.
+func of(table string, columns []string) []string {
+	named := make([]string, len(columns))
+	for i, c := range columns {
+		named[i] = table + "." + schema.Quote(c)
+	}
+	return named
+}
+
+// keptSetup returns the statements that make the temporary tables of a session.
+func (s *Spec) keptSetup() []string {
+	if len(s.Kept) == 0 {
+		return nil
+	}
+	keys, values := strings.Join(s.sideKeys(), ", "), strings.Join(s.sideValues(), ", ")
+	row := schema.RowNumber + " INT UNSIGNED NOT NULL PRIMARY KEY"
+	create := func(name, definition, columns string, from schema.Name) string {
+		return fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) SELECT %s FROM %s LIMIT 0", s.temporary(name), definition, columns, from.Quoted())
+	}
+	all := []string{
+		create(heldRows, "PRIMARY KEY ("+keys+")", keys+", "+values, s.Side),
+		create(movedFrom, row, keys, s.Side),
+		create(movedTo, row, keys, s.Side),
+		create(movedRows, row, values, s.Side),
+	}
+	if s.KeyChanged {
+		all = append(all, create(movedKeys, row, schema.QuoteAll(s.Key.Names()), s.Source))
+		var own, aliases []string
+		for i, name := range s.Key.Names() {
+			own = append(own, fmt.Sprintf("%s%d", sourceKey, i))
+			aliases = append(aliases, fmt.Sprintf("k.%s AS %s", schema.Quote(name), own[i]))
+		}
+		all = append(all, fmt.Sprintf("CREATE TEMPORARY TABLE %s (PRIMARY KEY (%s)) SELECT %s, %s FROM %s k, %s LIMIT 0",
+			s.temporary(keptKeys), strings.Join(own, ", "), strings.Join(aliases, ", "), keys, s.Source.Quoted(), s.Side.Quoted()))
+	}
+	return Lenient(all...)
+}
+
+// remove deletes rows of the shadow. All deletions of the package go through it. from is what
+// follows FROM: the shadow, joins and conditions. Kept values of the rows go to the side table
+// first, if it has no row with the key.
+func (s *Spec) remove(ctx context.Context, session *dbconn.Session, from string) (int64, error) {
+	if len(s.Kept) > 0 {
+		if _, err := session.Exec(ctx, s.keeping(0, from)); err != nil {
+			return 0, fmt.Errorf("keep values of dropped columns: %w", err)
+		}
+	}
+	done, err := session.Exec(ctx, "DELETE "+s.Shadow.Quoted()+" FROM "+from)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// keeping returns the statement that copies rows of the shadow into the side table, as new rows or
+// as old ones. Rows that are there stay as they are.
+func (s *Spec) keeping(isNew int, from string) string {
+	side := s.Side.Quoted()
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) SELECT %s, %d FROM %s ON DUPLICATE KEY UPDATE %s = %[7]s",
+		side, strings.Join(slices.Concat(s.sideKeys(), s.sideValues()), ", "), sideNew,
+		strings.Join(s.inShadow(), ", "), isNew, from, side+"."+sideNew)
+}
+
+// inShadow are the key and the kept columns of the shadow, as the side table stores them.
+func (s *Spec) inShadow() []string {
+	exprs := of(s.Shadow.Quoted(), s.ShadowKey)
+	for _, c := range s.Kept {
+		expr := s.Shadow.Quoted() + "." + schema.Quote(c.Name)
+		if c.DataType == "set" {
+			expr = "CAST(" + expr + " AS UNSIGNED)"
+		}
+		exprs = append(exprs, expr)
+	}
+	return exprs
+}
+
+// rowsOf is the shadow's part of P, as remove takes it.
+func (p predicate) rowsOf() string {
+	return fmt.Sprintf("%s FORCE INDEX (%s) WHERE %s", p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex), p.on(p.spec.ShadowKey))
+}
+
+// joined joins the source's rows with a table whose key is that of the side table.
+func (p predicate) with(kind, table string) string {
+	names := of(p.spec.Source.Quoted(), p.spec.Key.Names())
+	join := ""
+	if p.spec.KeyChanged {
+		keys, own := p.spec.temporary(keptKeys), make([]string, len(names))
+		for i := range names {
+			own[i] = fmt.Sprintf("%s%d", sourceKey, i)
+		}
+		join = fmt.Sprintf(" %s %s ON %s", kind, keys, equals(of(keys, own), names))
+		names = of(keys, p.spec.sideKeys())
+	}
+	return fmt.Sprintf("%s %s %s FORCE INDEX (PRIMARY) ON %s", join, kind, table, equals(of(table, p.spec.sideKeys()), names))
+}
+
+// equals is the condition that columns have equal values.
+func equals(a, b []string) string {
+	conditions := make([]string, len(a))
+	for i := range a {
+		conditions[i] = a[i] + " = " + b[i]
+	}
+	return strings.Join(conditions, " AND ")
+}
+
+// keptFrom are the kept columns with the values that a table has for them.
+func (s *Spec) keptFrom(table string) []Column {
+	columns := make([]Column, len(s.Kept))
+	for i, c := range s.Kept {
+		columns[i] = Column{Shadow: c.Name, Expr: table + "." + ValueAlias(i)}
+	}
+	return columns
+}
+
+// returning inserts the source's rows of P whose values the table has.
+func (p predicate) returning(table string) string {
+	return p.inserting(slices.Concat(p.spec.Columns, p.spec.keptFrom(table)), p.with("STRAIGHT_JOIN", table), "")
+}
+
+// arriving inserts the source's rows of P that are new.
+func (p predicate) arriving(held bool) string {
+	joins, condition := p.unknown(held)
+	return p.inserting(slices.Concat(p.spec.Columns, p.spec.Fills), joins, condition)
+}
+
+// unknown are the joins and the condition that leave the new rows of the source.
+func (p predicate) unknown(held bool) (joins, condition string) {
+	side := p.spec.Side.Quoted()
+	joins, condition = p.with("LEFT JOIN", side), " AND "+side+"."+sideNew+" IS NULL"
+	if held {
+		table := p.spec.temporary(heldRows)
+		joins, condition = joins+p.with("LEFT JOIN", table), condition+" AND "+table+"."+KeyAlias(0)+" IS NULL"
+	}
+	return joins, condition
+}
+
+// arrive inserts the source's rows of P that are new, and returns their number.
+func (s *Syncer) arrive(ctx context.Context, session *dbconn.Session, p predicate, held bool) (int64, error) {
+	arrived, err := affected(session.Exec(ctx, p.arriving(held)))
+	if !dbconn.NoDefault(err) {
+		return arrived, err
+	}
+	joins, condition := p.unknown(held)
+	row := ""
+	found := session.Rows(ctx, fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s)%s LIMIT 1", p.row(),
+		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), joins, p.on(s.spec.Key.Names()), condition),
+		func(rows *sql.Rows) error { return rows.Scan(&row) })
+	if found != nil || row == "" {
+		return 0, found
+	}
+	return 0, fmt.Errorf("row with key (%s): %w: %w", row, ErrNoValue, err)
+}
+
+// overwriting makes an insertion overwrite the row that has the key.
+func overwriting(insertion string, columns []Column) string {
+	assignments := make([]string, len(columns))
+	for i, c := range columns {
+		column := schema.Quote(c.Shadow)
+		assignments[i] = fmt.Sprintf("%s = VALUES(%s)", column, column)
+	}
+	return insertion + " ON DUPLICATE KEY UPDATE " + strings.Join(assignments, ", ")
+}
+
+// fill inserts the source's rows of P, after the shadow's rows of P were removed.
+func (s *Syncer) fill(ctx context.Context, session *dbconn.Session, p predicate) (inserted int64, err error) {
+	if len(s.spec.Kept) == 0 {
+		return affected(session.Exec(ctx, p.insertion()))
+	}
+	if err := s.convertSource(ctx, session, p); err != nil {
+		return 0, err
+	}
+	returned, err := affected(session.Exec(ctx, p.returning(s.spec.Side.Quoted())))
+	if err != nil {
+		return 0, err
+	}
+	arrived, err := s.arrive(ctx, session, p, false)
+	if err != nil || arrived == 0 {
+		return returned, err
+	}
+	// All other rows of P are in the side table by now.
+	from := p.rowsOf()
+	if s.spec.KeyChanged {
+		from = s.spec.converted()
+	}
+	_, err = session.Exec(ctx, s.spec.keeping(1, from))
+	return returned + arrived, err
+}
+
+// convertSource fills the temporary table that has, for the source's rows of P, their keys in the
+// shadow.
+func (s *Syncer) convertSource(ctx context.Context, session *dbconn.Session, p predicate) error {
+	if !s.spec.KeyChanged {
+		return nil
+	}
+	keys := s.spec.temporary(keptKeys)
+	if _, err := session.Exec(ctx, "DELETE FROM "+keys); err != nil {
+		return err
+	}
+	var columns []string
+	for i := range s.spec.ShadowKey {
+		columns = append(columns, fmt.Sprintf("%s%d", sourceKey, i))
+	}
+	_, err := session.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s, %s FROM %s FORCE INDEX (%s) WHERE %s%s", keys,
+		strings.Join(slices.Concat(columns, s.spec.sideKeys()), ", "), schema.QuoteAll(s.spec.Key.Names()), s.spec.keyExprs(),
+		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), p.on(s.spec.Key.Names()), s.spec.Locking))
+	return err
+}
+
+// converted joins the rows that convertSource has found with the shadow.
+func (s *Spec) converted() string {
+	keys := s.temporary(keptKeys)
+	return fmt.Sprintf("%s STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s", keys, s.Shadow.Quoted(), schema.Quote(s.ShadowIndex),
+		equals(of(s.Shadow.Quoted(), s.ShadowKey), of(keys, s.sideKeys())))
+}
+
+// overwrite syncs P without deleting the rows that stay. REQUIRES: Upsert.
+func (s *Syncer) overwrite(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
+	spec, held := s.spec, s.spec.temporary(heldRows)
+	absent, err := s.absent(ctx, session, p)
+	if err != nil {
+		return result, err
+	}
+	for part := range slices.Chunk(absent, aloneKeys) {
+		deleted, err := spec.remove(ctx, session, predicate{spec: spec, keys: part}.rowsOf())
+		if err != nil {
+			return result, err
+		}
+		result.Deleted += deleted
+	}
+	returning := func(table string) string {
+		text := overwriting(p.returning(table), spec.Columns)
+		for _, c := range spec.keptFrom(table) {
+			text += ", " + schema.Quote(c.Shadow) + " = " + c.Expr
+		}
+		return text
+	}
+	for _, statement := range []string{
+		"DELETE FROM " + held,
+		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", held, strings.Join(slices.Concat(spec.sideKeys(), spec.sideValues()), ", "),
+			strings.Join(spec.inShadow(), ", "), p.rowsOf()),
+		fmt.Sprintf("DELETE %s FROM %[1]s STRAIGHT_JOIN %s FORCE INDEX (PRIMARY) ON %s", held, spec.Side.Quoted(),
+			equals(of(held, spec.sideKeys()), of(spec.Side.Quoted(), spec.sideKeys()))),
+		returning(held),
+		returning(spec.Side.Quoted()),
+	} {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return result, err
+		}
+	}
+	arrived, err := s.arrive(ctx, session, p, true)
+	if err == nil && arrived > 0 {
+		same := equals(of(held, spec.sideKeys()), of(spec.Shadow.Quoted(), spec.ShadowKey))
+		_, err = session.Exec(ctx, spec.keeping(1, fmt.Sprintf(
+			"%s FORCE INDEX (%s) LEFT JOIN %s FORCE INDEX (PRIMARY) ON %s WHERE (%s) AND %s.%s IS NULL",
+			spec.Shadow.Quoted(), schema.Quote(spec.ShadowIndex), held, same, p.on(spec.ShadowKey), held, KeyAlias(0))))
+	}
+	result.Inserted = int64(len(p.keys) - len(absent))
+	if err == nil && p.chunk != nil {
+		err = session.Rows(ctx, p.present(), func(rows *sql.Rows) error { return rows.Scan(&result.Inserted) })
+	}
+	return result, err
+}
+
+// absent reads the keys of the shadow's rows of P that the source has not.
+func (s *Syncer) absent(ctx context.Context, session *dbconn.Session, p predicate) (keys []key.Key, err error) {
+	var now, found []string
+	for i, name := range s.spec.Key.Names() {
+		now = append(now, schema.Quote(name)+" AS "+KeyAlias(i))
+		found = append(found, fmt.Sprintf("%s = now.%s", schema.Quote(s.spec.ShadowKey[i]), KeyAlias(i)))
+	}
+	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s) AS now ON %s"+
+		" WHERE (%s) AND now.%s IS NULL",
+		strings.Join(s.spec.shadowKeyExprs(), ", "), s.spec.Shadow.Quoted(), schema.Quote(s.spec.ShadowIndex), strings.Join(now, ", "),
+		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), p.on(s.spec.Key.Names()), s.spec.Locking, strings.Join(found, " AND "),
+		p.on(s.spec.ShadowKey), KeyAlias(0))
+	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
+		k, err := s.spec.ScanKey(rows)
+		keys = append(keys, k)
+		return err
+	})
+	return keys, err
+}
+
+func affected(done sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
