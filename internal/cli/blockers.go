@@ -126,7 +126,7 @@ func (b *blockers) ask(ctx context.Context, run *socket.Client) error {
 	if err := run.Call(ctx, http.MethodGet, "blockers", nil, &found); err != nil {
 		return commandError(err)
 	}
-	b.tell(run.Found.Table, blockersOf(found.Holding), blockersOf(found.Waiting))
+	b.tell(run.Found.Table, record.EventsOf(found.Holding), record.EventsOf(found.Waiting))
 	return nil
 }
 
@@ -145,14 +145,6 @@ func (b *blockers) ofRuns(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func blockersOf(records []record.Blocker) []event.Blocker {
-	var all []event.Blocker
-	for _, r := range records {
-		all = append(all, r.Blocker())
-	}
-	return all
 }
 
 func (b *blockers) tell(table string, holding, waiting []event.Blocker) {

@@ -52,20 +52,12 @@ func (a *app) cleanupCommand() *cobra.Command {
 }
 
 func (c *cleanup) run(ctx context.Context, args []string) error {
-	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
 	name, nameErr := oneTable(c.app, c.database, args, "midstream cleanup")
 	var askErr error
 	if !c.yes && !onTerminal(c.app.Stdin) {
 		askErr = errNotAsked
 	}
-	if err := usageOf("midstream help cleanup", append(c.checks.problems, nameErr, askErr, configErr)...); err != nil {
-		return err
-	}
-	out := output{app: c.app}
-	for _, note := range notes {
-		out.note(note)
-	}
-	server, err := c.connection.open(ctx, cfg)
+	server, err := c.connection.reach(ctx, &output{app: c.app}, "midstream help cleanup", append(c.checks.problems, nameErr, askErr))
 	if err != nil {
 		return err
 	}

@@ -130,3 +130,15 @@ func unreachable(ctx context.Context, err error) error {
 	}
 	return &coded{code: exitFailed, err: err, left: "nothing was changed", next: next}
 }
+
+// reach checks the command line of a verb, and connects to its server. problems are what is wrong with the rest of it.
+func (c *connection) reach(ctx context.Context, out *output, help string, problems []error) (*server, error) {
+	cfg, notes, err := c.config()
+	if err := usageOf(help, append(problems, err)...); err != nil {
+		return nil, err
+	}
+	for _, note := range notes {
+		out.note(note)
+	}
+	return c.open(ctx, cfg)
+}

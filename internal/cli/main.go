@@ -126,7 +126,7 @@ func (a *app) root() *cobra.Command {
 		return usageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
 	})
 	root.AddCommand(
-		a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(),
+		a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
 		a.reportCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)

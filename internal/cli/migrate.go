@@ -56,6 +56,10 @@ type change struct {
 	tables []record.Table
 	// mustResume says that an attempt before has kept its work, which is to be gone on with.
 	mustResume bool
+	// undo is for the verb undo; nil for the others.
+	undo *planning.Undo
+	// endUndo lets the change end the undo of an earlier one.
+	endUndo bool
 	// planOnly says that the plan is all that was asked for.
 	planOnly bool
 	// calibrate has the plan measure what the server does.
@@ -134,7 +138,9 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 		c.output.note(note)
 	}
 	c.options.Kills = c.settings.Kills.After > 0
-	if c.options.Purpose = c.rehearsal.purpose(); c.options.Purpose == plan.RehearsingOnReplica {
+	if c.options.Purpose = c.rehearsal.purpose(); c.undo != nil {
+		c.options.Purpose = plan.Undoing
+	} else if c.options.Purpose == plan.RehearsingOnReplica {
 		c.connection.variables = onreplica.Variables
 	}
 	server, err := c.connection.open(ctx, cfg)
@@ -250,7 +256,8 @@ func goOnWithThat(p *plan.Plan) string {
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
 	c.config.CaptureFrom, c.options.Connections = s.Capture, c.config.Connections(c.settings.RowCopy.First())
 	p, err := planning.Make(ctx, s.Planning(), alter, planning.Options{
-		Plan: c.options, Config: c.config, Settings: c.settings, Calibrate: c.calibrate, Note: func(text string) {
+		Plan: c.options, Config: c.config, Settings: c.settings, Undo: c.undo, EndUndo: c.endUndo,
+		Calibrate: c.calibrate, Note: func(text string) {
 			if !c.output.json && !c.output.quiet {
 				c.output.note(text)
 			}

@@ -116,6 +116,8 @@ func (c *change) registerTuning() {
 		"for DROP and TRUNCATE TABLE: keep the old table until midstream cleanup --old. With neither flag, the run drops the old table if the drop stalls no session for longer than --native-max-lock",
 	)
 
+	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep the old table and the position of the swap for this long, so that midstream undo can take the change back")
+	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 	c.rehearsal.register(f)
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "for measurements: also apply changes ahead of the row copy")
 	f.boolean(&cfg.KeepRepeats, "", "no-merge", "for measurements: apply every change of a key separately")

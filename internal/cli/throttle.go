@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"net"
-	"strconv"
 	"strings"
 
 	"midstream/internal/engine/migration"
@@ -48,12 +45,8 @@ func (c *change) registerReplicas() {
 	f := &c.checks
 	address := func(to *[]string) func(string) error {
 		return func(text string) error {
-			host, port, err := net.SplitHostPort(text)
-			if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
-				return errors.New("must be host:port")
-			}
 			*to = append(*to, text)
-			return nil
+			return operator.CheckAddress(text)
 		}
 	}
 	c.followers.find = true

@@ -29,6 +29,8 @@ type Config struct {
 	// shadows from which a chunk can't delete rows that apply has written ahead of it. Such keys
 	// don't count towards the limit: if the copy had to wait for them, neither would ever end.
 	AwaitCopy bool
+	// Remember is the number of changed keys to remember (Remembered).
+	Remember int
 	// KeepRepeats has a key synced once a change, to measure what merging is worth.
 	KeepRepeats bool
 }
@@ -67,6 +69,8 @@ type Backlog struct {
 	length  int              // keys in all places
 	watched map[key.Key]bool // true: changed since Watch
 	counts  Counts
+	// remembered are the changed keys; nil if there are too many, or none is to be remembered.
+	remembered *btree.Set[key.Key]
 	// changed is closed and replaced when a key may have become takeable, or keys fewer.
 	changed chan struct{}
 }
@@ -114,6 +118,9 @@ func New(cfg Config, tracker *frontier.Tracker) *Backlog {
 	if cfg.KeepRepeats {
 		b.repeats = map[key.Key]int{}
 	}
+	if cfg.Remember > 0 {
+		b.remembered = &btree.Set[key.Key]{}
+	}
 	for range cfg.Workers {
 		b.queues = append(b.queues, queue{
 			draining: newSet(0), filling: newSet(0),
@@ -131,7 +138,23 @@ func (b *Backlog) Add(k key.Key) {
 	if _, is := b.watched[k]; is {
 		b.watched[k] = true
 	}
+	if b.remembered != nil {
+		if b.remembered.Insert(k); b.remembered.Len() > b.cfg.Remember {
+			b.remembered = nil
+		}
+	}
 	b.insert(&b.open, k)
+}
+
+// Remembered returns the keys that were added since the beginning, in order. all is false if there were more
+// than Config.Remember.
+func (b *Backlog) Remembered() (keys []key.Key, all bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.remembered == nil {
+		return nil, false
+	}
+	return b.remembered.Keys(), true
 }
 
 // Watch begins to record which of the keys are changed, and forgets the keys of earlier calls.

@@ -19,6 +19,7 @@ import (
 const (
 	watchSource = iota
 	watchState
+	watchOld // of an undo
 )
 
 // Config of a capture.
@@ -52,6 +53,8 @@ type Deps struct {
 	Beat func(ctx context.Context, n uint64) error
 	// Statement judges a statement found in the binlog: an error ends the capture.
 	Statement func(s binlog.Statement) error
+	// Wrote judges a row event of the old table, if the reader watches it as its third table.
+	Wrote func() error
 	// Beaten is the number in the heartbeat's row, from a locking read. Heartbeats of an earlier
 	// run may come back, and Capture must not count them as its own. 0 if the row is new.
 	Beaten uint64
@@ -178,9 +181,12 @@ func (c *Capture) Restart() binlog.Position {
 func (c *Capture) Handle(e binlog.Event) error {
 	switch e := e.(type) {
 	case binlog.Rows:
-		if e.Watch == watchState {
+		switch e.Watch {
+		case watchState:
 			c.beatSeen(e.Tuples)
 			return nil
+		case watchOld:
+			return c.deps.Wrote()
 		}
 		return c.rows(e)
 	case binlog.Statement:

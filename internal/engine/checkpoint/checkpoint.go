@@ -14,8 +14,10 @@ import (
 // version is older than Oldest (ErrUnreadable). The table keeps its columns, and the checkpoint its
 // Version, so that an earlier program can recognize a later one's.
 const (
-	Version = 2
+	Version = 3
 	Oldest  = 2
+	// Plain is the version of a run that keeps nothing for an undo, and is none.
+	Plain = 2
 )
 
 // Start records what a run began with. A run that resumes from its checkpoint must begin with the
@@ -54,6 +56,8 @@ type Start struct {
 	Acting, Keyed []string `json:",omitempty"`
 	// Triggers are the source's triggers. They move to the new table too.
 	Triggers []schema.Trigger `json:",omitempty"`
+	// Undo is how the change may be taken back once the run has swapped; nil if it may not.
+	Undo *Undo `json:",omitempty"`
 }
 
 // Checkpoint is how far a run has come.
@@ -66,6 +70,8 @@ type Checkpoint struct {
 	Unmarked bool
 	// Shadow is the shadow's name; "" for its default name.
 	Shadow string `json:",omitempty"`
+	// Adopted means that the shadow is the old table of an earlier run: an undo works on it, and no run drops it.
+	Adopted bool `json:",omitempty"`
 	// Copied are the ranges with rows that are committed in the shadow.
 	Copied []Range
 	// Position is the place in the binlog from which capture must continue. Every change before it

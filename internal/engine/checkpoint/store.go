@@ -17,6 +17,7 @@ const (
 	beatRow       = 1
 	checkpointRow = 2
 	startRow      = 3
+	undoRow       = 4
 
 	// BeatColumn is the ordinal of the heartbeat's number in the state table.
 	BeatColumn = 1
@@ -223,14 +224,22 @@ type Saved struct {
 	Beaten     uint64 // the number of the last heartbeat
 	Checkpoint Checkpoint
 	Start      *Start // nil before Begin
+	Undo       *Undo  // nil before Amend
 }
 
 // Load reads the committed content of the table. It fails with ErrNewer or ErrUnreadable if another
 // version has written it.
 func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
+	return s.load(ctx, from, " FOR UPDATE")
+}
+
+// Peek is Load for those who only look: it locks no row.
+func (s *Store) Peek(ctx context.Context, from Reader) (*Saved, error) { return s.load(ctx, from, "") }
+
+func (s *Store) load(ctx context.Context, from Reader, locking string) (*Saved, error) {
 	saved := &Saved{}
 	rows := 0
-	err := from.Rows(ctx, "SELECT id, beat, run, state FROM "+s.name.Quoted()+" FOR UPDATE", func(r *sql.Rows) error {
+	err := from.Rows(ctx, "SELECT id, beat, run, state FROM "+s.name.Quoted()+locking, func(r *sql.Rows) error {
 		var id int
 		var beat uint64
 		var state sql.NullString
@@ -246,6 +255,9 @@ func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 		case id == startRow && state.Valid:
 			saved.Start = &Start{}
 			return decode(state.String, saved.Start)
+		case id == undoRow && state.Valid:
+			saved.Undo = &Undo{}
+			return decode(state.String, saved.Undo)
 		}
 		return nil
 	})
@@ -275,6 +287,7 @@ func (c *Checkpoint) read(text string) error {
 // Names are the names of the tables of the run that saved them; "" for tables with default names.
 type Names struct {
 	Shadow, Old, Kept string
+	Adopted           bool // the shadow is the old table of an earlier run
 }
 
 // Names reads the names, and waits for no other session. If there is no table, or another
@@ -293,7 +306,7 @@ func (s *Store) Names(ctx context.Context, db *sql.DB) (Names, error) {
 	var saved Saved
 	var start Start
 	if first.Valid && decode(first.String, &saved.Checkpoint) == nil {
-		names.Shadow = saved.Checkpoint.Shadow
+		names.Shadow, names.Adopted = saved.Checkpoint.Shadow, saved.Checkpoint.Adopted
 	}
 	if began.Valid && decode(began.String, &start) == nil {
 		names.Old, names.Kept = start.Old, start.Kept

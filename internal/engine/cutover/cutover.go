@@ -213,8 +213,7 @@ func (a *swapAttempt) release() {
 }
 
 func (a *swapAttempt) renameStatement() string {
-	return fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", a.tables.Source.Quoted(), a.tables.Old.Quoted(),
-		a.tables.Shadow.Quoted(), a.tables.Source.Quoted())
+	return schema.Swap(a.tables.Source, a.tables.Old, a.tables.Shadow)
 }
 
 // rename swaps, or gives everything back. A RENAME may have to wait, although its tables

@@ -129,15 +129,29 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 	for _, part := range l.Plan.Key.Parts {
 		columns = append(columns, part.Column.Ordinal)
 	}
-	reader := binlog.NewReader(l.server(), []binlog.Watch{
+	watches := []binlog.Watch{
 		{Table: source.Name, Columns: columns, ColumnCount: source.BinlogColumns()},
 		{Table: l.Store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
-	}, from.Point.GTIDs)
+	}
+	if since := from.Since; since != nil {
+		watches = append(watches, since.watch())
+	}
+	reader := binlog.NewReader(l.server(), watches, from.Point.GTIDs)
 	reader.Weigh(with.Shadow)
-	return capture.New(l.Config, capture.Deps{
+	deps := capture.Deps{
 		Reader: reader, Key: with.Key, Backlog: with.Backlog, Moves: with.Moves,
 		Beat: beat, Beaten: from.Beaten, Statement: l.judge, End: l.binlogEnd(),
-	}, from.Point)
+	}
+	if since := from.Since; since != nil {
+		deps.Wrote = func() error { return since.wrote(reader.Position()) }
+		deps.Statement = func(s binlog.Statement) error {
+			if since.tolerates(s) {
+				return nil
+			}
+			return l.judge(s)
+		}
+	}
+	return capture.New(l.Config, deps, from.Point)
 }
 
 // newLog makes the reader of the log that triggers write.

@@ -81,6 +81,8 @@ type Origin struct {
 	Sight string
 	// Beaten is the number of the last heartbeat of an earlier run.
 	Beaten uint64
+	// Since is for a lazy undo; nil for other runs.
+	Since *Since
 }
 
 func (l *Link) note(text string) { l.Emit(event.Note{Text: text, At: time.Now()}) }
@@ -131,6 +133,10 @@ func (l *Link) Prepare(ctx context.Context) (err error) {
 	return err
 }
 
+// firstBeat is a number for heartbeats that no earlier run has come to: theirs began with an earlier time, and
+// grew more slowly.
+func firstBeat() uint64 { return uint64(time.Now().UnixMilli()) }
+
 // arrival is how long a replica may take to bring the first heartbeat.
 const arrival = 30 * time.Second
 
@@ -141,8 +147,7 @@ func (l *Link) awaitReplica(ctx context.Context) (beaten uint64, err error) {
 	if from == nil {
 		return 0, nil
 	}
-	// No earlier run has come to such a number: theirs began with an earlier time, and grew more slowly.
-	beaten = uint64(time.Now().UnixMilli())
+	beaten = firstBeat()
 	session, err := l.Pool.Session(ctx)
 	if err != nil {
 		return 0, err

@@ -183,6 +183,9 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	switch {
 	case t.Name == c.source, t.Name == names.State:
 		return false, nil
+	case t.comment == schema.MarkFor(checkpoint.UndoKind, c.source),
+		t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && c.HasUndo(tables):
+		return false, nil // they go with the end of the undo
 	case t.Clone:
 		return true, c.spareClone(ctx, t)
 	case isMarked:
@@ -199,6 +202,9 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	case isDropped:
 		t.Why = "the table that a DROP set aside" + itsComment(beforeDrop)
 		return true, c.idle(ctx, t.Name)
+	case isOld && c.HasUndo(tables):
+		t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo "+c.source.Argument()+" --end ends that"
+		return true, nil
 	case isOld && sourceThere:
 		t.Why = "the table before a swap" + itsComment(beforeSwap)
 		return true, c.idle(ctx, t.Name)
@@ -340,6 +346,9 @@ func (c *Cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 	if err != nil {
 		return false, err
 	}
+	if saved.Checkpoint.Adopted {
+		return false, nil // the old table of an earlier run
+	}
 	if saved.Start != nil {
 		now, err := schema.Load(ctx, c.pool.DB(), shadow.Name)
 		return err == nil && saved.Checkpoint.Unmarked && now.SameColumns(saved.Start.Shadow), err
@@ -373,7 +382,7 @@ func (c *Cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, e
 func (c *Cleaner) CheckStranger(ctx context.Context, there Listing) error {
 	names := c.Names()
 	shadow, is := there[names.Shadow]
-	if !is || schema.MarkedFor(shadow.comment, c.source) {
+	if !is || schema.MarkedFor(shadow.comment, c.source) || c.told.Adopted {
 		return nil
 	}
 	told, err := c.toldOf(ctx, there[names.State], shadow)
@@ -420,7 +429,7 @@ func (c *Cleaner) HasState(there Listing) bool {
 // records.
 func (c *Cleaner) HasShadow(there Listing, unmarked bool) bool {
 	shadow, is := there[c.Names().Shadow]
-	return is && (unmarked || schema.MarkedFor(shadow.comment, c.source))
+	return is && (unmarked || c.told.Adopted || schema.MarkedFor(shadow.comment, c.source))
 }
 
 // Saved reads the state table.

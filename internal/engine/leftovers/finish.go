@@ -17,6 +17,7 @@ import (
 // to its end.
 type Finished struct {
 	Alter string // the clauses
+	Undid bool   // it was an undo
 	Old   string // the former source; "" if it was dropped
 }
 
@@ -80,20 +81,26 @@ type finisher struct {
 
 // finish does what the run that began with start had left to do.
 func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
-	finished := &Finished{Alter: start.Alter}
+	finished := &Finished{Alter: start.Alter, Undid: start.Purpose == string(plan.Undoing)}
 	err := f.FixCarried(ctx, f.how.Lock.Wait, f.note, false)
 	if err != nil {
 		return nil, err
 	}
+	undo := start.Undo
 	if former != nil {
 		old := Old{Pool: f.pool, Source: f.source, Name: former.Name}
-		if f.how.DropOld {
+		if f.how.DropOld && undo == nil {
 			err = old.Drop(ctx)
 		} else {
 			if _, marked := schema.MarkedOld(former.comment, f.source); !marked {
 				old.Keep(ctx, former.comment, start.Kept, f.how.Lock.Wait, f.note)
 			}
 			finished.Old = old.Name.Dotted()
+			if undo != nil {
+				err = f.KeepUndo(ctx, *undo, old.Name.Table)
+			} else {
+				err = f.DropUndo(ctx)
+			}
 		}
 	}
 	if err != nil {
@@ -170,7 +177,7 @@ func (c *Cleaner) HasSwapped(
 ) (former *candidate, is bool, err error) {
 	phase := event.Phase(saved.Checkpoint.Phase)
 	_, shadowThere := there[c.Names().Shadow]
-	if saved.Start == nil || saved.Start.Purpose != string(plan.Altering) || shadowThere {
+	if saved.Start == nil || !plan.Purpose(saved.Start.Purpose).Swaps() || shadowThere {
 		return nil, false, nil
 	}
 	old, oldThere := there[c.source.Sibling(saved.Start.Old)]

@@ -126,6 +126,11 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 		return err
 	}
 	saved, err := c.Saved(ctx)
+	if err == nil && saved.Checkpoint.Adopted {
+		if _, swapped, err := c.HasSwapped(ctx, saved, there); err == nil && !swapped {
+			c.restoreMark(ctx, saved, there, wait, note)
+		}
+	}
 	if errors.Is(err, checkpoint.ErrUnreadable) ||
 		err == nil && (saved.Start == nil || len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
 		return nil

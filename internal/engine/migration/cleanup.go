@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -26,20 +27,31 @@ func (r *run) cleanUp() error {
 		if err := (carrier{r}).settleCarried(ctx, r.prepared.Load().unsettled); err != nil {
 			return err
 		}
-		if r.cfg.DropOld {
+		undo := r.prepared.Load().start.Undo
+		drops := r.cfg.DropOld && undo == nil
+		if drops {
 			// The old table proves the swap to leftovers.Finish. Once it is gone, the state table does.
 			oldErr = leftovers.RetryBriefly(ctx, func() error { return r.prepared.Load().checkpoint(ctx) })
 		}
 		old := leftovers.Old{Pool: r.pool, Source: r.plan.Source.Name, Name: r.old()}
-		if r.cfg.DropOld && oldErr == nil {
+		if drops && oldErr == nil {
 			oldErr = old.Drop(ctx)
 		}
 		if oldErr != nil {
 			r.debts.leave(old.Name)
 		}
-		if !r.cfg.DropOld || oldErr != nil {
+		if !drops || oldErr != nil {
 			old.Keep(ctx, r.plan.Source.Comment, r.debts.finalOldName, r.live().Lock.Wait, r.note)
 			r.debts.oldName = old.Name.Table
+		}
+		if undo != nil {
+			if err := r.leftovers.KeepUndo(ctx, *undo, old.Name.Table); err != nil {
+				r.debts.leave(r.plan.Names.State)
+				return fmt.Errorf("%w: %w", ErrLeftovers, err)
+			}
+		} else if err := r.leftovers.DropUndo(ctx); err != nil { // of an earlier change, which this one ends
+			r.debts.leave(plan.UndoOf(r.plan.Source.Name))
+			oldErr = errors.Join(oldErr, err)
 		}
 	}
 	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {

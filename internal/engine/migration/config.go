@@ -45,8 +45,10 @@ type Config struct {
 	NoVerify bool
 	// Repair syncs rows that differ again, instead of failing with ErrMismatch.
 	Repair bool
-	// DropOld drops the old table after the swap.
+	// DropOld drops the old table after the swap, or at the end of the undo.
 	DropOld bool
+	// Undo is how long the change may be taken back after the swap; 0 for not at all.
+	Undo time.Duration
 
 	// ApplyAhead applies keys above the frontier instead of dropping them. KeepRepeats syncs a key
 	// once for each of its changes. They exist to measure the worth of the two rules.

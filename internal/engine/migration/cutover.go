@@ -287,9 +287,10 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 	}
 	w.intake.Ready()
 	report, err := try(ctx, w.pool, tables, w.live().Lock, setup,
-		&drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, fit: w.intake.Fit})
+		&drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, fit: w.intake.Fit, save: w.saveForUndo})
 	w.unsettled = report.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
+		w.swapsAt.Store(nil)
 		w.intake.Unfreeze()
 		if failed := (carrier{w.run}).undeclare(ctx, tables.Carried); failed != nil {
 			return report, errors.Join(err, failed)
@@ -317,6 +318,8 @@ type drain struct {
 	fit func(ctx context.Context) error
 	// prove compares what could not be proved while rows changed.
 	prove func(ctx context.Context, session *dbconn.Session) error
+	// save saves what an undo begins from.
+	save func(ctx context.Context) error
 }
 
 func (d *drain) Received(ctx context.Context) error {
@@ -339,7 +342,9 @@ func (d *drain) ApplyAndProve(ctx context.Context, session *dbconn.Session) (dra
 	prepared, err := d.changes.Prepared(ctx, session)
 	left = d.backlog.Len() + prepared
 	if err == nil && left == 0 {
-		err = d.prove(ctx, session)
+		if err = d.prove(ctx, session); err == nil {
+			err = d.save(ctx)
+		}
 	}
 	return drained, left, err
 }

@@ -10,7 +10,6 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
-	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/mysql/schema"
 )
@@ -121,7 +120,7 @@ func (r carrier) readyForForeign(ctx context.Context, made *shadow.Shadow) error
 		return err
 	}
 	for _, fk := range r.plan.Foreign {
-		if fk.Child == r.plan.Source.Name && r.plan.Purpose == plan.Altering {
+		if fk.Child == r.plan.Source.Name && r.plan.Purpose.Swaps() {
 			if err := made.OwnIndex(ctx, r.pool, fk.Columns); err != nil {
 				return err
 			}

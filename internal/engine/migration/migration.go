@@ -108,7 +108,7 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
 		defer r.progress()()
-		if r.plan.Purpose != plan.Altering {
+		if !r.plan.Purpose.Swaps() {
 			return fmt.Errorf("%w: it is for a %s", errPurpose, r.plan.Purpose)
 		}
 		before := r.startUsage(ctx)
@@ -211,6 +211,9 @@ func (r *run) prepare(ctx context.Context) (*work, error) {
 	if f != nil {
 		return r.resume(ctx, f)
 	}
+	if r.plan.Back != nil {
+		return undoing{r}.begin(ctx)
+	}
 	return r.begin(ctx)
 }
 
@@ -232,7 +235,12 @@ func (r *run) begin(ctx context.Context) (*work, error) {
 	if r.link.ByTriggers() {
 		d.start.Capture, d.start.Sight = string(r.plan.Capture.By), at.Sight
 	}
-	w := r.newWork(d, origin{Origin: at, tracker: frontier.New(d.specs.Sync.Key), fresh: true})
+	return d.open(ctx, r, origin{Origin: at, tracker: frontier.New(d.specs.Sync.Key), fresh: true})
+}
+
+// open makes the work of a run, and writes the first heartbeat. From its end on another run may resume this one.
+func (d *draft) open(ctx context.Context, r *run, from origin) (*work, error) {
+	w := r.newWork(d, from)
 	if err := w.intake.Beat(ctx); err != nil {
 		return nil, fmt.Errorf("first heartbeat: %w", err)
 	}
@@ -260,6 +268,12 @@ func (w *work) copyRows(ctx context.Context) error {
 		return err
 	}
 	w.account.update(func() { w.account.times.copy = time.Since(started) })
+	if w.plan.Lazy() {
+		// A view from before the last change of the time since the swap is applied would lack that change.
+		if err := w.catchUp(ctx); err != nil {
+			return err
+		}
+	}
 	return w.noteCopyEnd(ctx)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
-	"midstream/internal/engine/plan"
 )
 
 // leastBetweenComparisons is the shortest time that a held run waits before it compares the tables again. With a large
@@ -16,7 +15,7 @@ const leastBetweenComparisons = 10 * time.Minute
 // permission decides whether an operator, a window or a pause holds the run.
 func (r *run) permission() operator.Permission {
 	return operator.Permission{
-		Control: r.control, Table: r.plan.Source.Name, Swaps: r.plan.Purpose == plan.Altering, Enter: r.enter, Note: r.note,
+		Control: r.control, Table: r.plan.Source.Name, Swaps: r.plan.Purpose.Swaps(), Enter: r.enter, Note: r.note,
 	}
 }
 

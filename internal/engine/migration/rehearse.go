@@ -104,7 +104,7 @@ func (r earlier) onlyRehearsals(ctx context.Context) error {
 
 // notARuns fails with ErrStopped if saved belongs to a run that alters the table.
 func notARuns(saved *checkpoint.Saved) error {
-	if saved.Start != nil && saved.Start.Purpose == string(plan.Altering) {
+	if saved.Start != nil && plan.Purpose(saved.Start.Purpose).Swaps() {
 		return ErrStopped
 	}
 	return nil

@@ -273,7 +273,7 @@ func (r earlier) dropStopped(ctx context.Context) error {
 func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	r.enter(event.PhaseStart)
 	c := f.saved.Checkpoint
-	r.debts.begun, r.debts.shadow, r.debts.saved = true, true, true
+	r.debts.begun, r.debts.shadow, r.debts.saved = true, r.plan.Back == nil, true
 	r.debts.owe(f.shadow.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table) // the old names may be others' now
 	if err := (carrier{r}).undeclare(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
 		return nil, err
@@ -294,10 +294,11 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	}
 	d.start.Dropped, d.start.Acting, d.start.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
 	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
+	d.start.Undo = r.cfg.undoWish(r.plan, d.specs.Pairs)
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
 	r.debts.unmarked.Store(c.Unmarked)
 	r.debts.doubtful = c.Unmarked
-	w := r.newWork(d, origin{Origin: f.from, tracker: f.tracker, copied: c.Rows, distrusted: distrusted})
+	w := r.newWork(d, origin{Origin: f.from, tracker: f.tracker, copied: c.Rows, distrusted: distrusted, again: true})
 	if err := w.saveStart(ctx); err != nil {
 		return nil, err
 	}

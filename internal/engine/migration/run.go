@@ -76,7 +76,8 @@ func (r *run) createState(ctx context.Context) error {
 	// From here on the state table records the shadow. The shadow gets its own mark only after it
 	// is created.
 	return r.store.Fill(ctx, session, checkpoint.Checkpoint{
-		Version: checkpoint.Version, Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID, Shadow: r.plan.Names.Shadow.Table,
+		Version: r.cfg.version(r.plan), Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID, Shadow: r.plan.Names.Shadow.Table,
+		Adopted: r.plan.Back != nil,
 	})
 }
 
@@ -99,6 +100,15 @@ func (r *run) createShadow(ctx context.Context) (*draft, error) {
 		return nil, err
 	}
 	r.debts.owe(made.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table)
+	d, err := draftOf(ctx, r, made)
+	if err == nil && r.cfg.Defers(r.plan) {
+		err = made.Defer(ctx, r.pool, made.Deferrable(d.specs.Sync.ShadowIndex))
+	}
+	return d, err
+}
+
+// draftOf derives everything from a shadow, and makes it ready for foreign keys and triggers.
+func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 	if err := (carrier{r}).readyForForeign(ctx, made); err != nil {
 		return nil, err
 	}
@@ -135,11 +145,9 @@ func (r *run) createShadow(ctx context.Context) (*draft, error) {
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
 		Triggers:   r.plan.Source.Triggers,
+		Undo:       r.cfg.undoWish(r.plan, d.specs.Pairs),
 	}
-	if r.cfg.Defers(r.plan) {
-		err = made.Defer(ctx, r.pool, made.Deferrable(d.specs.Sync.ShadowIndex))
-	}
-	return d, err
+	return d, nil
 }
 
 // nameForbidding adds blockers to the error of a statement that waited for a lock in vain: the

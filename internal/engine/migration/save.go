@@ -53,10 +53,13 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	var position, gtids string
 	if w.intake.Stream != nil {
 		safe := w.intake.Stream.Safe()
+		if at := w.swapsAt.Load(); at != nil {
+			safe = *at
+		}
 		position, gtids = safe.Position.String(), safe.GTIDs.String()
 	}
 	state := checkpoint.Checkpoint{
-		Version: checkpoint.Version, Phase: string(w.account.phaseNow()), Taken: time.Now(),
+		Version: w.cfg.version(w.plan), Adopted: w.plan.Back != nil, Phase: string(w.account.phaseNow()), Taken: time.Now(),
 		Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
 		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table,
 		Position: position, GTIDs: gtids,

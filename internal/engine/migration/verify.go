@@ -53,7 +53,7 @@ func (w *work) verify(ctx context.Context) error {
 	w.comparison.verifier = verifier
 	w.account.update(func() { w.account.verified = verifier })
 	w.account.flies(verifier)
-	verdict, err := verifier.Run(ctx)
+	verdict, err := w.compareRows(ctx, verifier)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
@@ -36,9 +38,14 @@ type work struct {
 	syncer     *rowsync.Syncer
 	apply      *applying
 	distrusted bool // as origin has it
+	// comparesAll means that more rows than the changed ones may differ.
+	comparesAll bool
 
 	// saving is held while a checkpoint is taken and written.
 	saving sync.Mutex
+
+	// swapsAt is the position at which an attempt has the lock, from which an undo would read; nil at other times.
+	swapsAt atomic.Pointer[capture.Point]
 
 	// The stages change these values. Only the story's goroutine uses them.
 
@@ -63,15 +70,19 @@ type origin struct {
 	fresh   bool  // the uncopied ranges hold no rows
 	// distrusted means that the capture of this run may have missed changes.
 	distrusted bool
+	// again means that an earlier run has synced rows of the same shadow, and nobody knows which.
+	again bool
 }
 
 // newWork puts together what the stages work with.
 func (r *run) newWork(d *draft, from origin) *work {
-	w := &work{run: r, shadow: d.shadow, specs: d.specs, start: d.start, tracker: from.tracker, distrusted: from.distrusted}
+	w := &work{run: r, shadow: d.shadow, specs: d.specs, start: d.start, tracker: from.tracker,
+		distrusted: from.distrusted, comparesAll: from.again}
 	spec := d.specs.Sync
 	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
 	w.backlog = backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
+		Remember:  map[bool]int{true: remembered}[r.plan.Lazy()],
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, from.tracker)
 	w.copier = r.newCopier(spec, w.syncer, w.backlog, from)

@@ -177,7 +177,7 @@ func (c *Control) Detach(r Run) {
 func (c *Control) Begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.paused != nil || c.run != nil && c.purpose == plan.Altering && c.settings.When.Hold {
+	if c.paused != nil || c.run != nil && c.purpose.Swaps() && c.settings.When.Hold {
 		return false
 	}
 	c.attempt = make(chan struct{})
@@ -188,7 +188,7 @@ func (c *Control) Begin() bool {
 func (c *Control) End(swapped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.swapped = c.swapped || swapped && c.run != nil && c.purpose == plan.Altering
+	c.swapped = c.swapped || swapped && c.run != nil && c.purpose.Swaps()
 	close(c.attempt)
 	c.attempt = nil
 }
@@ -414,7 +414,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 func (c *Control) swapless(what string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.run != nil && c.purpose != plan.Altering {
+	if c.run != nil && !c.purpose.Swaps() {
 		return &NotNow{what, "this is a " + string(c.purpose) + ", which does not swap", "nothing"}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"path"
 	"slices"
@@ -518,4 +519,13 @@ func bytes(name, help string, at func(*Settings) *int64) Setting {
 			return nil
 		},
 	}
+}
+
+// CheckAddress fails if a text is not the host:port of a server.
+func CheckAddress(text string) error {
+	host, port, err := net.SplitHostPort(text)
+	if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
+		return errors.New("must be host:port")
+	}
+	return nil
 }

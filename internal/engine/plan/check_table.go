@@ -19,6 +19,7 @@ const (
 	CodeLeftover     Code = "leftover"
 	CodeNameTaken    Code = "name-taken"
 	CodeNames        Code = "names"
+	CodeUndo         Code = "undo"
 	CodeAtWork       Code = "at-work"
 	CodeNoKey        Code = "no-key"
 )
@@ -69,6 +70,7 @@ func (c *checker) checkNames() {
 		}
 		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
 		switch {
+		case c.options.Back != nil && c.facts.sameTable(taken.Name, c.names.Shadow): // the old table to which the undo goes back
 		case stopped && !c.facts.sameTable(taken.Name, c.names.Old) && taken.Name != c.names.Kept:
 		case schema.MarkedFor(taken.Comment, c.table.Name):
 			ours = append(ours, taken.Name.Table)
@@ -85,6 +87,16 @@ func (c *checker) checkNames() {
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not Midstream's", taken.Name),
 				"the run needs the name", "Rename it, or drop it if it is not needed")
 		}
+	}
+	if c.options.OpenUndo != "" {
+		c.block(CodeUndo, "the last change of the table can be undone until "+c.options.OpenUndo,
+			"a second change that builds a new table would end that",
+			fmt.Sprintf("Take the change back: midstream undo %[1]s. Or give the undo up: midstream undo --end %[1]s", c.table.Name.Argument()))
+	}
+	if c.options.Back != nil && c.names.Shadow.Table != c.options.Names.Shadow {
+		c.block(CodeNames, fmt.Sprintf("the old table is called %s", c.options.Names.Shadow),
+			"this server swaps in two sessions, in the order of names: with a name that sorts before the table's, writes can be lost",
+			"Rename the old table first")
 	}
 	switch {
 	case c.facts.RunBy != 0:

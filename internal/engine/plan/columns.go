@@ -68,6 +68,9 @@ type Columns struct {
 	Mappings []Mapping // in the order of the shadow's columns
 	// Fills are columns of the shadow that an INSERT must name too.
 	Fills []Fill
+	// Kept are the columns of the shadow whose values no sync changes: the columns of the old table that the
+	// change has dropped, in an undo.
+	Kept []string
 	// Key are the shadow's names of the key's columns, in the order of the key.
 	Key []string
 	// KeyIndex is the shadow's index whose first parts are those columns. KeyUnique means that no
@@ -116,6 +119,9 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	}
 	mariadb := p.Server.Version.MariaDB
 	c := &Columns{Mappings: stored(pairs, mariadb), Fills: fills(shadow, pairs, p.Server.TakesZeroDates(), mariadb)}
+	if p.Back != nil {
+		c.Fills, c.Kept = p.Back.fillsOf(pairs, shadow)
+	}
 	for _, part := range p.Key.Parts {
 		i := slices.IndexFunc(pairs, func(x columnPair) bool { return x.from.Name == part.Column.Name })
 		if i < 0 {

@@ -88,3 +88,20 @@ func implicit(c schema.Column, mariadb bool) string {
 	}
 	return ""
 }
+
+// fillsOf splits the columns of an old table that the table does not have: those that keep their values, all of
+// them, and the expressions for rows that are new.
+func (b *Back) fillsOf(pairs []columnPair, old *schema.Table) (fills []Fill, kept []string) {
+	for _, c := range old.Columns {
+		if c.Generated != schema.NotGenerated || slices.ContainsFunc(pairs, func(p columnPair) bool { return p.to.Name == c.Name }) {
+			continue
+		}
+		kept = append(kept, c.Name)
+		for name, expr := range b.Fills {
+			if fold(name) == fold(c.Name) {
+				fills = append(fills, Fill{Shadow: c.Name, Expr: expr})
+			}
+		}
+	}
+	return fills, kept
+}

@@ -38,6 +38,10 @@ type Options struct {
 	Connections int
 	// Capture is the way of capturing changes; "" leaves it to the plan.
 	Capture Capture
+	// Back is for an undo; nil for other runs.
+	Back *Back
+	// OpenUndo is until when an earlier change may be taken back; "" if it may not.
+	OpenUndo string
 	// Pace is the server's pace, if it was measured; otherwise the plan assumes one.
 	Pace *Pace
 }
@@ -105,6 +109,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Dropped: dropped(table, alter),
 		Linked:  append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
 		Acting:  c.acting,
+		Back:    options.Back,
 		Risks:   c.risks,
 	}, nil
 }
@@ -175,7 +180,8 @@ func serverOf(f *Facts, captured Captured) Server {
 // shadowOnly are the codes of problems that block a shadow, and not the server's own methods.
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
-	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
+	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeUndo, CodeLeftover,
+	CodeCheckName,
 	CodeSwap, CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger, CodeUnparsed,
 	CodeOption, CodeDocuments, CodeKeyValues, CodeNoFill, CodeLiterals, CodeConnections, CodeOverlaps, CodeFormat,
 }
@@ -297,7 +303,8 @@ func touchesKeys(table *schema.Table, alter *ddl.Alter) bool {
 // be asked, on an empty copy, whether it takes the ALTER at all. Otherwise the run would find that
 // out after it has begun.
 func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
-	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica && !facts.IsReplica &&
+	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica &&
+		options.Back == nil && !facts.IsReplica &&
 		!alter.AddsForeignKey && mayClone(facts, p.Source, options)
 }
 

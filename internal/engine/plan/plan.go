@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"midstream/internal/engine/key"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -38,9 +40,28 @@ type Plan struct {
 	// binlog. They are on the shadow from the beginning, and rows are read locked.
 	Acting []string `json:",omitempty"`
 
+	// Back is for an undo; nil for other runs.
+	Back *Back `json:",omitempty"`
+
 	// Risks are what the operator should know; none of them is Blocking.
 	Risks []Risk
 }
+
+// Back is what an undo must know of the change that it takes back.
+type Back struct {
+	// Lazy means that the rows that have not changed since the swap are left as they are. Otherwise each row is
+	// synced.
+	Lazy bool
+	// For and Mode are how the undo itself may be taken back.
+	For  time.Duration
+	Mode string
+	// Fills are expressions over the table's columns, for columns of the old table that the table does not
+	// have. They give the value of a row that the old table does not have.
+	Fills map[string]string `json:",omitempty"`
+}
+
+// Lazy reports whether the run syncs only what has changed since the swap that it takes back.
+func (p *Plan) Lazy() bool { return p.Back != nil && p.Back.Lazy }
 
 // Names are the artefacts of a run, all in the source's schema. If the swap takes two sessions,
 // each name sorts after the source's own, byte by byte. RENAME takes its locks in the order of

@@ -19,13 +19,18 @@ const (
 	// the rehearsal writes enters the replica's binlog, and no run on the primary uses the names of
 	// its tables.
 	RehearsingOnReplica Purpose = "rehearsal on a replica"
+	// Undoing is a run that takes a change back: its shadow is the old table that the change has left.
+	Undoing Purpose = "undo"
 )
 
 // Purposes are all purposes.
-var Purposes = []Purpose{Altering, Rehearsing, RehearsingOnReplica}
+var Purposes = []Purpose{Altering, Rehearsing, RehearsingOnReplica, Undoing}
 
 // Rehearses reports whether the run does not change the table.
-func (p Purpose) Rehearses() bool { return p != Altering }
+func (p Purpose) Rehearses() bool { return !p.Swaps() }
+
+// Swaps reports whether the run changes the table.
+func (p Purpose) Swaps() bool { return p == Altering || p == Undoing }
 
 // Suffixes of the artefacts' names. A rehearsal on a replica has suffixes of its own: a run on the
 // primary creates tables on the replica too, and a table that exists already would stop its
@@ -35,6 +40,9 @@ const (
 	oldSuffix       = "_old"
 	stateSuffix     = "_midstream"
 	logSuffix       = "_capture"
+	undoSuffix      = "_undo"
+	undoneSuffix    = "_undone"
+	keptSuffix      = "_kept"
 	rehearsedSuffix = "_rehearsed"
 	rehearsalSuffix = "_rehearsal"
 )
@@ -42,6 +50,18 @@ const (
 // LogOf returns the name of the table that triggers write a table's changes to. The triggers' names
 // begin with it.
 func LogOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, logSuffix)) }
+
+// UndoOf returns the name of the table that keeps what an undo of the last change of a table needs.
+func UndoOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, undoSuffix)) }
+
+// UndoneOf returns the name of the table that an undo puts aside.
+func UndoneOf(table schema.Name) schema.Name {
+	return table.Sibling(suffixed(table.Table, undoneSuffix))
+}
+
+// KeptOf returns the name of the table that keeps, during an undo, the values of columns that the change
+// has dropped.
+func KeptOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, keptSuffix)) }
 
 // NamesOf returns the names of a table's artefacts.
 func NamesOf(table schema.Name) Names { return Altering.NamesOf(table) }
@@ -80,13 +100,13 @@ func (c *checker) checkReplica() {
 	case !f.LogReplicaUpdates:
 		c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
 			"a run would miss those changes", "Connect to the primary")
-	case purpose == Altering && f.Following && !c.options.Replicates:
+	case purpose.Swaps() && f.Following && !c.options.Replicates:
 		c.block(
 			CodeFollows, "this server replicates from another one",
 			"it looks like a replica: its table would differ from the primary's, and the run's tables would exist only here",
 			"Connect to the primary. If you mean this server, use --source-replicates. To try the ALTER here, use --rehearse --on-replica",
 		)
-	case purpose == Altering:
+	case purpose.Swaps():
 		c.warn(CodeReplica, "this server is a replica of another one", "its table would differ from the primary's", "")
 	case !f.Replicating:
 		c.block(

@@ -36,6 +36,10 @@ type Options struct {
 	// FactsOnly keeps Make from all questions: no empty copy is made and nothing is measured. The
 	// plan is then a shadow.
 	FactsOnly bool
+	// Undo is set if the last change of the table is to be taken back: then only the ALTER's table counts.
+	Undo *Undo
+	// EndUndo allows a change that ends the undo of the one before.
+	EndUndo bool
 	// Calibrate measures the pace of the server. It copies some rows to a scratch table.
 	Calibrate bool
 	// Note is called with what people should know while they wait. Defaults to nothing.
@@ -45,6 +49,9 @@ type Options struct {
 // Make makes the plan of an ALTER. Its error is a *plan.Refused, an *Error, or the *migration.Failure
 // of a calibration.
 func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options) (*plan.Plan, error) {
+	if options.Undo != nil {
+		return makeUndo(ctx, server, alter.Table, *options.Undo, options)
+	}
 	m := maker{server: server, alter: alter, options: options}
 	settings := options.Settings.WithDefaults()
 	m.options.Plan.Work = settings.Lock.Work
@@ -93,6 +100,9 @@ func (m *maker) read(ctx context.Context) (err error) {
 		if err := native.Parse(ctx, m.server.Pool, m.alter.Restore(name), m.options.Plan.TakesZeroDates(m.table)); err != nil {
 			return failed(AskServer, name, err)
 		}
+	}
+	if m.options.Plan.OpenUndo, err = m.openUndo(ctx); err != nil {
+		return failed(ReadFacts, name, m.server.readingFrom(err))
 	}
 	wish := m.options.Plan.Names
 	if m.facts, err = facts.Gather(ctx, db, name, wish.Shadow, wish.Old); err != nil {

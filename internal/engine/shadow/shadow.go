@@ -246,6 +246,23 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 	return s, nil
 }
 
+// Adopt returns the old table of an earlier run, to which an undo goes back. columns are those that it had as
+// the source. Adopt fails with ErrAltered if it has others now.
+func Adopt(ctx context.Context, pool *dbconn.Pool, source, old schema.Name, columns []schema.Column) (*Shadow, error) {
+	table, err := schema.Load(ctx, pool.DB(), old)
+	if err != nil {
+		return nil, fmt.Errorf("read the old table %s: %w", old, err)
+	}
+	if !table.SameColumns(&schema.Table{Columns: columns}) {
+		return nil, fmt.Errorf("the old table %s: %w", old, ErrAltered)
+	}
+	comment, marked := schema.MarkedOld(table.Comment, source)
+	if !marked { // an undo before this one was killed
+		comment = table.Comment
+	}
+	return &Shadow{Name: old, Source: source, Table: table, Comment: comment}, nil
+}
+
 // refused reports whether a statement failed because of its text, and not because of the server's
 // state or the account's rights.
 func refused(err error) bool {

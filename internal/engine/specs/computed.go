@@ -27,6 +27,8 @@ func respelled(expression string) bool {
 func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table, columns *plan.Columns) {
 	varies := func(c schema.Column) string {
 		switch {
+		case slices.Contains(columns.Kept, c.Name):
+			return "the change had dropped it, and its values are those from before"
 		case sync.Gives(c.Name):
 			return ""
 		case c.AutoIncrement:
@@ -41,6 +43,10 @@ func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table
 		return ""
 	}
 	for _, c := range shadow.Columns {
+		if slices.Contains(columns.Kept, c.Name) {
+			spec.Uncompared = append(spec.Uncompared, c.Name+" ("+varies(c)+")")
+			continue
+		}
 		computed := c.Generated != schema.NotGenerated || c.Computes() && !sync.Gives(c.Name)
 		if !computed && !c.AutoIncrement || sync.Gives(c.Name) {
 			continue

@@ -33,6 +33,10 @@ type Set struct {
 	Compare *verify.Spec
 	// Dated means that a new column of the rows has the time when the run began.
 	Dated bool
+	// Pairs are the columns that both tables have: name in the shadow to name in the source.
+	Pairs map[string]string
+	// Kept are the columns of the shadow that keep their values (plan.Columns).
+	Kept []string
 }
 
 // Of derives, from the plan and the shadow that the server made, what the stages check, sync and
@@ -45,11 +49,15 @@ func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 	if s.Sync, s.Dated, err = specOf(p, shadow, columns, now); err != nil {
 		return s, err
 	}
+	s.Kept, s.Pairs = columns.Kept, map[string]string{}
+	for _, m := range columns.Mappings {
+		s.Pairs[m.Shadow] = m.Source
+	}
 	s.Prescan = prescanSpecOf(s.Sync, p.Source, shadow, columns.Mappings)
 	if !s.Sync.KeyChanged {
 		s.Sync.Again = s.Prescan.Again(plan.Varies)
 	}
-	s.Compare = verifySpecOf(s.Sync, shadow, columns.Mappings, p.Server.Version)
+	s.Compare = verifySpecOf(s.Sync, shadow, columns, p.Server.Version)
 	computedColumns(s.Compare, s.Sync, shadow, columns)
 	return s, nil
 }
@@ -91,7 +99,10 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	if spec.Values.Zone != "" {
 		now.UTC = now.Server
 	}
-	begun := beginnings(shadow, from, now)
+	var begun []rowsync.Column
+	if p.Back == nil {
+		begun = beginnings(shadow, from, now)
+	}
 	spec.Columns = append(spec.Columns, begun...)
 	spec.Upsert = !spec.KeyChanged && upsertable(spec, shadow)
 	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)

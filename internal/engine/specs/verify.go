@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/plan"
@@ -11,7 +12,8 @@ import (
 
 // verifySpecOf derives the compared columns from the synced columns. It leaves out columns that the
 // shadow computes from others, and new columns with a default that differs from row to row.
-func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapping, server plan.Version) *verify.Spec {
+func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, columns *plan.Columns, server plan.Version) *verify.Spec {
+	mappings := columns.Mappings
 	spec := &verify.Spec{Sync: sync, Modern: !server.MariaDB && server.AtLeast(8, 0, 20)}
 	for _, m := range mappings {
 		spec.Staged = spec.Staged || !m.Exact
@@ -32,6 +34,9 @@ func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapp
 		}
 	}
 	for _, c := range shadow.Columns {
+		if slices.Contains(columns.Kept, c.Name) {
+			continue
+		}
 		constant := c.Default != "" && !c.Computes() && !strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP")
 		if !synced[strings.ToLower(c.Name)] && c.Generated == schema.NotGenerated && !c.AutoIncrement &&
 			(constant || c.Default == "" && c.Nullable) {

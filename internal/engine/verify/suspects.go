@@ -45,6 +45,26 @@ func (v *Verifier) Run(ctx context.Context) (Verdict, error) {
 	return verdict, nil
 }
 
+// changedAtOnce is the number of changed keys that are judged together.
+const changedAtOnce = 10 * batch
+
+// Changed compares the rows of a list of keys while rows change. It may be called once, in place of Run.
+func (v *Verifier) Changed(ctx context.Context, keys []key.Key) (verdict Verdict, err error) {
+	for part := range slices.Chunk(keys, changedAtOnce) {
+		judged, err := v.Judge(ctx, part)
+		if err != nil {
+			return verdict, err
+		}
+		verdict.Mismatches = append(verdict.Mismatches, judged.Mismatches...)
+		verdict.Left = append(verdict.Left, judged.Left...)
+		v.mu.Lock()
+		v.rows += int64(len(part))
+		v.mu.Unlock()
+	}
+	verdict.Rows = int64(len(keys))
+	return verdict, nil
+}
+
 // Judge looks at rows that differ until each is equal or a mismatch, or its patience ends.
 func (v *Verifier) Judge(ctx context.Context, suspects []key.Key) (Verdict, error) {
 	verdict := Verdict{Left: unique(suspects)}

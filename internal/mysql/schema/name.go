@@ -190,6 +190,11 @@ func LockTables(tables ...Name) string {
 	return "LOCK TABLES " + strings.Join(locked, ", ")
 }
 
+// Swap is the statement that gives the shadow the name of the source, and the source the name of the old table.
+func Swap(source, old, shadow Name) string {
+	return "RENAME TABLE " + source.Quoted() + " TO " + old.Quoted() + ", " + shadow.Quoted() + " TO " + source.Quoted()
+}
+
 // Quote returns an identifier in backticks, fit for a statement.
 func Quote(identifier string) string {
 	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"

@@ -418,3 +418,12 @@ type Table struct {
 
 // Name is the name of the event.
 func (h Head) Name() string { return h.Event }
+
+// EventsOf is the inverse of Blockers.
+func EventsOf(records []Blocker) []event.Blocker {
+	var all []event.Blocker
+	for _, r := range records {
+		all = append(all, r.Blocker())
+	}
+	return all
+}

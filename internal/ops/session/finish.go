@@ -16,7 +16,7 @@ import (
 const runAgain = "remove the cause, then run the same command again"
 
 // Finish brings an earlier run to its end that was stopped after its swap, and says whether that was all
-// there is to do for the ALTER. name is the table as the server spells it. Its error is an *Error.
+// there is to do for the ALTER, or for the undo if it has no clauses. name is the table as the server spells it. Its error is an *Error.
 func Finish(
 	ctx context.Context,
 	s *Server,
@@ -40,7 +40,7 @@ func Finish(
 		return name, result, false, nil
 	}
 	note(fmt.Sprintf("an earlier run on %s was stopped after its swap; its remaining work is done now", alter.Table))
-	if !ddl.SameClauses(finished.Alter, alter.Clauses) {
+	if undo := alter.Clauses == ""; undo != finished.Undid || !undo && !ddl.SameClauses(finished.Alter, alter.Clauses) {
 		return name, result, false, nil
 	}
 	return name, migration.Result{Swapped: true, Resumed: true, Old: finished.Old}, true, nil

@@ -24,12 +24,20 @@ type Target struct {
 	To       string
 	Wanted   []desired.Statement // of the files that To names
 	sentence *string             // the statement, if it was given as one
+	// Undo means that the only argument is the table whose last change is to be taken back: the server has the statement.
+	Undo bool
 }
 
 // Parse reads the statement, given as one or in flags. It is nil where files say what is wanted.
 // The server is not known yet: which tables the statement names is known, and ReadAt says the rest.
 func (t *Target) Parse(args []string) (*ddl.Statement, error) {
 	switch {
+	case t.Undo:
+		if len(args) != 1 {
+			return nil, fmt.Errorf("name one table: midstream %s database.table", t.Verb)
+		}
+		name, err := schema.ParseName(t.Database, args[0])
+		return &ddl.Statement{Kind: ddl.KindAlter, Alter: &ddl.Alter{Table: name}}, err
 	case t.To != "" && (len(args) > 0 || t.Alter != ""):
 		return nil, errors.New("use either a statement or --to, not both")
 	case t.To != "":
@@ -81,6 +89,9 @@ func (t *Target) read(d token.Dialect) (*ddl.Statement, error) {
 // ReadAt reads the statement as the server does that was reached. guessed is what was read before. The error is
 // a *plan.Refused or an *Error.
 func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) (*ddl.Statement, error) {
+	if t.Undo {
+		return guessed, nil
+	}
 	dialect, err := facts.ReadDialect(ctx, s.Pool.DB())
 	if err != nil {
 		return nil, unread(err)

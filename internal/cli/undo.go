@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/engine/planning"
+	"midstream/internal/face/summary"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
+)
+
+func (a *app) undoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "undo database.table",
+		Short:   "Take back the last change of a table, or list what can be taken back",
+		Long:    helpText("undo"),
+		Example: "  midstream undo shop.orders\n  midstream undo --list\n  midstream undo --extend=24h shop.orders\n  midstream undo --end shop.orders",
+		Args:    cobra.ArbitraryArgs,
+	}
+	c, u := a.newChange(cmd), session.Tending{}
+	c.target.Undo, c.undo = true, &planning.Undo{}
+	c.registerTuning()
+	f := &c.checks
+	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
+	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
+	f.duration(&u.Extend, "extend", 0, 0, 10_000*time.Hour, "keep the undo open for longer by this time")
+	f.boolean(&c.undo.Cold, "", "cold", "look at all rows, and not only at those that have changed since the swap")
+	f.settings(&c.undo.Fills, "undo-fill", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		if !u.List && !u.End && u.Extend == 0 {
+			return c.conduct(ctx, args, doing{alter: c.migrate})
+		}
+		return c.tendUndo(ctx, args, u)
+	})
+	return cmd
+}
+
+// tendUndo lists what can be undone, or ends or extends the undo of a table.
+func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending) error {
+	var only *schema.Name
+	statement, nameErr := c.target.Parse(args)
+	if statement != nil {
+		only = &statement.Alter.Table
+	} else if u.List && len(args) == 0 {
+		nameErr = nil
+	}
+	s, err := c.connection.reach(ctx, &c.output, c.help, append(c.checks.problems, nameErr, c.output.check()))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	tended, err := u.Tend(ctx, s.Pool, only)
+	if err != nil {
+		return unwritten(ctx, err, "midstream undo --list lists what can be undone")
+	}
+	if c.output.json {
+		c.app.record(record.UndosOf(tended, s.Address))
+	} else {
+		fmt.Fprint(c.app.Stdout, summary.OfUndoables(tended, s.Address))
+	}
+	return nil
+}

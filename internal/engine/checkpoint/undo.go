@@ -1,0 +1,69 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"midstream/internal/mysql/schema"
+)
+
+// UndoKind is the word, in its mark, for the undo table: the state table of a run that has swapped, kept so
+// that the change can be taken back.
+const UndoKind = "undo"
+
+// KeptKind is the word, in its mark, for the table that keeps values of dropped columns during an undo.
+const KeptKind = "kept"
+
+// Modes of an undo (docs/undo.md).
+const (
+	// Lazy keeps the position of the swap and does nothing until the undo.
+	Lazy = "lazy"
+	// Cold keeps nothing but the old table.
+	Cold = "cold"
+)
+
+// Undo is what a run wished, and then what it left, so that its change can be taken back.
+type Undo struct {
+	// For is how long undo stays possible after the swap. Mode is Lazy or Cold.
+	For  time.Duration
+	Mode string
+	// DropOld means that the end of the undo drops the old table.
+	DropOld bool `json:",omitempty"`
+	// Pairs are the columns that both tables have: name in the new table to name in the old one.
+	Pairs map[string]string
+	// Back means that the change was an undo itself: to take it back is the redo.
+	Back bool `json:",omitempty"`
+
+	// Begun means that an undo has written to the old table since the swap, and has not swapped itself.
+	Begun bool `json:",omitempty"`
+
+	// The rest is known after the swap.
+
+	// Table is the name of the table.
+	Table string
+
+	// Swapped and Until are by the server's clock, in UTC.
+	Swapped, Until time.Time
+	// Old is the name of the old table.
+	Old string
+}
+
+// UndoTables is the condition by which the undo tables of a server are found, over the columns of
+// information_schema.tables.
+const UndoTables = "table_comment LIKE '" + schema.Mark + UndoKind + " of %'"
+
+// Amend writes what an undo needs into a state table or an undo table, whoever wrote the rest. The last
+// checkpoint has the position at the swap. REQUIRES: the source is claimed.
+func (s *Store) Amend(ctx context.Context, on Execer, u Undo) error {
+	state, err := literal(u)
+	if err != nil {
+		return err
+	}
+	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, beat, run, state) VALUES (%d, 0, %s, %s) ON DUPLICATE KEY UPDATE state = %[4]s",
+		s.name.Quoted(), undoRow, schema.Literal(s.run), state))
+	if err != nil {
+		return fmt.Errorf("write the undo record to %s: %w", s.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package desired
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Back finds the ALTER that leads from a table to a former state of it, which exists as another table. Its foreign
+// keys and CHECKs are left out: the former ones move over, and the others are the old table's own. says has the
+// table's column for each column of the old table, "" for none.
+//
+// If no ALTER leads back, such as from a generated column to a plain one, Back returns one that changes nothing: the
+// old table is there, and only says counts.
+func Back(table, old *schema.Table, comment string, says map[string]string) (*ddl.Alter, error) {
+	have, want := sideOf(table), sideOf(old)
+	have.foreign, want.foreign, have.checks, want.checks = nil, nil, nil, nil
+	want.comment = comment
+	d := differ{have: have, want: want, says: says, argument: func(old, fresh string) string { return old + " to " + fresh }}
+	clauses := d.diff()
+	if len(d.reasons) > 0 || strings.TrimSpace(clauses) == "" {
+		clauses = "FORCE"
+	}
+	alter, err := ddl.ParseClauses(table.Name, clauses)
+	if err != nil {
+		return nil, fmt.Errorf("read the ALTER that leads back, %s: %w", clauses, err)
+	}
+	return alter, nil
+}

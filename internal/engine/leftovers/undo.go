@@ -1,0 +1,144 @@
+package leftovers
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// KeepUndo keeps what an undo of a change needs, once the change has swapped: the state table of its run
+// becomes the undo table of the source, and takes the place of an earlier one. old is the name of the old
+// table. The state table has its new name and its mark by one statement: a kill before it leaves a state
+// table, and Finish comes to the same end.
+//
+// REQUIRES: the source is claimed, and the run that wrote the state table has ended.
+func (c *Cleaner) KeepUndo(ctx context.Context, wish checkpoint.Undo, old string) error {
+	err := RetryBriefly(ctx, func() error { return c.keepUndo(ctx, wish, old) })
+	if err != nil {
+		return fmt.Errorf("keep %s for an undo: %w", c.Names().State, err)
+	}
+	return nil
+}
+
+func (c *Cleaner) keepUndo(ctx context.Context, wish checkpoint.Undo, old string) error {
+	there, err := c.List(ctx)
+	if err != nil {
+		return err
+	}
+	undo, state := plan.UndoOf(c.source), c.Names().State
+	if !c.HasState(there) {
+		if c.HasUndo(there) { // the answer to an earlier try was lost
+			return nil
+		}
+		return fmt.Errorf("%w: %s", schema.ErrNotFound, state)
+	}
+	session, err := c.pool.Session(ctx, c.pool.Defining()...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	wish.Old, wish.Table = old, c.source.Table
+	if wish.Swapped, err = ServerTime(ctx, c.pool.DB()); err != nil {
+		return err
+	}
+	wish.Until = wish.Swapped.Add(wish.For)
+	store := checkpoint.New(state, c.source, c.pool.Name(), "")
+	if err := store.Amend(ctx, session, wish); err != nil {
+		return err
+	}
+	gone := []schema.Name{plan.KeptOf(c.source)} // of the undo that has just swapped
+	if c.HasUndo(there) {
+		gone = append(gone, undo)
+	}
+	for _, name := range gone {
+		if t, is := there[name]; !is || !schema.MarkedFor(t.comment, c.source) {
+			continue
+		}
+		if _, err := session.Exec(ctx, "DROP TABLE IF EXISTS "+name.Quoted()); err != nil {
+			return err
+		}
+	}
+	_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s",
+		state.Quoted(), schema.Literal(schema.MarkFor(checkpoint.UndoKind, c.source)), undo.Quoted()))
+	return err
+}
+
+// ErrNoUndo means that no change of a table can be taken back.
+var ErrNoUndo = errors.New("no change of this table can be undone")
+
+// BeginUndo records that an undo begins to write to the old table. From then on nobody knows which rows of it
+// are as they were at the swap, until the undo has swapped.
+func (c *Cleaner) BeginUndo(ctx context.Context, saved *checkpoint.Saved) error {
+	record := *saved.Undo
+	record.Begun = true
+	return c.Amend(ctx, record)
+}
+
+// Amend writes the record of the undo table. REQUIRES: the source is claimed.
+func (c *Cleaner) Amend(ctx context.Context, record checkpoint.Undo) error {
+	session, err := c.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	return session.Patiently(ctx, func() error {
+		return checkpoint.New(plan.UndoOf(c.source), c.source, c.pool.Name(), "").Amend(ctx, session, record)
+	})
+}
+
+// restoreMark gives the old table its mark again, if an undo took it away and has not swapped.
+func (c *Cleaner) restoreMark(ctx context.Context, saved *checkpoint.Saved, there Listing, wait time.Duration, note func(string)) {
+	old, is := there[c.Names().Shadow]
+	if _, marked := schema.MarkedOld(old.comment, c.source); !is || marked || !saved.Checkpoint.Adopted || !saved.Checkpoint.Unmarked {
+		return
+	}
+	o := Old{Pool: c.pool, Source: c.source, Name: old.Name}
+	o.Keep(ctx, old.comment, "", wait, note)
+}
+
+// HasUndo reports whether the undo table of the source is among the tables.
+func (c *Cleaner) HasUndo(there Listing) bool {
+	return there[plan.UndoOf(c.source)].comment == schema.MarkFor(checkpoint.UndoKind, c.source)
+}
+
+// Undo reads the undo table of the source; nil if there is none. It fails as Store.Load does.
+func (c *Cleaner) Undo(ctx context.Context) (*checkpoint.Saved, error) {
+	session, err := c.pool.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	undo := plan.UndoOf(c.source)
+	comment := ""
+	err = session.Rows(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = "+
+		schema.Literal(undo.Schema)+" AND table_name = "+schema.Literal(undo.Table),
+		func(rows *sql.Rows) error { return rows.Scan(&comment) })
+	if err != nil || comment != schema.MarkFor(checkpoint.UndoKind, c.source) {
+		return nil, err
+	}
+	saved, err := checkpoint.New(undo, c.source, c.pool.Name(), "").Peek(ctx, session)
+	if dbconn.NoSuchTable(err) {
+		return nil, nil
+	}
+	return saved, err
+}
+
+// ServerTime reads the server's clock, in UTC.
+func ServerTime(ctx context.Context, db *sql.DB) (time.Time, error) {
+	var text string
+	if err := db.QueryRowContext(ctx, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)").Scan(&text); err != nil {
+		return time.Time{}, fmt.Errorf("read the server's clock: %w", err)
+	}
+	now, err := time.Parse("2006-01-02 15:04:05.999999", text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the server's clock: %w", err)
+	}
+	return now, nil
+}

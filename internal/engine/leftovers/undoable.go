@@ -1,0 +1,236 @@
+package leftovers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/capture"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// UndoState is what holds of a change that may be taken back.
+type UndoState string
+
+// The states of an undo (law U3).
+const (
+	// UndoOpen means that the position, the binlogs since then and the old table exist.
+	UndoOpen UndoState = "open"
+	// UndoRevoked means that a lazy undo is no longer possible. A cold one is, while the old table exists.
+	UndoRevoked UndoState = "revoked"
+	// UndoRunning means that an undo has begun, and has not swapped yet.
+	UndoRunning UndoState = "running"
+	// UndoEnded means that its time is over, or the old table is gone.
+	UndoEnded UndoState = "ended"
+)
+
+// Undoable is a change that has left what its undo needs.
+type Undoable struct {
+	Table  schema.Name
+	Old    schema.Name
+	Record checkpoint.Undo
+	Alter  string // the clauses of the change
+	State  UndoState
+	Why    string // of a state that is not open
+}
+
+// Undoables lists the changes that have left what an undo needs, of one table or of all that the account sees. It writes
+// nothing.
+func Undoables(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Undoable, error) {
+	query := "SELECT table_schema, table_name FROM information_schema.tables WHERE " + checkpoint.UndoTables
+	if only != nil {
+		query += " AND table_schema = " + schema.Literal(only.Schema) + " AND table_name = " + schema.Literal(plan.UndoOf(*only).Table)
+	}
+	rows, err := pool.DB().QueryContext(ctx, query+" ORDER BY table_schema, table_name")
+	if err != nil {
+		return nil, fmt.Errorf("look for changes that can be undone: %w", err)
+	}
+	defer rows.Close()
+	var names []schema.Name
+	for rows.Next() {
+		var name schema.Name
+		if err := rows.Scan(&name.Schema, &name.Table); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	var all []Undoable
+	for _, name := range names {
+		u, err := undoable(ctx, pool, name)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		if u != nil && (only == nil || u.Table == *only) {
+			all = append(all, *u)
+		}
+	}
+	return all, nil
+}
+
+// undoable reads one undo table; nil if it has no record, or is gone.
+func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoable, error) {
+	session, err := pool.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	saved, err := checkpoint.New(name, name, pool.Name(), "").Peek(ctx, session)
+	if dbconn.NoSuchTable(err) || err == nil && (saved.Undo == nil || saved.Start == nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	u := &Undoable{Table: name.Sibling(saved.Undo.Table), Old: name.Sibling(saved.Undo.Old), Record: *saved.Undo, Alter: saved.Start.Alter}
+	u.State, u.Why, err = stateOf(ctx, pool, u, saved)
+	return u, err
+}
+
+// stateOf judges a change, in the order of what matters most.
+func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpoint.Saved) (state UndoState, why string, err error) {
+	now, err := ServerTime(ctx, pool.DB())
+	if err != nil {
+		return "", "", err
+	}
+	c := New(pool, u.Table, plan.Undoing)
+	there, err := c.List(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	old, err := schema.Load(ctx, pool.DB(), u.Old)
+	switch {
+	case c.HasState(there) && c.told.Adopted:
+		return UndoRunning, "", nil
+	case errors.Is(err, schema.ErrNotFound):
+		return UndoEnded, fmt.Sprintf("the old table %s is gone", u.Old), nil
+	case err != nil:
+		return "", "", err
+	case !old.SameColumns(&schema.Table{Columns: saved.Start.Columns}):
+		return UndoEnded, fmt.Sprintf("the old table %s was altered", u.Old), nil
+	case now.After(u.Record.Until):
+		return UndoEnded, "its time is over", nil
+	case u.Record.Mode != checkpoint.Lazy:
+		return UndoOpen, "", nil
+	}
+	if why, err = unread(ctx, pool, saved.Checkpoint); err != nil || why != "" {
+		return UndoRevoked, why, err
+	}
+	return UndoOpen, "", nil
+}
+
+// unread is why the changes since the swap cannot be read from this server's binlog; "" if they can.
+func unread(ctx context.Context, pool *dbconn.Pool, c checkpoint.Checkpoint) (why string, err error) {
+	var uuid string
+	if err := pool.DB().QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&uuid); err != nil {
+		return "", fmt.Errorf("read server_uuid: %w", err)
+	}
+	position, err := binlog.ParsePosition(c.Position)
+	switch {
+	case err != nil || position.IsZero():
+		return "the change kept no position of this server's binlog", nil
+	case uuid != c.ServerUUID && c.GTIDs == "":
+		return "the change was made on another server, without GTIDs", nil
+	case uuid != c.ServerUUID:
+		at, err := capture.Behind(ctx, pool.DB(), c.GTIDs)
+		if err == nil && at.IsZero() {
+			why = "the binlogs of this server do not reach back to the swap"
+		}
+		return why, err
+	}
+	available, err := capture.Available(ctx, pool.DB(), position)
+	if dbconn.Denied(err) {
+		return "", nil // the undo will find out
+	}
+	if err == nil && !available {
+		why = "the server has purged its binlog from the time since the swap"
+	}
+	return why, err
+}
+
+// ExtendUndo keeps the undo of a table's last change open for longer. It fails with ErrNoUndo or ErrClaimed.
+func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) (until time.Time, err error) {
+	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+		now, err := ServerTime(ctx, pool.DB())
+		if err != nil {
+			return err
+		}
+		record := *saved.Undo
+		if record.Until.Before(now) {
+			record.Until = now
+		}
+		record.Until = record.Until.Add(by)
+		until = record.Until
+		return c.Amend(ctx, record)
+	})
+	return until, err
+}
+
+// EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
+// wished (--drop-old). It returns the old table, or no name if that was dropped. It fails with ErrNoUndo or ErrClaimed.
+func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) (old schema.Name, err error) {
+	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+		old = table.Sibling(saved.Undo.Old)
+		if saved.Undo.DropOld {
+			if err := (Old{Pool: pool, Source: table, Name: old}).Drop(ctx); err != nil {
+				return err
+			}
+			old = schema.Name{}
+		}
+		return c.DropUndo(ctx)
+	})
+	return old, err
+}
+
+// withUndo does something to the undo table of a source while no run works on that.
+func withUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, do func(*Cleaner, *checkpoint.Saved) error) error {
+	held, err := ClaimTable(ctx, pool, table, func(error) {})
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	c := New(pool, table, plan.Undoing)
+	saved, err := c.Undo(ctx)
+	if err == nil && (saved == nil || saved.Undo == nil) {
+		err = ErrNoUndo
+	}
+	if err != nil {
+		return err
+	}
+	there, err := c.List(ctx)
+	if err == nil && c.HasState(there) {
+		err = fmt.Errorf("%w: %s", ErrUndoBegun, table)
+	}
+	if err != nil {
+		return err
+	}
+	return do(c, saved)
+}
+
+// ErrUndoBegun means that a run has begun on the table and was stopped: it must end first.
+var ErrUndoBegun = errors.New("a run on the table was stopped, and is to be resumed or removed first")
+
+// DropUndo drops what was kept for an undo of the source, but not the old table. REQUIRES: the source is claimed.
+func (c *Cleaner) DropUndo(ctx context.Context) error {
+	return RetryBriefly(ctx, func() error {
+		there, err := c.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, name := range []schema.Name{plan.KeptOf(c.source), plan.UndoOf(c.source)} {
+			if t, is := there[name]; is && schema.MarkedFor(t.comment, c.source) {
+				if err := c.Drop(ctx, Table{Name: name}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

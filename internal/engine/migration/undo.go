@@ -1,0 +1,145 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/capture"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/intake"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/verify"
+)
+
+// An undo is a run whose shadow is the old table that a change has left. It ends like every run. Only its
+// beginning differs, and, if it is lazy, what it copies and compares.
+
+// ErrNoUndo means that no change of the table can be taken back. Nothing was done.
+var ErrNoUndo = leftovers.ErrNoUndo
+
+// undoing begins an undo.
+type undoing struct{ *run }
+
+// begin makes the work of an undo that resumes no other. A lazy undo reads the changes since the swap, and
+// has nothing to copy. Law L1 holds as for each run: the position first, then a heartbeat, then rows.
+func (r undoing) begin(ctx context.Context) (*work, error) {
+	r.enter(event.PhaseShadow)
+	saved, err := r.leftovers.Undo(ctx)
+	if err == nil && (saved == nil || saved.Start == nil || saved.Undo == nil) {
+		err = ErrNoUndo
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.createState(ctx); err != nil {
+		return nil, r.nameForbidding(ctx, err)
+	}
+	d, err := r.adopt(ctx, saved)
+	if err != nil {
+		return nil, r.nameForbidding(ctx, err)
+	}
+	from := origin{tracker: frontier.New(d.specs.Sync.Key)}
+	if r.plan.Back.Lazy {
+		from.tracker.End(from.tracker.Begin(""))
+		from.Origin, err = r.link.Since(ctx, saved, d.shadow.Table)
+	} else if err = r.prescanBefore(ctx, d.specs.Prescan); err == nil {
+		from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
+	}
+	if err != nil {
+		return nil, r.nameForbidding(ctx, err)
+	}
+	r.enter(event.PhaseStart)
+	from.again = saved.Undo.Begun
+	if err := r.leftovers.BeginUndo(ctx, saved); err != nil {
+		return nil, err
+	}
+	return d.open(ctx, r.run, from)
+}
+
+// adopt takes the old table as the shadow.
+func (r undoing) adopt(ctx context.Context, saved *checkpoint.Saved) (*draft, error) {
+	old, err := shadow.Adopt(ctx, r.pool, r.plan.Source.Name, r.plan.Names.Shadow, saved.Start.Columns)
+	if err != nil {
+		return nil, err
+	}
+	r.debts.owe(old.Name, r.plan.Names.Old.Table, "")
+	return draftOf(ctx, r.run, old)
+}
+
+// saveForUndo saves, under the lock of the swap, the position from which an undo reads: every change of the new
+// table is behind it (U1).
+func (w *work) saveForUndo(ctx context.Context) error {
+	if w.start.Undo == nil {
+		return nil
+	}
+	err := w.noteSwap(ctx)
+	if err == nil {
+		err = w.checkpoint(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("save the position for an undo: %w", err)
+	}
+	return nil
+}
+
+// noteSwap reads the end of the server's binlog, and not that of what was received: the drain under LOCK TABLES writes
+// table maps of the source, with its former columns, to the binlog.
+func (w *work) noteSwap(ctx context.Context) error {
+	var at capture.Point // none, if the changes are in no binlog or in a replica's
+	if w.intake.Stream != nil && w.link.From == nil {
+		var err error
+		if at, err = capture.Now(ctx, w.pool.DB()); err != nil {
+			return err
+		}
+	}
+	w.swapsAt.Store(&at)
+	return nil
+}
+
+// undoWish is what a run of the plan keeps for an undo of its change; nil for nothing.
+func (c Config) undoWish(p *plan.Plan, pairs map[string]string) *checkpoint.Undo {
+	wish := checkpoint.Undo{For: c.Undo, Mode: checkpoint.Lazy, DropOld: c.DropOld, Pairs: pairs}
+	if back := p.Back; back != nil {
+		wish.For, wish.Mode, wish.Back = back.For, back.Mode, true
+	}
+	if wish.For <= 0 {
+		return nil
+	}
+	return &wish
+}
+
+// version is the version of the state of a run of the plan: programs that know no undo must leave it unchanged.
+func (c Config) version(p *plan.Plan) int {
+	if p.Back != nil || c.Undo > 0 {
+		return checkpoint.Version
+	}
+	return checkpoint.Plain
+}
+
+// compareRows compares all rows, or, in a lazy undo, those that have changed since the swap: nothing else was
+// synced, and all were compared before the swap.
+func (w *work) compareRows(ctx context.Context, verifier *verify.Verifier) (verify.Verdict, error) {
+	keys, all := w.backlog.Remembered()
+	if !all || w.comparesAll {
+		return verifier.Run(ctx)
+	}
+	w.note(fmt.Sprintf("comparing the %d rows that have changed since the swap", len(keys)))
+	return verifier.Changed(ctx, keys)
+}
+
+// remembered is the most keys of which a lazy undo remembers that they have changed. Beyond it, all rows are compared.
+const remembered = 1_000_000
+
+// NotSince returns why a lazy undo is not possible now; "" if it is. saved is the content of the undo table.
+func (m *Migration) NotSince(ctx context.Context, saved *checkpoint.Saved) (why string, err error) {
+	_, err = newRun(m).link.HasSince(ctx, saved)
+	if errors.Is(err, intake.ErrNotSince) {
+		return err.Error(), nil
+	}
+	return "", err
+}

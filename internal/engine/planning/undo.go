@@ -1,0 +1,126 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/desired"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Undo is how a change is taken back.
+type Undo struct {
+	// Cold syncs all rows, and not only those that have changed since the swap.
+	Cold bool
+	// Fills are as plan.Back has them.
+	Fills map[string]string
+}
+
+// makeUndo makes the plan of the undo of the last change of a table: its Alter leads back. It fails with
+// migration.ErrNoUndo if there is none.
+func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, options Options) (*plan.Plan, error) {
+	saved, err := leftovers.New(server.Pool, name, plan.Undoing).Undo(ctx)
+	if err != nil {
+		return nil, failed(ReadFacts, name, err)
+	}
+	if saved == nil || saved.Undo == nil || saved.Start == nil {
+		return nil, failed(ReadFacts, name, migration.ErrNoUndo)
+	}
+	table, err := schema.Load(ctx, server.Pool.DB(), name)
+	if err != nil {
+		return nil, failed(ReadTable, name, err)
+	}
+	old, err := schema.Load(ctx, server.Pool.DB(), name.Sibling(saved.Undo.Old))
+	if err != nil {
+		return nil, failed(ReadTable, name, fmt.Errorf("the old table: %w", err))
+	}
+	says := backwards(table, old, saved.Undo.Pairs)
+	alter, err := desired.Back(table, old, saved.Start.Comment, says)
+	if err != nil {
+		return nil, failed(ReadTable, name, err)
+	}
+	o := &options.Plan
+	o.Purpose, o.Method, o.Map, o.OpenUndo = plan.Undoing, plan.MethodShadow, says, ""
+	o.Names.Shadow = old.Name.Table
+	if o.Names.Old, err = undone(ctx, server.Pool, name, saved.Undo); err != nil {
+		return nil, failed(ReadFacts, name, err)
+	}
+	back := plan.Back{For: saved.Undo.For, Mode: saved.Undo.Mode, Fills: undo.Fills}
+	lazy := back
+	lazy.Lazy = !undo.Cold && saved.Undo.Mode == checkpoint.Lazy
+	o.Back = &lazy
+	options.Undo = nil
+	p, err := Make(ctx, server, alter, options)
+	if err != nil || !lazy.Lazy {
+		return p, err
+	}
+	why := "foreign keys change rows of the table without a trace in the binlog"
+	if len(p.Acting) == 0 {
+		run := migration.New(server.Pool, server.Binlog, p, options.Config, operator.NewControl(options.Settings), event.Discard)
+		if why, err = run.NotSince(ctx, saved); err != nil {
+			return nil, failed(ReadFacts, name, server.readingFrom(err))
+		}
+	}
+	if why == "" {
+		return p, nil
+	}
+	o.Back = &back
+	if p, err = Make(ctx, server, alter, options); err == nil {
+		p.Risks = append(p.Risks, plan.Risk{
+			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
+		})
+	}
+	return p, err
+}
+
+// backwards has the table's column for each column of the old table, "" for none. pairs are those of the change: the
+// table may have lost some since.
+func backwards(table, old *schema.Table, pairs map[string]string) map[string]string {
+	says := map[string]string{}
+	for _, c := range old.Columns {
+		if c.Generated == schema.NotGenerated {
+			says[c.Name] = ""
+		}
+	}
+	for fresh, former := range pairs {
+		if _, there := table.Column(fresh); there {
+			says[former] = fresh
+		}
+	}
+	return says
+}
+
+// undone is the name for the table that the undo puts aside, "" if the usual one is to be used.
+func undone(ctx context.Context, pool *dbconn.Pool, table schema.Name, record *checkpoint.Undo) (string, error) {
+	if record.Back {
+		return "", nil
+	}
+	name := plan.UndoneOf(table)
+	_, err := schema.Load(ctx, pool.DB(), name)
+	if errors.Is(err, schema.ErrNotFound) {
+		return name.Table, nil
+	}
+	return "", err
+}
+
+// openUndo is until when an earlier change may be taken back, if this one would end that; else "".
+func (m *maker) openUndo(ctx context.Context) (until string, err error) {
+	if m.options.EndUndo || m.options.Plan.Purpose != plan.Altering {
+		return "", nil
+	}
+	found, err := leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
+	for _, u := range found {
+		if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
+			return u.Record.Until.Format("2006-01-02 15:04 UTC"), err
+		}
+	}
+	return "", err
+}
