@@ -143,17 +143,18 @@ const firstChunk = 10
 // ask again.
 func (c *Copier) Tune(target time.Duration) {
 	c.mu.Lock()
-	c.target, c.crew.refused = target, MostWorkers
+	c.target, c.crew.full = target, full{number: MostWorkers}
 	c.mu.Unlock()
 	c.man()
 }
 
-func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, room func() (int, func(int), error)) error {
+func (c *Copier) work(ctx context.Context, number int, gate func(took time.Duration) error, room func() (int, func(int), error)) error {
 	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoSession, err)
 	}
 	defer session.Close()
+	c.connected(number)
 	var took time.Duration
 	for {
 		if err := gate(took); err != nil {

@@ -17,8 +17,44 @@ import (
 type crew struct {
 	begin   func(number int)                // begins a worker; nil before Run, and once all is handed out
 	dismiss map[int]context.CancelCauseFunc // ends the wait of a worker at work
-	// refused is the number of a worker that got no connection, or MostWorkers. None is begun from it on.
-	refused int
+	full    full
+}
+
+// full remembers that the server had no connection for a worker. Workers with a higher number are not begun until
+// that one has a connection. It is tried again after a while, and then one worker after the other.
+type full struct {
+	number int // the worker; MostWorkers if there is none
+	until  time.Time
+	pause  time.Duration
+}
+
+// The pause after which a worker is tried again; it doubles each time in a row.
+const (
+	fullPause     = 5 * time.Second
+	fullPauseLong = 5 * time.Minute
+)
+
+// allows reports whether a worker may be begun.
+func (f *full) allows(number int, now time.Time) bool {
+	return number < f.number || number == f.number && number < MostWorkers && !now.Before(f.until)
+}
+
+// refused records that a worker got no connection. It reports whether that is news.
+func (f *full) refused(number int, now time.Time) (news bool) {
+	if number > f.number { // begun before
+		return true
+	}
+	news = number < f.number
+	f.number, f.pause = number, min(fullPauseLong, max(fullPause, 2*f.pause))
+	f.until = now.Add(f.pause)
+	return news
+}
+
+// connected records that a worker has a connection.
+func (f *full) connected(number int) {
+	if number == f.number {
+		*f = full{number: number + 1}
+	}
 }
 
 var (
@@ -39,20 +75,18 @@ func (c *Copier) Run(ctx context.Context) error {
 		waiting, dismiss := context.WithCancelCause(waiting)
 		c.crew.dismiss[number] = dismiss
 		workers.Go(func() error {
-			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) },
+			err := c.work(ctx, number, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) },
 				func() (int, func(int), error) { return c.deps.Room(waiting, c.ChunkRows()) })
 			refused := number > 0 && dbconn.Full(err) && errors.Is(err, errNoSession)
-			c.left(number, err == nil, refused)
+			news := c.left(number, err == nil, refused)
 			switch {
 			case err == nil:
 				handedOut(errHandedOut) // no worker needs to wait longer
 			case refused:
-				c.deps.Emit(
-					event.Note{
-						At:   time.Now(),
-						Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others continue: %v", number+1, err),
-					},
-				)
+				if news {
+					c.deps.Emit(event.Note{At: time.Now(), Text: fmt.Sprintf(
+						"worker %d of the row copy has no connection, and the others continue; it is tried again now and then: %v", number+1, err)})
+				}
 				return nil
 			case errors.Is(err, errHandedOut) || errors.Is(err, errDismissed):
 				return nil
@@ -61,7 +95,7 @@ func (c *Copier) Run(ctx context.Context) error {
 		})
 	}
 	c.mu.Lock()
-	c.crew = crew{begin: begin, dismiss: map[int]context.CancelCauseFunc{}, refused: MostWorkers}
+	c.crew = crew{begin: begin, dismiss: map[int]context.CancelCauseFunc{}, full: full{number: MostWorkers}}
 	c.fill()
 	c.mu.Unlock()
 	if err := workers.Wait(); err != nil {
@@ -88,16 +122,23 @@ func (c *Copier) fill() {
 			dismiss(errDismissed)
 		}
 	}
-	for number := 0; number < min(most, c.crew.refused) && c.crew.begin != nil; number++ {
+	for number := 0; number < most && c.crew.begin != nil && c.crew.full.allows(number, time.Now()); number++ {
 		if c.crew.dismiss[number] == nil {
 			c.crew.begin(number)
 		}
 	}
 }
 
+// connected records that a worker has a connection.
+func (c *Copier) connected(number int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.crew.full.connected(number)
+}
+
 // left records that a worker has ended: because all ranges are handed out, or because it was refused a
-// connection, or neither.
-func (c *Copier) left(number int, all, refused bool) {
+// connection, or neither. It reports whether that refusal is news.
+func (c *Copier) left(number int, all, refused bool) (news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.crew.dismiss[number](nil)
@@ -105,7 +146,5 @@ func (c *Copier) left(number int, all, refused bool) {
 	if all {
 		c.crew.begin = nil
 	}
-	if refused {
-		c.crew.refused = min(c.crew.refused, number)
-	}
+	return refused && c.crew.full.refused(number, time.Now())
 }
