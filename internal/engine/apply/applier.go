@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -102,34 +103,55 @@ func (a *Applier) linger(ctx context.Context) {
 	}
 }
 
-func (a *Applier) sync(ctx context.Context, session *dbconn.Session, batch *backlog.Batch) error {
-	if _, err := a.deps.Syncer.Keys(ctx, session, batch.Keys); err != nil {
-		a.deps.Backlog.Return(batch)
+// sync syncs the keys of some batches together.
+func (a *Applier) sync(ctx context.Context, session *dbconn.Session, batches ...*backlog.Batch) error {
+	keys := batches[0].Keys
+	for _, batch := range batches[1:] {
+		keys = slices.Concat(keys, batch.Keys)
+	}
+	slices.Sort(keys)
+	if _, err := a.deps.Syncer.Keys(ctx, session, keys); err != nil {
+		a.giveBack(batches...)
 		return fmt.Errorf("apply: %w", err)
 	}
-	a.deps.Backlog.Done(batch)
+	for _, batch := range batches {
+		a.deps.Backlog.Done(batch)
+	}
 	return nil
 }
 
+// giveBack returns batches that were not synced.
+func (a *Applier) giveBack(batches ...*backlog.Batch) {
+	for _, batch := range batches {
+		a.deps.Backlog.Return(batch)
+	}
+}
+
 // Drain syncs every key that may be synced, through the given session and without
-// other workers, and returns their number. REQUIRES: Run is not running.
+// other workers, and returns their number. One sync takes the keys of all workers: on a far server, each
+// statement is a round trip under the lock. REQUIRES: Run is not running.
 func (a *Applier) Drain(ctx context.Context, session *dbconn.Session) (int, error) {
-	drained := 0
-	for w := range a.cfg.Workers {
-		for {
-			batch := a.deps.Backlog.TryTake(w, a.cfg.Batch)
-			if batch == nil {
-				break
+	for drained := 0; ; {
+		var batches []*backlog.Batch
+		for w := range a.cfg.Workers {
+			if batch := a.deps.Backlog.TryTake(w, a.cfg.Batch); batch != nil {
+				batches = append(batches, batch)
 			}
-			if err := ctx.Err(); err != nil {
-				a.deps.Backlog.Return(batch)
-				return drained, context.Cause(ctx)
-			}
-			if err := a.sync(ctx, session, batch); err != nil {
-				return drained, err
-			}
+		}
+		if len(batches) == 0 {
+			return drained, nil
+		}
+		err := context.Cause(ctx)
+		if err != nil {
+			a.giveBack(batches...)
+		} else {
+			err = a.sync(ctx, session, batches...)
+		}
+		if err != nil {
+			return drained, err
+		}
+		for _, batch := range batches {
 			drained += len(batch.Keys)
 		}
 	}
-	return drained, nil
 }

@@ -10,49 +10,9 @@ import (
 	"midstream/internal/engine/carry"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/schema"
 )
 
 // What an attempt does about foreign keys and triggers, under its lock.
-
-// checkRelated fails with ErrRelated if the triggers or foreign keys differ from the plan's. No session
-// can change them while the source is locked.
-func (h *underLock) checkRelated(ctx context.Context) error {
-	if err := h.checkTriggers(ctx); err != nil || !h.tables.RenameUnderLock {
-		return err // there nobody refers to the source, and older servers open all tables to tell; its own are in its definition
-	}
-	now, err := schema.ForeignKeys(ctx, h.pool.DB(), h.tables.Source)
-	if err != nil {
-		return fmt.Errorf("read the foreign keys of %s: %w", h.tables.Source, err)
-	}
-	if len(now) != len(h.tables.Related) {
-		return fmt.Errorf("%s: %w", h.tables.Source, ErrRelated)
-	}
-	for _, fk := range now {
-		if !contains(h.tables.Related, fk) {
-			return fmt.Errorf("%s: foreign key %s of %s: %w", h.tables.Source, fk.Constraint, fk.Child, ErrRelated)
-		}
-	}
-	return nil
-}
-
-func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
-	for _, other := range all {
-		if fk.Equal(other) {
-			return true
-		}
-	}
-	return false
-}
-
-// checkTriggers fails with ErrRelated if the source's triggers differ from the plan's.
-func (h *underLock) checkTriggers(ctx context.Context) error {
-	now, err := schema.Triggers(ctx, h.pool.DB(), h.tables.Source)
-	if err == nil && !carry.SameTriggers(now, h.tables.Carried.Triggers) {
-		err = fmt.Errorf("triggers of %s: %w", h.tables.Source, ErrRelated)
-	}
-	return err
-}
 
 // declare adds each constraint a second time, with the shadow, and a stand-in for each trigger.
 func (a *swapAttempt) declare(bounded context.Context) error {

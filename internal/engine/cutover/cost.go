@@ -176,3 +176,37 @@ func (a *swapAttempt) checkCost(left time.Duration) error {
 	}
 	return nil
 }
+
+// measureDistance measures a round trip to the server. It fails with ErrSlow if the round trips alone take
+// longer than the work under the lock may.
+func (h *underLock) measureDistance(ctx context.Context) error {
+	for range distanceRounds {
+		began := time.Now()
+		if _, err := h.holder.Exec(ctx, "DO 1"); err != nil {
+			return fmt.Errorf("measure a round trip to the server: %w", err)
+		}
+		if took := time.Since(began); h.trip == 0 || took < h.trip {
+			h.trip = took
+		}
+	}
+	if far := h.distance(); plan.LeastTrips*h.trip > h.budget.Work {
+		return fmt.Errorf("%w: %s", ErrSlow, far)
+	}
+	return nil
+}
+
+// distanceRounds is how often a round trip is measured; the shortest one counts.
+const distanceRounds = 3
+
+func (h *underLock) distance() plan.Distance {
+	trips := h.tables.Shape.Trips(h.tables.RenameUnderLock, h.tables.Log != (schema.Name{}))
+	return plan.Distance{Trip: h.trip, Trips: trips, Work: h.budget.Work}
+}
+
+// explain adds to ErrOverrun that the server is far away, if it is.
+func (h *underLock) explain(err error) error {
+	if far := h.distance(); errors.Is(err, ErrOverrun) && !far.Fits() {
+		return fmt.Errorf("%w; %s", err, far)
+	}
+	return err
+}

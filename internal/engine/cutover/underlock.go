@@ -20,6 +20,8 @@ type underLock struct {
 	drain  Drain
 
 	holder  *dbconn.Session
+	readers [2]*sql.Conn // for check
+	trip    time.Duration
 	granted time.Time
 	report  Report
 }
@@ -42,14 +44,19 @@ func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budg
 	return h.report, err
 }
 
+// open opens the connections of the attempt: under the lock, opening one would take ten round trips.
 func (h *underLock) open(ctx context.Context, setup []string) (err error) {
-	if h.holder, err = h.pool.Session(ctx, append(setup, h.shortLived())...); err != nil {
-		return fmt.Errorf("open the session of the swap: %w", err)
+	if h.holder, err = h.pool.Session(ctx, append(setup, h.shortLived())...); err == nil {
+		err = h.openReaders(ctx)
 	}
-	return nil
+	if err != nil {
+		return fmt.Errorf("open the sessions of the swap: %w", err)
+	}
+	return h.measureDistance(ctx)
 }
 
 func (h *underLock) close() {
+	h.closeReaders()
 	if h.holder != nil {
 		h.holder.Close()
 	}
@@ -84,14 +91,33 @@ func (h *underLock) release() {
 	}
 }
 
-// drainAll brings the shadow up to the last change of the source.
+// drainAll brings the shadow up to the last change of the source. At the same time other connections
+// check that the source is still the plan's: the lock holds for them as well.
 func (h *underLock) drainAll(ctx context.Context) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, h.budget.Work, ErrOverrun)
 	defer cancel()
-	if err := h.drain.Received(bounded); err != nil {
+	found := h.check(bounded)
+	err := h.applyLast(bounded)
+	if err != nil {
+		cancel()
+	}
+	counters, differs := found()
+	if err == nil {
+		err = differs
+	}
+	if err == nil {
+		err = h.carryCounter(bounded, counters)
+	}
+	h.closeReaders() // others need connections, too
+	return h.explain(err)
+}
+
+// applyLast receives and applies the last changes.
+func (h *underLock) applyLast(ctx context.Context) error {
+	if err := h.drain.Received(ctx); err != nil {
 		return fmt.Errorf("receive the last changes of %s: %w", h.tables.Source, err)
 	}
-	drained, left, err := h.drain.ApplyAndProve(bounded, h.holder)
+	drained, left, err := h.drain.ApplyAndProve(ctx, h.holder)
 	h.report.Drained = drained
 	if err != nil {
 		return fmt.Errorf("apply the last changes of %s: %w", h.tables.Source, err)
@@ -99,66 +125,25 @@ func (h *underLock) drainAll(ctx context.Context) error {
 	if left > 0 {
 		return fmt.Errorf("apply the last changes of %s: %d left: %w", h.tables.Source, left, ErrNotDrained)
 	}
-	return h.lastWork(bounded)
+	return nil
 }
 
-// lastWork is what an attempt does last under the lock: it checks that the source is still the plan's and carries its counter over.
-func (h *underLock) lastWork(ctx context.Context) error {
-	source, err := h.showCreate(ctx, h.tables.Source)
-	if err != nil {
-		return err
+// carryCounter gives the shadow at least the source's AUTO_INCREMENT counter. REQUIRES: the last changes are
+// applied; they may have raised the shadow's counter since it was read.
+func (h *underLock) carryCounter(ctx context.Context, read counters) error {
+	if read.shadow < read.source && h.report.Drained > 0 {
+		shadow, err := showCreate(ctx, h.readers[0], h.tables.Shadow)
+		if err != nil {
+			return becauseOf(ctx, err)
+		}
+		_, read.shadow = schema.SplitAutoIncrement(shadow)
 	}
-	if definition, _ := schema.SplitAutoIncrement(source); !schema.SameDefinition(definition, h.tables.Definition) {
-		return fmt.Errorf("%s: %w", h.tables.Source, ErrSourceChanged)
-	}
-	if err := h.checkRelated(ctx); err != nil {
-		return err
-	}
-	if !h.tables.AutoIncrement {
+	if read.shadow >= read.source {
 		return nil
 	}
-	shadow, err := h.showCreate(ctx, h.tables.Shadow)
-	if err != nil {
-		return err
-	}
-	_, next := schema.SplitAutoIncrement(source)
-	if _, has := schema.SplitAutoIncrement(shadow); has >= next {
-		return nil
-	}
-	_, err = h.holder.Exec(ctx, fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", h.tables.Shadow.Quoted(), next))
+	_, err := h.holder.Exec(ctx, fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", h.tables.Shadow.Quoted(), read.source))
 	if err != nil {
 		return fmt.Errorf("carry the AUTO_INCREMENT counter of %s over: %w", h.tables.Source, err)
 	}
 	return nil
-}
-
-// inUTC calls read in UTC and without padded texts, because the plan has read definitions so. The
-// server shows the default of a TIMESTAMP in the session's zone, and the default of a CHAR in its
-// full length in the other sql_mode. The values of rows are computed in the server's settings.
-func (h *underLock) inUTC(ctx context.Context, read func() error) error {
-	if _, err := h.holder.Exec(
-		ctx,
-		"SET @midstream_zone = @@SESSION.time_zone, @midstream_mode = @@SESSION.sql_mode, SESSION time_zone = '+00:00',"+
-			" SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', '')",
-	); err != nil {
-		return err
-	}
-	err := read()
-	if _, back := h.holder.Exec(ctx, "SET SESSION time_zone = @midstream_zone, SESSION sql_mode = @midstream_mode"); err == nil {
-		err = back
-	}
-	return err
-}
-
-func (h *underLock) showCreate(ctx context.Context, table schema.Name) (string, error) {
-	var name, text string
-	read := func() error {
-		return h.holder.Rows(ctx, "SHOW CREATE TABLE "+table.Quoted(), func(rows *sql.Rows) error {
-			return rows.Scan(&name, &text)
-		})
-	}
-	if err := h.inUTC(ctx, read); err != nil {
-		return "", fmt.Errorf("read the definition of %s: %w", table, err)
-	}
-	return text, nil
 }

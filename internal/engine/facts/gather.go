@@ -25,6 +25,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 	}{
 		{"the server's variables", func() error { return f.readVariables(ctx, q) }},
 		{"whether tables need a primary key", func() error { return f.readRequiresKeys(ctx, q) }},
+		{"a round trip", func() error { return f.measureRoundTrip(ctx, q) }},
 		{"the server's name", func() error { return q.QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&f.UUID) }},
 		{"the account", func() error { return f.readAccount(ctx, q) }},
 		{"the limits of connections", func() error { return f.readConnections(ctx, q) }},
@@ -51,6 +52,22 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 
 // gatherer reads facts.
 type gatherer struct{ *plan.Facts }
+
+// measureRoundTrip takes the shortest of a few: a single one may have met a moment of other work, or
+// opened a connection.
+func (f gatherer) measureRoundTrip(ctx context.Context, q schema.Querier) error {
+	for range 3 {
+		began := time.Now()
+		var one int
+		if err := q.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
+			return err
+		}
+		if took := time.Since(began); f.RoundTrip == 0 || took < f.RoundTrip {
+			f.RoundTrip = took
+		}
+	}
+	return nil
+}
 
 // variables are the names that readVariables asks for.
 var variables = []string{

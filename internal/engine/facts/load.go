@@ -83,14 +83,8 @@ func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes 
 	if !ok {
 		return 0, nil
 	}
-	which, values := files(name)
 	err = FromInnoDB(ctx, func(views string) error {
-		return q.QueryRowContext(
-			ctx,
-			"SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+views+"tablespaces"+which,
-			values...).Scan(
-			&bytes,
-		)
+		return q.QueryRowContext(ctx, "SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+views+"tablespaces"+files(name)).Scan(&bytes)
 	})
 	if ok, err := seen(err); !ok {
 		return 0, err

@@ -15,14 +15,9 @@ func (f gatherer) readRowVersions(ctx context.Context, q schema.Querier, table s
 	if !ok || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 29) {
 		return nil
 	}
-	which, values := files(name)
 	err := contended(ctx, func() error {
 		return q.QueryRowContext(
-			ctx,
-			"SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which,
-			values...).Scan(
-			&f.RowVersions,
-		)
+			ctx, "SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+files(name)).Scan(&f.RowVersions)
 	})
 	_, err = seen(err)
 	return err

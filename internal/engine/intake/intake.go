@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
@@ -109,6 +111,21 @@ func (l *Link) Open(from Origin, with Opening) *Intake {
 		in.reader = fromBinlog{in.Stream}
 	}
 	return in
+}
+
+// Received waits for everything that was committed before the call, and checks that it can be relied on.
+// REQUIRES: the source is locked, and the log that triggers write, if any: no session can change what that check reads.
+func (in *Intake) Received(ctx context.Context) error {
+	if !in.ByTriggers() {
+		if err := in.reader.Received(ctx); err != nil {
+			return err
+		}
+		return in.Fit(ctx) // a replica may have failed while it brought them
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return in.reader.Received(ctx) })
+	both.Go(func() error { return in.Fit(ctx) })
+	return both.Wait()
 }
 
 // Undecided counts the XA transactions in the binlog that are prepared.

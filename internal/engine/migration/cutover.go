@@ -287,7 +287,7 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 	}
 	w.intake.Ready()
 	report, err := try(ctx, w.pool, tables, w.live().Lock, setup,
-		&drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, fit: w.intake.Fit, save: w.saveForUndo})
+		&drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, save: w.saveForUndo})
 	w.unsettled = report.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
 		w.swapsAt.Store(nil)
@@ -314,23 +314,13 @@ type drain struct {
 	changes *intake.Intake
 	applier *apply.Applier
 	backlog *backlog.Backlog
-	// fit checks that the received changes can be relied on.
-	fit func(ctx context.Context) error
 	// prove compares what could not be proved while rows changed.
 	prove func(ctx context.Context, session *dbconn.Session) error
 	// save saves what an undo begins from.
 	save func(ctx context.Context) error
 }
 
-func (d *drain) Received(ctx context.Context) error {
-	if err := d.changes.Received(ctx); err != nil {
-		return err
-	}
-	if err := d.fit(ctx); err != nil {
-		return Because(ctx, err)
-	}
-	return nil
-}
+func (d *drain) Received(ctx context.Context) error { return Because(ctx, d.changes.Received(ctx)) }
 
 func (d *drain) ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
 	if err := d.changes.Last(ctx, session); err != nil {

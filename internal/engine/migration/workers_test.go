@@ -52,7 +52,6 @@ func TestWorkersFarFromTheServer(t *testing.T) {
 		const over = 2 * time.Second
 		b.manyNumbered(6)
 		b.wire(fault.Rule{Far: 20 * time.Millisecond})
-		b.settings.Lock.Work = 3 * time.Second // the work under the lock takes more than ten round trips
 		b.cfg.RowCopy.MinRows, b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers = 50, 50, 1
 		w := b.windowed(alter)
 		set := func(workers string) {

@@ -15,7 +15,9 @@ type Facts struct {
 	Version  Version
 	UUID     string // schema.ThisServer
 	ServerID uint32
-	User     string // CURRENT_USER(), as name@host
+	// RoundTrip is how long the server takes at least to answer.
+	RoundTrip time.Duration
+	User      string // CURRENT_USER(), as name@host
 
 	LogBin       bool
 	BinlogFormat string // ROW, MIXED, STATEMENT

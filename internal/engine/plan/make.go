@@ -68,6 +68,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkAlter()
 	c.checkDependents()
 	c.checkSwap()
+	c.checkDistance()
 	c.checkTrial()
 	c.checkConnections()
 	if chosen.key.Name == "" {
@@ -191,6 +192,7 @@ var risksOfShadow = []Code{
 	CodeNoKey,
 	CodeUncompared,
 	CodeSwap,
+	CodeDistance,
 	CodeCapture,
 	CodeCommitOrder,
 	CodeCaptureTrigger,

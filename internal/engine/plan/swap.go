@@ -25,6 +25,8 @@ type Shape struct {
 	// after it.
 	Declared int
 	Settled  int
+	// declaring are the round trips to the server of the statements before the RENAME.
+	declaring int
 }
 
 // Up to so many files and statements, the server needs some ten milliseconds, so nothing is
@@ -81,6 +83,7 @@ func (s Shape) Assumed() Swap {
 // statementsOf counts the statements about foreign keys and triggers that move in a swap.
 func (s Shape) statementsOf(keys, triggers int) Shape {
 	s.Declared, s.Settled = keys+triggers, 2*keys+3*triggers
+	s.declaring = keyTrips*keys + triggerTrips*triggers
 	return s
 }
 
@@ -175,10 +178,7 @@ func (c *checker) checkSwap() {
 	if swap == nil {
 		return
 	}
-	work := c.options.Work
-	if work <= 0 {
-		work = DefaultWork
-	}
+	work := c.work()
 	least := swap.Rename + swap.Declare
 	if swap.fits(work) {
 		return
@@ -203,6 +203,19 @@ func (c *checker) checkSwap() {
 	)
 }
 
+// work is the time that --lock-work allows for the work under the lock.
+func (c *checker) work() time.Duration {
+	if c.options.Work <= 0 {
+		return DefaultWork
+	}
+	return c.options.Work
+}
+
+// wishedWork is the --lock-work for a swap that takes so long.
+func wishedWork(takes time.Duration) time.Duration {
+	return (2*takes + 100*time.Millisecond).Truncate(100 * time.Millisecond)
+}
+
 // Safely is the time to allow for work that takes about so long: another moment may be slower, and
 // the last changes need time too.
 func Safely(takes time.Duration) time.Duration { return takes * 3 / 2 }
@@ -219,7 +232,7 @@ const longestWork = 30 * time.Second
 // and the work is done already.
 func (c *checker) swapRisk(what string, takes time.Duration) {
 	fix := "Have fewer partitions, foreign keys or triggers"
-	if wish := (2*takes + 100*time.Millisecond).Truncate(100 * time.Millisecond); wish <= longestWork {
+	if wish := wishedWork(takes); wish <= longestWork {
 		fix = fmt.Sprintf("Allow more, if queries may wait that long: --lock-work=%s", wish)
 	}
 	const why = "the swap takes longer than --lock-work, all queries of the table wait for it, and the server cannot stop a RENAME that it has started"

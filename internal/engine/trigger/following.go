@@ -122,7 +122,8 @@ func (l *Log) Prepared(ctx context.Context, session *dbconn.Session) (n int, err
 		}
 		return nil
 	}
-	for _, statement := range []string{"COMMIT", "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", query, "COMMIT", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	// The level is that of the next transaction only.
+	for _, statement := range []string{"COMMIT", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", query, "COMMIT"} {
 		if statement == query {
 			err = session.Rows(ctx, query, count)
 		} else {

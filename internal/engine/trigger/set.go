@@ -226,8 +226,8 @@ func triggers(ctx context.Context, db *sql.DB, database string, names []string) 
 	rows, err := db.QueryContext(ctx, `
 		SELECT trigger_name, event_object_table, IFNULL(action_statement, ''), IFNULL(CAST(created AS CHAR), '')
 		  FROM information_schema.triggers
-		 WHERE trigger_schema = ? AND trigger_name IN (`+strings.Join(list, ", ")+`)
-		 ORDER BY trigger_name`, database)
+		 WHERE trigger_schema = `+schema.Literal(database)+` AND trigger_name IN (`+strings.Join(list, ", ")+`)
+		 ORDER BY trigger_name`)
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}

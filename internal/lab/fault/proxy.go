@@ -29,6 +29,9 @@ type Rule struct {
 	Error uint16        // answers with this error, and the server gets nothing
 	Far   time.Duration // holds up each command for that time, as a server does that is far away
 	Stall time.Duration // the whole wire stands still once the server has it; what came meanwhile is then passed on at once
+
+	// Seen takes each command that the server will answer, and the number of its connection.
+	Seen func(connection int, command []byte)
 }
 
 // Proxy stands in front of one server. It is closed when its test ends.
@@ -47,6 +50,8 @@ type Proxy struct {
 	said   string
 	still  time.Time // until when the wire stands still
 	conns  []net.Conn
+	// accepted counts connections.
+	accepted int
 }
 
 // New starts a proxy in front of a server's TCP address.
@@ -110,9 +115,11 @@ func (p *Proxy) accept() {
 		}
 		p.mu.Lock()
 		p.conns = append(p.conns, client, server)
+		p.accepted++
+		number := p.accepted
 		p.mu.Unlock()
 		answers := make(chan struct{})
-		p.done.Go(func() { p.forward(client, server, answers) })
+		p.done.Go(func() { p.forward(number, client, server, answers) })
 		p.done.Go(func() {
 			defer close(answers)
 			p.answer(client, server)
@@ -123,7 +130,7 @@ func (p *Proxy) accept() {
 
 // forward passes on what the client says. answers is closed when no more answers are passed
 // back.
-func (p *Proxy) forward(client, server net.Conn, answers <-chan struct{}) {
+func (p *Proxy) forward(number int, client, server net.Conn, answers <-chan struct{}) {
 	defer server.Close()
 	var header [4]byte
 	for {
@@ -133,6 +140,9 @@ func (p *Proxy) forward(client, server net.Conn, answers <-chan struct{}) {
 		body := make([]byte, int(header[0])|int(header[1])<<8|int(header[2])<<16)
 		if _, err := io.ReadFull(client, body); err != nil {
 			return
+		}
+		if p.rule.Seen != nil && header[3] == 0 && !unanswered(body) {
+			p.rule.Seen(number, body)
 		}
 		deaf := false
 		if header[3] != 0 || !p.isIt(body) {

@@ -16,13 +16,8 @@ func (p *Pool) meet(ctx context.Context) error {
 // reads it from SHOW PROCESSLIST. That takes a mutex of the server's while it lists all sessions.
 func (p *Pool) StateOf(ctx context.Context, id uint64) (state string, err error) {
 	if p.threads {
-		err = p.db.QueryRowContext(
-			ctx,
-			"SELECT COALESCE(MAX(processlist_state), '') FROM performance_schema.threads WHERE processlist_id = ?",
-			id,
-		).Scan(
-			&state,
-		)
+		err = p.db.QueryRowContext(ctx, fmt.Sprintf(
+			"SELECT COALESCE(MAX(processlist_state), '') FROM performance_schema.threads WHERE processlist_id = %d", id)).Scan(&state)
 		return state, err
 	}
 	_, err = p.anyProcess(ctx, func(s process) bool {

@@ -136,7 +136,15 @@ func showsPlainly(name, value string) bool {
 
 // settle sets the wanted variables and returns what sets them back.
 func settle(ctx context.Context, q Querier) (restore func(), err error) {
-	names := make([]string, 0, len(wanted))
+	return settleWith(ctx, q, false)
+}
+
+// results is the variable with the charset of results.
+const results = "character_set_results"
+
+// settleWith is settle that also has results come in the charset in which the server has them, if raw is set.
+func settleWith(ctx context.Context, q Querier, raw bool) (restore func(), err error) {
+	names := []string{"'" + results + "'"}
 	for name := range wanted {
 		names = append(names, "'"+name+"'")
 	}
@@ -151,6 +159,12 @@ func settle(ctx context.Context, q Querier) (restore func(), err error) {
 		var name, value string
 		if err := rows.Scan(&name, &value); err != nil {
 			return nil, err
+		}
+		if strings.EqualFold(name, results) {
+			if raw && value != "" { // "" is NULL
+				changed, old = append(changed, name+" = NULL"), append(old, name+" = "+value)
+			}
+			continue
 		}
 		want := wanted[strings.ToLower(name)]
 		if unpadded := strings.Replace(value, padChar, "", 1); showsPlainly(name, value) {

@@ -24,21 +24,23 @@ func (t *Table) loadForeignKeys(ctx context.Context, q Querier) error {
 // ForeignKeys reads the constraints of a table, and the constraints that refer to it, each once.
 // Servers before MySQL 8.0, and MariaDB, open every table to find them.
 func ForeignKeys(ctx context.Context, q Querier, table Name) ([]ForeignKey, error) {
-	return foreignKeys(ctx, q, "constraint_schema = ? AND table_name = ? OR unique_constraint_schema = ? AND referenced_table_name = ?",
-		table.Schema, table.Table, table.Schema, table.Table)
+	schema, name := Literal(table.Schema), Literal(table.Table)
+	return foreignKeys(ctx, q, fmt.Sprintf("constraint_schema = %[1]s AND table_name = %[2]s"+
+		" OR unique_constraint_schema = %[1]s AND referenced_table_name = %[2]s", schema, name))
 }
 
 // OwnForeignKeys reads the constraints of a table, and opens no other.
 func OwnForeignKeys(ctx context.Context, q Querier, table Name) ([]ForeignKey, error) {
-	return foreignKeys(ctx, q, "constraint_schema = ? AND table_name = ?", table.Schema, table.Table)
+	return foreignKeys(ctx, q, fmt.Sprintf("constraint_schema = %s AND table_name = %s", Literal(table.Schema), Literal(table.Table)))
 }
 
-func foreignKeys(ctx context.Context, q Querier, which string, args ...any) ([]ForeignKey, error) {
+// foreignKeys sends its queries as text: with arguments, each would be prepared, by a round trip of its own.
+func foreignKeys(ctx context.Context, q Querier, which string) ([]ForeignKey, error) {
 	rows, err := q.QueryContext(ctx, `
 		SELECT constraint_name, constraint_schema, table_name, unique_constraint_schema, referenced_table_name, update_rule, delete_rule
 		  FROM information_schema.referential_constraints
 		 WHERE `+which+`
-		 ORDER BY constraint_schema, constraint_name`, args...)
+		 ORDER BY constraint_schema, constraint_name`)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +67,12 @@ func foreignKeys(ctx context.Context, q Querier, which string, args ...any) ([]F
 
 // loadColumns reads the columns of a constraint, and the child's indexes that have just these.
 func (f *ForeignKey) loadColumns(ctx context.Context, q Querier) error {
+	schema, table := Literal(f.Child.Schema), Literal(f.Child.Table)
 	rows, err := q.QueryContext(ctx, `
 		SELECT column_name, referenced_column_name FROM information_schema.key_column_usage
-		 WHERE constraint_schema = ? AND table_schema = ? AND table_name = ? AND constraint_name = ? AND referenced_table_name IS NOT NULL
-		 ORDER BY ordinal_position`, f.Child.Schema, f.Child.Schema, f.Child.Table, f.Constraint)
+		 WHERE constraint_schema = `+schema+` AND table_schema = `+schema+` AND table_name = `+table+`
+		   AND constraint_name = `+Literal(f.Constraint)+` AND referenced_table_name IS NOT NULL
+		 ORDER BY ordinal_position`)
 	if err != nil {
 		return err
 	}
@@ -86,8 +90,8 @@ func (f *ForeignKey) loadColumns(ctx context.Context, q Querier) error {
 	indexes, err := q.QueryContext(ctx, `
 		SELECT index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index SEPARATOR '\0')
 		  FROM information_schema.statistics
-		 WHERE table_schema = ? AND table_name = ? AND non_unique = 1 AND index_type = 'BTREE'
-		 GROUP BY index_name HAVING COUNT(column_name) = COUNT(*) AND COUNT(sub_part) = 0 ORDER BY index_name`, f.Child.Schema, f.Child.Table)
+		 WHERE table_schema = `+schema+` AND table_name = `+table+` AND non_unique = 1 AND index_type = 'BTREE'
+		 GROUP BY index_name HAVING COUNT(column_name) = COUNT(*) AND COUNT(sub_part) = 0 ORDER BY index_name`)
 	if err != nil {
 		return err
 	}

@@ -63,8 +63,8 @@ func triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 		       IFNULL(collation_connection, ''), IFNULL(database_collation, ''), IFNULL(UNIX_TIMESTAMP(created), ''),
 		       IFNULL(action_statement, '')
 		  FROM information_schema.triggers
-		 WHERE event_object_schema = ? AND event_object_table = ?
-		 ORDER BY CAST(event_manipulation AS CHAR), CAST(action_timing AS CHAR) DESC, action_order`, table.Schema, table.Table)
+		 WHERE event_object_schema = `+Literal(table.Schema)+` AND event_object_table = `+Literal(table.Table)+`
+		 ORDER BY CAST(event_manipulation AS CHAR), CAST(action_timing AS CHAR) DESC, action_order`)
 	if err != nil {
 		return nil, err
 	}
@@ -100,23 +100,11 @@ func triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 // loadStatements reads the stored statements of triggers: no charset is converted, and nothing else
 // of the session affects them.
 func loadStatements(ctx context.Context, q Querier, database string, all []Trigger) error {
-	restore, err := settle(ctx, q)
+	restore, err := settleWith(ctx, q, true)
 	if err != nil {
 		return err
 	}
 	defer restore()
-	var charset sql.NullString
-	if err := q.QueryRowContext(ctx, "SELECT @@SESSION.character_set_results").Scan(&charset); err != nil {
-		return err
-	}
-	if err := exec(ctx, q, "SET SESSION character_set_results = NULL"); err != nil {
-		return err
-	}
-	defer func() {
-		if charset.Valid { // an error means a lost connection
-			_ = exec(context.WithoutCancel(ctx), q, "SET SESSION character_set_results = "+charset.String)
-		}
-	}()
 	for i := range all {
 		if all[i].Definer == "" {
 			// Without the privilege MariaDB shows the trigger, and not its statement.

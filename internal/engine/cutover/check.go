@@ -1,0 +1,133 @@
+package cutover
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/engine/carry"
+	"midstream/internal/mysql/schema"
+)
+
+// The check that the source is still the plan's has connections of its own. The lock keeps every session
+// from changing a definition, so it does not matter which session reads it. They read while the last changes are
+// received and applied: on a far server each query is a round trip under the lock.
+
+// counters are the AUTO_INCREMENT counters of the two tables, 0 if none must be carried over.
+type counters struct{ source, shadow uint64 }
+
+// openReaders takes connections of the pool. They read in UTC and without padded texts, because the
+// plan has read definitions so: the holder computes values in the server's settings.
+//
+// One connection more is left open and free in the pool, for whoever else asks the server something under the
+// lock (intake, and carry).
+func (h *underLock) openReaders(ctx context.Context) (err error) {
+	for i := range h.readers {
+		if h.readers[i], err = h.pool.DB().Conn(ctx); err != nil {
+			return err
+		}
+		if err = h.readers[i].PingContext(ctx); err != nil { // it may have been idle for long
+			return err
+		}
+	}
+	return h.pool.DB().PingContext(ctx)
+}
+
+// closeReaders gives the connections back.
+func (h *underLock) closeReaders() {
+	for i, reader := range h.readers {
+		if reader != nil {
+			reader.Close()
+			h.readers[i] = nil
+		}
+	}
+}
+
+// check begins to read whether the source is still the plan's. found waits for the result, and must be
+// called. REQUIRES: the source is locked.
+func (h *underLock) check(ctx context.Context) (found func() (counters, error)) {
+	var read counters
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.Go(func() (err error) {
+		read, err = h.checkDefinition(ctx, h.readers[0])
+		return becauseOf(ctx, err)
+	})
+	reading.Go(func() error { return becauseOf(ctx, h.checkRelated(ctx, h.readers[1])) })
+	return func() (counters, error) {
+		err := reading.Wait()
+		return read, err
+	}
+}
+
+// becauseOf adds why the context has ended to the error of a query that it has ended.
+func becauseOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return err
+}
+
+// checkDefinition fails with ErrSourceChanged if the source's definition differs from the plan's.
+func (h *underLock) checkDefinition(ctx context.Context, q schema.Querier) (read counters, err error) {
+	source, err := showCreate(ctx, q, h.tables.Source)
+	if err != nil {
+		return read, err
+	}
+	definition, next := schema.SplitAutoIncrement(source)
+	if !schema.SameDefinition(definition, h.tables.Definition) {
+		return read, fmt.Errorf("%s: %w", h.tables.Source, ErrSourceChanged)
+	}
+	if !h.tables.AutoIncrement || next == 0 {
+		return read, nil
+	}
+	shadow, err := showCreate(ctx, q, h.tables.Shadow)
+	_, has := schema.SplitAutoIncrement(shadow)
+	return counters{source: next, shadow: has}, err
+}
+
+func showCreate(ctx context.Context, q schema.Querier, table schema.Name) (text string, err error) {
+	var name string
+	if err := q.QueryRowContext(ctx, "SHOW CREATE TABLE "+table.Quoted()).Scan(&name, &text); err != nil {
+		return "", fmt.Errorf("read the definition of %s: %w", table, err)
+	}
+	return text, nil
+}
+
+// checkRelated fails with ErrRelated if the triggers or foreign keys differ from the plan's.
+func (h *underLock) checkRelated(ctx context.Context, q schema.Querier) error {
+	if err := h.checkTriggers(ctx, q); err != nil || !h.tables.RenameUnderLock {
+		return err // there nobody refers to the source, and older servers open all tables to tell; its own are in its definition
+	}
+	now, err := schema.ForeignKeys(ctx, q, h.tables.Source)
+	if err != nil {
+		return fmt.Errorf("read the foreign keys of %s: %w", h.tables.Source, err)
+	}
+	if len(now) != len(h.tables.Related) {
+		return fmt.Errorf("%s: %w", h.tables.Source, ErrRelated)
+	}
+	for _, fk := range now {
+		if !contains(h.tables.Related, fk) {
+			return fmt.Errorf("%s: foreign key %s of %s: %w", h.tables.Source, fk.Constraint, fk.Child, ErrRelated)
+		}
+	}
+	return nil
+}
+
+func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
+	for _, other := range all {
+		if fk.Equal(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkTriggers fails with ErrRelated if the source's triggers differ from the plan's.
+func (h *underLock) checkTriggers(ctx context.Context, q schema.Querier) error {
+	now, err := schema.Triggers(ctx, q, h.tables.Source)
+	if err == nil && !carry.SameTriggers(now, h.tables.Carried.Triggers) {
+		err = fmt.Errorf("triggers of %s: %w", h.tables.Source, ErrRelated)
+	}
+	return err
+}
