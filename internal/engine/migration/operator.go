@@ -36,7 +36,7 @@ func (r *run) Apply(ctx context.Context, settings operator.Settings, values map[
 		return err
 	}
 	if w := r.prepared.Load(); w != nil {
-		w.copier.Tune(settings.RowCopy.Target)
+		w.copier.Tune()
 	}
 	return nil
 }

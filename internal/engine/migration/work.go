@@ -101,9 +101,9 @@ func (r *run) newWork(d *draft, from origin) *work {
 
 // newCopier makes a row copy.
 func (r *run) newCopier(spec *rowsync.Spec, syncer *rowsync.Syncer, pending *backlog.Backlog, from origin) *rowcopy.Copier {
-	return rowcopy.New(r.cfg.RowCopy, r.live().RowCopy, rowcopy.Deps{
+	return rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: from.tracker, Ended: pending.Wake, Emit: r.emit,
-		Gate: r.brakes.paceCopy, Chunk: r.brakes.governor.Chunk, Room: r.brakes.room(copyPart, r.brakes.copyMayBegin),
+		Gate: r.brakes.paceCopy, Chunk: r.brakes.chunk, Room: r.brakes.room(copyPart, r.brakes.copyMayBegin),
 		Workers: r.brakes.governor.Workers, Copied: r.brakes.governor.Copied,
 		RowBytes: rowBytes(r.plan), Before: from.copied,
 		Fresh: spec.KeyChanged || from.fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,

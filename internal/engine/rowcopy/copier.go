@@ -44,7 +44,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Pace is the pace of a row copy. Tune changes it.
+// Pace is the pace of a row copy.
 type Pace struct {
 	// Workers is their number. Defaults to 0: as many as help, FirstWorkers at the beginning.
 	Workers int
@@ -89,8 +89,8 @@ type Deps struct {
 	// Workers is the number of workers that are of use now, and Copied records a chunk that took so long.
 	Workers func() int
 	Copied  func(rows int, took time.Duration)
-	// Chunk is the time that the next chunk may take, up to most.
-	Chunk func(most time.Duration) time.Duration
+	// Chunk is the time that the next chunk may take.
+	Chunk func() time.Duration
 	// Room waits until rows may be written, and returns how many, at most the number asked for. The
 	// copier reports to wrote how many it has written.
 	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
@@ -111,17 +111,16 @@ type Copier struct {
 
 	next *ends // of the next chunks
 
-	mu     sync.Mutex
-	rows   int64
-	size   rowsync.Sizer
-	target time.Duration // the most of a chunk
-	crew   crew
+	mu   sync.Mutex
+	rows int64
+	size rowsync.Sizer
+	crew crew
 }
 
 // New returns a copier that has copied nothing yet.
-func New(cfg Config, pace Pace, deps Deps) *Copier {
-	cfg, pace = cfg.WithDefaults(), pace.WithDefaults()
-	return &Copier{cfg: cfg, deps: deps, next: newEnds(), rows: deps.Before, target: pace.Target, size: newSizer(cfg, deps.RowBytes)}
+func New(cfg Config, deps Deps) *Copier {
+	cfg = cfg.WithDefaults()
+	return &Copier{cfg: cfg, deps: deps, next: newEnds(), rows: deps.Before, size: newSizer(cfg, deps.RowBytes)}
 }
 
 // newSizer is one for rows of that length on average, 0 if not known.
@@ -139,11 +138,10 @@ func newSizer(cfg Config, rowBytes int64) rowsync.Sizer {
 // firstChunk is the size of the first chunk, next to the minimum.
 const firstChunk = 10
 
-// Tune changes the time of a chunk, and takes the number of workers of now. Workers that got no connection
-// ask again.
-func (c *Copier) Tune(target time.Duration) {
+// Tune takes the number of workers of now. Workers that got no connection ask again.
+func (c *Copier) Tune() {
 	c.mu.Lock()
-	c.target, c.crew.full = target, full{number: MostWorkers}
+	c.crew.full = full{number: MostWorkers}
 	c.mu.Unlock()
 	c.man()
 }
@@ -229,7 +227,8 @@ func (c *Copier) Rows() int64 {
 
 // ChunkRows is the number of rows of the next chunk.
 func (c *Copier) ChunkRows() int {
+	chunk := c.deps.Chunk() // not under mu: it reads the settings, and who changes them calls Tune
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.size.Rows(c.deps.Chunk(c.target))
+	return c.size.Rows(chunk)
 }
