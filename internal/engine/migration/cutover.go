@@ -274,6 +274,7 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 		Carried:    w.carried(),
 		Related:    w.plan.Related(),
 		Log:        w.plan.Names.Log,
+		Side:       w.specs.Sync.Side,
 		Sequences:  w.shadow.Table.Sequences(),
 		Shape:      w.shape,
 	}

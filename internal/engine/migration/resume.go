@@ -298,6 +298,9 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
 	r.debts.unmarked.Store(c.Unmarked)
 	r.debts.doubtful = c.Unmarked
+	if err := d.keep(ctx, r); err != nil {
+		return nil, err
+	}
 	w := r.newWork(d, origin{Origin: f.from, tracker: f.tracker, copied: c.Rows, distrusted: distrusted, again: true})
 	if err := w.saveStart(ctx); err != nil {
 		return nil, err

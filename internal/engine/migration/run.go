@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/engine/specs"
 	"midstream/internal/mysql/schema"
@@ -87,6 +88,7 @@ type draft struct {
 	shadow *shadow.Shadow
 	specs  specs.Set
 	start  checkpoint.Start
+	moves  *rowsync.Moves // nil if no column of the shadow is kept
 }
 
 func (r *run) createShadow(ctx context.Context) (*draft, error) {

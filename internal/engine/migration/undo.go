@@ -12,8 +12,10 @@ import (
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/engine/verify"
+	"midstream/internal/mysql/schema"
 )
 
 // An undo is a run whose shadow is the old table that a change has left. It ends like every run. Only its
@@ -68,7 +70,30 @@ func (r undoing) adopt(ctx context.Context, saved *checkpoint.Saved) (*draft, er
 		return nil, err
 	}
 	r.debts.owe(old.Name, r.plan.Names.Old.Table, "")
-	return draftOf(ctx, r.run, old)
+	d, err := draftOf(ctx, r.run, old)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.keep(ctx, r.run)
+}
+
+// keep prepares for the columns that the shadow keeps: the side table, and the changes of keys that are not carried yet.
+func (d *draft) keep(ctx context.Context, r *run) error {
+	spec := d.specs.Sync
+	if len(spec.Kept) == 0 {
+		return nil
+	}
+	session, err := r.pool.Session(ctx, r.pool.Defining()...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	mark := schema.MarkFor(checkpoint.KeptKind, r.plan.Source.Name)
+	if err := rowsync.CreateSide(ctx, session, spec, d.shadow.Table, mark); err != nil {
+		return err
+	}
+	d.moves, err = rowsync.LoadMoves(ctx, session, spec)
+	return err
 }
 
 // saveForUndo saves, under the lock of the swap, the position from which an undo reads: every change of the new

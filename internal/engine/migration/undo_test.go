@@ -66,3 +66,33 @@ func TestU1_NoWriteIsLostByUndoAndRedo(t *testing.T) {
 		}
 	})
 }
+
+// TestU5_ValuesOfDroppedColumnsComeBack: rows are deleted, inserted again, and change their keys after a change that has
+// dropped columns.
+func TestU5_ValuesOfDroppedColumnsComeBack(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		for _, cold := range []bool{false, true} {
+			b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, u INT NOT NULL, note VARCHAR(20) NOT NULL, at DATETIME NULL, v INT, UNIQUE (u))",
+				"INSERT INTO "+b.schema+".t VALUES (1, 1, 'one', '2020-01-01', 1), (2, 2, 'two', NULL, 2), (3, 3, 'three', '2020-01-03', 3),"+
+					" (4, 4, 'four', NULL, 4), (5, 5, 'five', NULL, 5)")
+			b.cfg.Undo = time.Hour
+			b.mustMigrate("DROP COLUMN note, DROP COLUMN at, MODIFY v BIGINT")
+			b.exec("UPDATE "+b.schema+".t SET v = 20 WHERE id = 2",
+				"DELETE FROM "+b.schema+".t WHERE id = 3", "INSERT INTO "+b.schema+".t VALUES (3, 3, 30)",
+				"UPDATE "+b.schema+".t SET u = 40 WHERE id = 4", "UPDATE "+b.schema+".t SET u = 4 WHERE id = 5",
+				"DELETE FROM "+b.schema+".t WHERE id = 1")
+			want := "2 2 two NULL 20, 3 3 three 2020-01-03 00:00:00 30, 4 40 four NULL 4, 5 4 five NULL 5"
+			if !cold {
+				b.exec("UPDATE " + b.schema + ".t SET id = 7 WHERE id = 5")
+				want = "2 2 two NULL 20, 3 3 three 2020-01-03 00:00:00 30, 4 40 four NULL 4, 7 4 five NULL 5"
+			}
+			b.mustUndo(planning.Undo{Cold: cold})
+			const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, u, note, IFNULL(at, 'NULL'), v) ORDER BY id SEPARATOR ', ') FROM "
+			if got := b.value(rows + b.schema + ".t"); got != want {
+				b.Errorf("cold %v: %s, want %s", cold, got, want)
+			}
+			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_undone", "DROP TABLE IF EXISTS "+b.schema+".t_undo")
+		}
+	})
+}

@@ -80,6 +80,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 		distrusted: from.distrusted, comparesAll: from.again}
 	spec := d.specs.Sync
 	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
+	w.syncer.Carry(d.moves)
 	w.backlog = backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		Remember:  map[bool]int{true: remembered}[r.plan.Lazy()],
@@ -91,7 +92,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 		Room: r.brakes.room(1, r.brakes.applyMayBegin), Linger: r.linger,
 	})}
 	w.intake = r.link.Open(from.Origin, intake.Opening{
-		Key: spec.Key, Backlog: w.backlog, Shadow: d.shadow.Name, Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
+		Key: spec.Key, Backlog: w.backlog, Moves: d.moves, Shadow: d.shadow.Name, Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
 	})
 	r.account.flies(w.syncer)
 	r.account.flies(w.copier)

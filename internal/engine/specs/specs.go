@@ -35,8 +35,6 @@ type Set struct {
 	Dated bool
 	// Pairs are the columns that both tables have: name in the shadow to name in the source.
 	Pairs map[string]string
-	// Kept are the columns of the shadow that keep their values (plan.Columns).
-	Kept []string
 }
 
 // Of derives, from the plan and the shadow that the server made, what the stages check, sync and
@@ -49,7 +47,7 @@ func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 	if s.Sync, s.Dated, err = specOf(p, shadow, columns, now); err != nil {
 		return s, err
 	}
-	s.Kept, s.Pairs = columns.Kept, map[string]string{}
+	s.Pairs = map[string]string{}
 	for _, m := range columns.Mappings {
 		s.Pairs[m.Shadow] = m.Source
 	}
@@ -84,7 +82,15 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr})
 		from[strings.ToLower(m.Shadow)] = m.Source
 	}
+	for _, name := range columns.Kept {
+		kept, _ := shadow.Column(name)
+		spec.Kept, spec.Side = append(spec.Kept, kept), plan.KeptOf(p.Source.Name)
+	}
 	for _, fill := range columns.Fills {
+		if p.Back != nil {
+			spec.Fills = append(spec.Fills, rowsync.Column{Shadow: fill.Shadow, Expr: fill.Expr})
+			continue
+		}
 		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: fill.Shadow, Expr: fill.Expr})
 		from[strings.ToLower(fill.Shadow)] = ""
 	}
@@ -123,7 +129,8 @@ func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 			// VALUES() takes it by its text, and the text loses an empty member.
 			return false
 		}
-		if !spec.Gives(c.Name) && (c.Computes() || strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE")) {
+		kept := slices.ContainsFunc(spec.Kept, func(k schema.Column) bool { return k.Name == c.Name })
+		if !kept && !spec.Gives(c.Name) && (c.Computes() || strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE")) {
 			return false
 		}
 	}
