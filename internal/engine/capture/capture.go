@@ -47,7 +47,7 @@ type Deps struct {
 	Key     *key.Codec
 	Backlog *backlog.Backlog
 	// Moves takes changes of keys, if the shadow keeps columns that the source lacks; else it is nil.
-	// Then capture adds the keys of a group at its end, after its changes of keys.
+	// Capture hands them out at the end of a group, and adds their keys once more after that.
 	Moves *rowsync.Moves
 	// Beat commits heartbeat n; it is called by one goroutine.
 	Beat func(ctx context.Context, n uint64) error
@@ -78,8 +78,8 @@ type Capture struct {
 	open    uint64       // number of the backlog's open segment
 	// starts are the places of the groups with keys in a segment; see Safe.
 	starts map[uint64]place
-	// group has the keys of the group being read, if it may be an XA transaction's, or with Deps.Moves.
-	// moves are its changes of keys.
+	// group has the keys of the group being read, if it may be an XA transaction's. moves are its
+	// changes of keys.
 	group    []key.Key
 	moves    []rowsync.Move
 	prepared map[string]preparedXA
@@ -237,7 +237,7 @@ func (c *Capture) rows(e binlog.Rows) error {
 			}
 		}
 		before = k
-		if e.MayBeXA || c.deps.Moves != nil {
+		if e.MayBeXA {
 			c.group = append(c.group, k)
 			continue
 		}
@@ -246,7 +246,8 @@ func (c *Capture) rows(e binlog.Rows) error {
 	return nil
 }
 
-// move hands out the changes of keys of a group, before its keys. REQUIRES: mu is held.
+// move hands out the changes of keys of a group that has ended, and then adds these keys: they must be
+// synced after it. REQUIRES: mu is held.
 func (c *Capture) move(moves []rowsync.Move, start place, end binlog.Position) {
 	if len(moves) == 0 {
 		return
@@ -259,6 +260,10 @@ func (c *Capture) move(moves []rowsync.Move, start place, end binlog.Position) {
 	}
 	number := c.deps.Moves.Add(moves, end, gtid)
 	c.uncarried = append(c.uncarried, moved{number, start})
+	for _, m := range moves {
+		c.deps.Backlog.Add(m.From)
+		c.deps.Backlog.Add(m.To)
+	}
 }
 
 // beforeMoves leaves out the groups whose changes of keys are carried. It returns the earliest place of

@@ -25,4 +25,8 @@
 // later event without rows. Capture keeps their keys until then (law L3). The safe position stays
 // before XA PREPARE until they are synced (law L5). The lock of the cut-over does not replace a
 // heartbeat there, because XA COMMIT may not need the lock.
+//
+// If the shadow keeps columns that the source lacks, capture also hands out, in the order of commits,
+// the keys before and after each UPDATE that changes a key (Deps.Moves, law U5). The safe position
+// stays before those that are not carried.
 package capture

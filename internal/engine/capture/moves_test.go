@@ -354,3 +354,88 @@ func (w *writer) statement() []string {
 	}
 	return []string{w.change(one(present), one(absent))}
 }
+
+// TestU5_PositionStaysBeforeMovesThatAreNotCarried: also if the keys are ahead of the row copy, so that
+// nothing else holds the position. A prepared transaction's moves come with its XA COMMIT.
+func TestU5_PositionStaysBeforeMovesThatAreNotCarried(t *testing.T) {
+	for _, version := range mysqltest.InTurn(t, "9.7", "mariadb-11.8") {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, mysqltest.Server(t, version))
+			session := b.session(b.spec.Setup()...)
+			moves, err := rowsync.LoadMoves(t.Context(), session, b.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pending := backlog.New(backlog.Config{Partition: b.spec.Key.Partition}, frontier.New(b.spec.Key))
+			at := func(offset uint64) binlog.Position { return binlog.Position{File: "binlog.000001", Offset: offset} }
+			c := capture.New(capture.Config{}, capture.Deps{Key: b.spec.Key, Backlog: pending, Moves: moves,
+				Beat: func(context.Context, uint64) error { return nil }}, capture.Point{Position: at(4)})
+			handle := func(events ...binlog.Event) {
+				t.Helper()
+				for _, e := range events {
+					if err := c.Handle(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := c.Beat(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			update := func(xa bool, ids ...int64) binlog.Rows {
+				rows := binlog.Rows{Kind: binlog.Update, MayBeXA: xa}
+				for i, id := range ids {
+					rows.Tuples = append(rows.Tuples, []any{id})
+					if i%2 == 1 {
+						rows.After = append(rows.After, i)
+					}
+				}
+				return rows
+			}
+			safe := func(want uint64) {
+				t.Helper()
+				if got := c.Safe().Position; got != at(want) {
+					t.Errorf("the safe position is %s, want %s", got, at(want))
+				}
+			}
+			carry := func() {
+				t.Helper()
+				if err := moves.Carry(t.Context(), session); err != nil {
+					t.Fatal(err)
+				}
+			}
+			handle(update(false, 0, 5), binlog.Commit{End: at(10)})
+			handle(binlog.Commit{End: at(20)})
+			if pending.Len() > 0 {
+				t.Errorf("%d keys are left, want none: all are ahead", pending.Len())
+			}
+			safe(4)
+			carry()
+			safe(20)
+
+			handle(update(true, 5, 6), binlog.XAPrepared{XID: "x", End: at(30)})
+			handle(binlog.Commit{End: at(40)})
+			carry()
+			safe(20)
+			handle(binlog.XAResolved{XID: "x", Committed: true, End: at(50)})
+			safe(20)
+			carry()
+			safe(50)
+
+			// A group that was received in part is forgotten.
+			handle(update(false, 6, 7))
+			c.Restart()
+			handle(update(false, 6, 8), binlog.Commit{End: at(60)})
+			carry()
+			safe(60)
+			var ids string
+			if err := b.db.QueryRowContext(t.Context(),
+				"SELECT GROUP_CONCAT(midstream_key_0 ORDER BY midstream_key_0) FROM t_kept WHERE midstream_value_0 = 'old 0'").Scan(&ids); err != nil {
+				t.Fatal(err)
+			}
+			if ids != "0,5,6,8" {
+				t.Errorf("the keys %s have the values of row 0", ids)
+			}
+		})
+	}
+}

@@ -29,4 +29,6 @@
 //   - The row can't be found by its value, or has another key in the shadow. Then sync deletes every
 //     row with a change that is yet to be applied. A duplicate that remains is ErrDuplicate
 //     (design.md, decision 3).
+//
+// Columns that only the shadow has may keep their values (law U5): see Spec.Kept and Moves.
 package rowsync

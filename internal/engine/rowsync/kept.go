@@ -285,6 +285,15 @@ func (s *Syncer) arrive(ctx context.Context, session *dbconn.Session, p predicat
 	return 0, fmt.Errorf("row with key (%s): %w: %w", row, ErrNoValue, err)
 }
 
+// overwriting is returning, and overwrites the rows that are there.
+func (p predicate) overwriting(table string) string {
+	text := overwriting(p.returning(table), p.spec.Columns)
+	for _, c := range p.spec.keptFrom(table) {
+		text += ", " + schema.Quote(c.Shadow) + " = " + c.Expr
+	}
+	return text
+}
+
 // overwriting makes an insertion overwrite the row that has the key.
 func overwriting(insertion string, columns []Column) string {
 	assignments := make([]string, len(columns))
@@ -349,37 +358,58 @@ func (s *Spec) converted() string {
 
 // overwrite syncs P without deleting the rows that stay. REQUIRES: Upsert.
 func (s *Syncer) overwrite(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
-	spec, held := s.spec, s.spec.temporary(heldRows)
-	absent, err := s.absent(ctx, session, p)
+	complete, err := s.complete(ctx, session, p)
+	var absent []key.Key
+	if err == nil && !complete {
+		absent, err = s.absent(ctx, session, p)
+	}
 	if err != nil {
 		return result, err
 	}
 	for part := range slices.Chunk(absent, aloneKeys) {
-		deleted, err := spec.remove(ctx, session, predicate{spec: spec, keys: part}.rowsOf())
+		deleted, err := s.spec.remove(ctx, session, predicate{spec: s.spec, keys: part}.rowsOf())
 		if err != nil {
 			return result, err
 		}
 		result.Deleted += deleted
 	}
-	returning := func(table string) string {
-		text := overwriting(p.returning(table), spec.Columns)
-		for _, c := range spec.keptFrom(table) {
-			text += ", " + schema.Quote(c.Shadow) + " = " + c.Expr
-		}
-		return text
+	result.Inserted = int64(len(p.keys) - len(absent))
+	if p.chunk == nil {
+		return result, s.overwriteList(ctx, session, p)
 	}
-	for _, statement := range []string{
-		"DELETE FROM " + held,
+	if err := s.overwriteChunk(ctx, session, p); err != nil {
+		return result, err
+	}
+	err = session.Rows(ctx, p.present(), func(rows *sql.Rows) error { return rows.Scan(&result.Inserted) })
+	return result, err
+}
+
+// overwriteList copies the kept values of P to the side table and takes them from there. A list is of
+// changed rows, which are written anyway.
+func (s *Syncer) overwriteList(ctx context.Context, session *dbconn.Session, p predicate) error {
+	if err := run(ctx, session, s.spec.keeping(0, p.rowsOf()), p.overwriting(s.spec.Side.Quoted())); err != nil {
+		return err
+	}
+	arrived, err := s.arrive(ctx, session, p, false)
+	if err == nil && arrived > 0 {
+		_, err = session.Exec(ctx, s.spec.keeping(1, p.rowsOf()))
+	}
+	return err
+}
+
+// overwriteChunk takes the kept values of P from a temporary table, except for those that the side
+// table has. So it writes nothing for the rows that are equal, which are most of them.
+func (s *Syncer) overwriteChunk(ctx context.Context, session *dbconn.Session, p predicate) error {
+	spec, held, side := s.spec, s.spec.temporary(heldRows), s.spec.Side.Quoted()
+	err := run(ctx, session,
+		"DELETE FROM "+held,
 		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", held, strings.Join(slices.Concat(spec.sideKeys(), spec.sideValues()), ", "),
 			strings.Join(spec.inShadow(), ", "), p.rowsOf()),
-		fmt.Sprintf("DELETE %s FROM %[1]s STRAIGHT_JOIN %s FORCE INDEX (PRIMARY) ON %s", held, spec.Side.Quoted(),
-			equals(of(held, spec.sideKeys()), of(spec.Side.Quoted(), spec.sideKeys()))),
-		returning(held),
-		returning(spec.Side.Quoted()),
-	} {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return result, err
-		}
+		fmt.Sprintf("DELETE %s FROM %[1]s STRAIGHT_JOIN %s FORCE INDEX (PRIMARY) ON %s", held, side,
+			equals(of(held, spec.sideKeys()), of(side, spec.sideKeys()))),
+		p.overwriting(held), p.overwriting(side))
+	if err != nil {
+		return err
 	}
 	arrived, err := s.arrive(ctx, session, p, true)
 	if err == nil && arrived > 0 {
@@ -388,11 +418,7 @@ func (s *Syncer) overwrite(ctx context.Context, session *dbconn.Session, p predi
 			"%s FORCE INDEX (%s) LEFT JOIN %s FORCE INDEX (PRIMARY) ON %s WHERE (%s) AND %s.%s IS NULL",
 			spec.Shadow.Quoted(), schema.Quote(spec.ShadowIndex), held, same, p.on(spec.ShadowKey), held, KeyAlias(0))))
 	}
-	result.Inserted = int64(len(p.keys) - len(absent))
-	if err == nil && p.chunk != nil {
-		err = session.Rows(ctx, p.present(), func(rows *sql.Rows) error { return rows.Scan(&result.Inserted) })
-	}
-	return result, err
+	return err
 }
 
 // absent reads the keys of the shadow's rows of P that the source has not.

@@ -73,6 +73,28 @@ func TestU5_RandomWritesAndSyncs(t *testing.T) {
 	})
 }
 
+// TestU5_RandomWritesOfOldRows: without fills, where a row of the source may be seen before the change
+// of its key is received.
+func TestU5_RandomWritesOfOldRows(t *testing.T) {
+	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
+		retries := 0
+		for _, shape := range shapes {
+			t.Run(shape.name, func(t *testing.T) {
+				w := newWorld(t, server, 11, shape.source, shape.shadow, shape.key, shape.change)
+				w.old = true
+				for range 300 {
+					w.step(shape.chunks)
+				}
+				w.finish()
+				retries += w.retries
+			})
+		}
+		if retries == 0 {
+			t.Error("no row was seen before the change of its key")
+		}
+	})
+}
+
 // numbers is how many keys there are; the first third is in the tables at the swap.
 const numbers = 30
 
@@ -96,6 +118,7 @@ type world struct {
 	next int         // a value that no row has had
 	kept map[int]string
 	log  []group
+	old  bool // it inserts only old rows
 
 	// The run's.
 	mu        sync.Mutex
@@ -285,21 +308,34 @@ func (w *world) statement(g *group) []string {
 			absent = append(absent, n)
 		}
 	}
+	if w.old {
+		old := slices.DeleteFunc(slices.Clone(absent), func(n int) bool { return w.kept[n] == "" })
+		if n := w.rng.IntN(12); len(old) > 0 && (n < 4 || len(present) < 5) {
+			k := old[w.rng.IntN(len(old))]
+			w.next++
+			w.rows[k] = w.next
+			g.keys = append(g.keys, w.byNumber[k])
+			return []string{fmt.Sprintf("INSERT INTO t VALUES (%s, %d)", w.literal(k), w.next)}
+		}
+	}
 	one := func(list []int) int { return list[w.rng.IntN(len(list))] }
 	w.next++
 	switch n := w.rng.IntN(12); {
-	case n < 3 && len(absent) > 1 || len(present) < 3:
+	case !w.old && (n < 3 && len(absent) > 1 || len(present) < 3):
 		k := one(absent)
 		w.rows[k] = w.next
 		g.keys = append(g.keys, w.byNumber[k])
 		return []string{fmt.Sprintf("INSERT INTO t VALUES (%s, %d)", w.literal(k), w.next)}
-	case n < 5:
+	case n < 5 && len(present) > 4:
 		k := one(present)
 		delete(w.rows, k)
 		g.keys = append(g.keys, w.byNumber[k])
 		return []string{fmt.Sprintf("DELETE FROM t WHERE id = %s", w.literal(k))}
 	case n < 6:
 		k := w.rng.IntN(numbers - 1)
+		if w.old {
+			k = one(present)
+		}
 		w.rows[k] = w.next
 		g.keys = append(g.keys, w.byNumber[k])
 		return []string{fmt.Sprintf("REPLACE INTO t VALUES (%s, %d)", w.literal(k), w.next)}

@@ -456,3 +456,36 @@ func TestU5_UnderTheLockOfTheSwap(t *testing.T) {
 		}
 	})
 }
+
+// TestU5_RowsOfTheSourceAreNotLocked: a sync waits for no transaction of the application (decision 4).
+func TestU5_RowsOfTheSourceAreNotLocked(t *testing.T) {
+	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
+		for _, path := range paths {
+			t.Run(path.name, func(t *testing.T) {
+				u := newUndo(t, server, smallSource, smallShadow, func(u *undo) {
+					filled(u)
+					if path.change != nil {
+						path.change(u)
+					}
+				}, smallRows...)
+				if u.spec.Locking != "" {
+					return
+				}
+				u.exec("UPDATE t SET v = v + 1", "DELETE FROM t WHERE id = 2", "INSERT INTO t VALUES (5, 50)", "BEGIN", "UPDATE t SET v = 0")
+				if _, err := u.session.Exec(t.Context(), "SET SESSION innodb_lock_wait_timeout = 1"); err != nil {
+					t.Fatal(err)
+				}
+				if path.chunk {
+					u.syncAll()
+				} else {
+					u.sync("1", "2", "3", "4", "5")
+				}
+				if u.retries > 0 {
+					t.Errorf("%d retries", u.retries)
+				}
+				u.exec("ROLLBACK")
+				u.has("SELECT id, v FROM t_old ORDER BY id", "1|11", "3|31", "4|41", "5|50")
+			})
+		}
+	})
+}

@@ -35,6 +35,8 @@ const (
 	aloneTries = 50
 	// partTries is for a list of keys; after that the list is halved.
 	partTries = 10
+	// valueTries is for a row that seems to be new and may not be.
+	valueTries = 3
 	// mostHolders is the number of blocking rows that are deleted at once.
 	mostHolders = 1000
 
@@ -94,11 +96,8 @@ func (s *Syncer) Carry(moves *Moves) { s.moves = moves }
 // shadow. REQUIRES: fresh, if the key's columns changed (Spec.KeyChanged).
 func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
 	defer s.fly()()
-	if err := s.moves.Carry(ctx, session); err != nil {
-		return Result{}, err
-	}
 	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
-	result, err := s.sync(ctx, session, p, "chunk")
+	result, err := s.carried(ctx, session, p, "chunk")
 	if dbconn.Oversized(err) {
 		if halves, split := s.halve(ctx, session, r); split {
 			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh) })
@@ -114,11 +113,8 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 // L3).
 func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	defer s.fly()()
-	if err := s.moves.Carry(ctx, session); err != nil {
-		return Result{}, err
-	}
 	p := predicate{spec: s.spec, keys: keys}
-	result, err := s.sync(ctx, session, p, "keys")
+	result, err := s.carried(ctx, session, p, "keys")
 	if half := len(keys) / 2; half > 0 && dbconn.Oversized(err) {
 		parts := [2][]key.Key{keys[:half], keys[half:]}
 		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
@@ -134,6 +130,24 @@ func (s *Syncer) bound(k key.Key) string {
 		return "unbounded"
 	}
 	return s.spec.Key.Format(k)
+}
+
+// carried syncs once all moves that were received are carried. A row that has no value is perhaps an
+// old one, and the change of its key is not received yet.
+func (s *Syncer) carried(ctx context.Context, session *dbconn.Session, p predicate, what string) (Result, error) {
+	for try := 1; ; try++ {
+		if err := s.moves.Carry(ctx, session); err != nil {
+			return Result{}, err
+		}
+		result, err := s.sync(ctx, session, p, what)
+		if !errors.Is(err, ErrNoValue) || s.moves == nil || try == valueTries {
+			return result, err
+		}
+		s.emit(event.Retry{What: what, Cause: err.Error(), At: time.Now()})
+		if _, err := s.outstanding(ctx); err != nil {
+			return result, err
+		}
+	}
 }
 
 func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate, what string) (Result, error) {
