@@ -58,6 +58,9 @@ type Tables struct {
 	WritersApart bool
 	// AutoIncrement reports whether the swap must carry a counter over to the shadow.
 	AutoIncrement bool
+	// Raise returns INSERTs of a row with a number of the counter, for a shadow that no further ALTER
+	// may change: each is for a shadow that the one before it can't raise. Nil if an ALTER may.
+	Raise func(number uint64) []string
 	// Definition is SHOW CREATE TABLE of the source, without its counter.
 	Definition string
 	// Carried are the foreign keys and triggers that go over to the shadow. REQUIRES: RenameUnderLock,

@@ -141,9 +141,41 @@ func (h *underLock) carryCounter(ctx context.Context, read counters) error {
 	if read.shadow >= read.source {
 		return nil
 	}
+	if h.tables.Raise != nil {
+		return h.raise(ctx, read.source-1)
+	}
 	_, err := h.holder.Exec(ctx, fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", h.tables.Shadow.Quoted(), read.source))
 	if err != nil {
 		return fmt.Errorf("carry the AUTO_INCREMENT counter of %s over: %w", h.tables.Source, err)
 	}
 	return nil
+}
+
+// raise writes a row with the number, without strict mode, and rolls it back. InnoDB's counter stays:
+// after a duplicate of another unique key, too, because the statement is an INSERT .. SELECT.
+// REQUIRES: autocommit is off.
+func (h *underLock) raise(ctx context.Context, number uint64) error {
+	if _, err := h.holder.Exec(ctx, "SET @midstream_mode = @@SESSION.sql_mode, SESSION sql_mode = ''"); err != nil {
+		return err
+	}
+	for _, statement := range h.tables.Raise(number) {
+		done, err := h.holder.Exec(ctx, statement)
+		if _, failed := h.holder.Exec(ctx, "ROLLBACK"); failed != nil {
+			return failed
+		}
+		if dbconn.Duplicate(err) {
+			break
+		}
+		if err != nil && !dbconn.ValueRefused(err) && !dbconn.NoDefault(err) {
+			return fmt.Errorf("carry the AUTO_INCREMENT counter of %s over: %w", h.tables.Source, err)
+		}
+		if err != nil {
+			continue
+		}
+		if rows, err := done.RowsAffected(); err != nil || rows > 0 {
+			break
+		}
+	}
+	_, err := h.holder.Exec(ctx, "SET SESSION sql_mode = @midstream_mode")
+	return err
 }

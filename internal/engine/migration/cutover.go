@@ -268,7 +268,7 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 		RenameUnderLock: w.plan.Server.RenameUnderLock,
 		RenameYields:    w.plan.Server.Version.MariaDB,
 		WritersApart:    w.plan.Server.Version.WritersApart(),
-		AutoIncrement: !w.shadow.Unmarked && !w.plan.Alter.SetsAutoIncrement &&
+		AutoIncrement: !w.plan.Alter.SetsAutoIncrement &&
 			(next > 0 || w.plan.Source.AutoIncrement > 0 || w.shadow.Table.HasCounter()),
 		Definition: definition,
 		Carried:    w.carried(),
@@ -277,6 +277,9 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 		Side:       w.specs.Sync.Side,
 		Sequences:  w.shadow.Table.Sequences(),
 		Shape:      w.shape,
+	}
+	if w.shadow.Unmarked {
+		tables.Raise = w.specs.Sync.Raise
 	}
 	if w.shadow.HasHelper() {
 		tables.DropHelper = shadow.DropHelper(w.shadow.Name)

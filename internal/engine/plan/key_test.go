@@ -91,6 +91,7 @@ func TestMakeChoosesTheKey(t *testing.T) {
 // An index of ours must go in an instant, and must be nobody else's.
 func TestMakeHelpsNoKey(t *testing.T) {
 	for name, change := range map[string]func(*Facts, *schema.Table){
+		"many rows": func(_ *Facts, t *schema.Table) { t.Rows = 70_000_000 },
 		"foreign keys": func(_ *Facts, t *schema.Table) {
 			t.ReferencedBy = []schema.ForeignKey{{Child: schema.Name{Schema: "shop", Table: "items"}}}
 		},

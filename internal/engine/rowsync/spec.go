@@ -63,6 +63,8 @@ type Spec struct {
 	Upsert bool
 
 	Columns []Column
+	// Counter is the one of Columns that is AUTO_INCREMENT in the shadow; "" if none is.
+	Counter string
 	// Unique lists the unique keys of the shadow that can be computed from the source.
 	Unique []UniqueKey
 	// Opaque means that the shadow has other unique keys as well: over generated or converted
@@ -96,6 +98,27 @@ type Spec struct {
 // Gives reports whether a sync gives a column of the shadow its value.
 func (s *Spec) Gives(column string) bool {
 	return slices.ContainsFunc(s.Columns, func(c Column) bool { return strings.EqualFold(c.Shadow, column) })
+}
+
+// Raise returns INSERTs that raise the shadow's counter above a number when they are rolled back: one
+// of any row, and one of a row of defaults, for a table without rows. They need no strict mode.
+func (s *Spec) Raise(number uint64) []string {
+	if s.Counter == "" {
+		return nil
+	}
+	raising := *s
+	raising.Columns = slices.Clone(s.Columns)
+	for i, c := range s.Columns {
+		if strings.EqualFold(c.Shadow, s.Counter) {
+			raising.Columns[i].Expr = strconv.FormatUint(number, 10)
+		}
+	}
+	// An empty range is all rows.
+	any := predicate{spec: &raising, chunk: &key.Range{}, first: 1}
+	return []string{
+		any.insertion(),
+		fmt.Sprintf("INSERT INTO %s (%s) SELECT %d", s.Shadow.Quoted(), schema.Quote(s.Counter), number),
+	}
 }
 
 // predicate is P: a range, or a list of keys. Stale rows outside of it may have to go.

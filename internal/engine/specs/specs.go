@@ -110,6 +110,11 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		begun = beginnings(shadow, from, now)
 	}
 	spec.Columns = append(spec.Columns, begun...)
+	for _, c := range shadow.Columns {
+		if c.AutoIncrement && spec.Gives(c.Name) {
+			spec.Counter = c.Name
+		}
+	}
 	spec.Upsert = !spec.KeyChanged && upsertable(spec, shadow)
 	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
 	return spec, len(begun) > 0, nil
