@@ -19,6 +19,7 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 	p, err := planning.MakeTables(ctx, s.Planning(), statement, c.settings, plan.TableOptions{
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
+		Undo: c.config.Undo, Back: c.undo != nil, Merge: c.undo != nil && c.undo.Merge,
 	}, func(e event.Event) {
 		if _, text, matters := humanize.Happening(e); matters {
 			c.output.note(text)
@@ -66,7 +67,7 @@ func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *ser
 func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
 	return c.underControl(
 		ctx,
-		p.Statement.Tables()[0],
+		p.Subject(),
 		fmt.Sprintf("%s %s", p.Statement.Kind, summary.TableNames(p)),
 		s,
 		func() (result migration.Result, err error) {

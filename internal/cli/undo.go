@@ -30,10 +30,11 @@ func (a *app) undoCommand() *cobra.Command {
 	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
 	f.duration(&u.Extend, "extend", 0, 0, 10_000*time.Hour, "keep the undo open for longer by this time")
 	f.boolean(&c.undo.Cold, "", "cold", "look at all rows, and not only at those that have changed since the swap")
+	f.boolean(&c.undo.Merge, "", "merge", "for TRUNCATE: take over the rows that were written since, if their keys are free")
 	f.settings(&c.undo.Fills, "undo-fill", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		if !u.List && !u.End && u.Extend == 0 {
-			return c.conduct(ctx, args, doing{alter: c.migrate})
+			return c.conduct(ctx, args, doing{alter: c.migrate, tables: c.runTables})
 		}
 		return c.tendUndo(ctx, args, u)
 	})

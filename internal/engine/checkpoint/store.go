@@ -84,12 +84,14 @@ func (s *Store) OnReadOnly() { s.onReadOnly = true }
 // Name is the state table's name.
 func (s *Store) Name() schema.Name { return s.name }
 
+// createTable takes the name and the comment, both quoted.
+const createTable = "CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL PRIMARY KEY," +
+	" beat BIGINT UNSIGNED NOT NULL, run VARCHAR(32) CHARACTER SET ascii NOT NULL, state LONGTEXT CHARACTER SET utf8mb4)" +
+	" ENGINE=InnoDB COMMENT=%s"
+
 // Create makes the table. It fails if a table of that name is there.
 func (s *Store) Create(ctx context.Context, on Execer) error {
-	_, err := on.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL PRIMARY KEY,"+
-		" beat BIGINT UNSIGNED NOT NULL, run VARCHAR(32) CHARACTER SET ascii NOT NULL, state LONGTEXT CHARACTER SET utf8mb4)"+
-		" ENGINE=InnoDB COMMENT=%s",
-		s.name.Quoted(), schema.Literal(schema.MarkFor("state", s.source))))
+	_, err := on.Exec(ctx, fmt.Sprintf(createTable, s.name.Quoted(), schema.Literal(schema.MarkFor("state", s.source))))
 	if err != nil {
 		return fmt.Errorf("create state table %s: %w", s.name, err)
 	}

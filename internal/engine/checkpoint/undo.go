@@ -38,6 +38,9 @@ type Undo struct {
 	// Begun means that an undo has written to the old table since the swap, and has not swapped itself.
 	Begun bool `json:",omitempty"`
 
+	// Ledger is that of a statement on complete tables; nil for an ALTER.
+	Ledger *Ledger `json:",omitempty"`
+
 	// The rest is known after the swap.
 
 	// Table is the name of the table.

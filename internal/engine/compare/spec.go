@@ -181,3 +181,9 @@ func isBinary(c schema.Column) bool {
 	}
 	return c.Charset == "binary"
 }
+
+// Key is the key by which the rows of both tables are found.
+func (s *Spec) Key() *key.Codec { return s.key }
+
+// Digest returns the expression of a row's digest, over the columns of the first table.
+func (s *Spec) Digest() string { return s.sides[0].digest() }

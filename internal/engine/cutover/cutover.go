@@ -14,7 +14,7 @@ import (
 )
 
 // The outcomes of an attempt other than the swap, with ErrSlow. After each of them but ErrUnknown the source
-// is untouched and unlocked; migration's worthAnotherAttempt lists those after which another may succeed.
+// is untouched and unlocked; migration's WorthAnotherAttempt lists those after which another may succeed.
 var (
 	// ErrNotGranted means that the lock was not granted within the budget.
 	ErrNotGranted = errors.New("lock was not granted within the budget")

@@ -184,7 +184,8 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	case t.Name == c.source, t.Name == names.State:
 		return false, nil
 	case t.comment == schema.MarkFor(checkpoint.UndoKind, c.source),
-		t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && c.HasUndo(tables):
+		t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && c.HasUndo(tables),
+		t.comment == schema.MarkFor(checkpoint.MergedKind, c.source) && c.HasUndo(tables):
 		return false, nil // they go with the end of the undo
 	case t.Clone:
 		return true, c.spareClone(ctx, t)
@@ -199,6 +200,9 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		return c.toldOf(ctx, tables[names.State], *t)
 	case !old:
 		return false, nil
+	case (isOld || isDropped) && c.HasUndo(tables):
+		t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo "+c.source.Argument()+" --end ends that"
+		return true, nil
 	case isDropped:
 		t.Why = "the table that a DROP set aside" + itsComment(beforeDrop)
 		return true, c.idle(ctx, t.Name)
@@ -472,7 +476,11 @@ func (c *Cleaner) idle(ctx context.Context, table schema.Name) error {
 // accesses counts the rows read and written in a table since the server began. If the server
 // doesn't count them, it returns 0.
 func (c *Cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, err error) {
-	err = c.pool.DB().QueryRowContext(ctx, `
+	return accesses(ctx, c.pool.DB(), table)
+}
+
+func accesses(ctx context.Context, q schema.Querier, table schema.Name) (n uint64, err error) {
+	err = q.QueryRowContext(ctx, `
 		SELECT IFNULL(SUM(count_star), 0) FROM performance_schema.table_io_waits_summary_by_table
 		 WHERE object_schema = ? AND object_name = ?`, table.Schema, table.Table).Scan(&n)
 	return n, err

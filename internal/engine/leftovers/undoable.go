@@ -83,13 +83,19 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 	}
 	defer session.Close()
 	saved, err := checkpoint.New(name, name, pool.Name(), "").Peek(ctx, session)
-	if dbconn.NoSuchTable(err) || err == nil && (saved.Undo == nil || saved.Start == nil) {
+	if dbconn.NoSuchTable(err) || err == nil && (saved.Undo == nil || saved.Start == nil && saved.Undo.Ledger == nil) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	u := &Undoable{Table: name.Sibling(saved.Undo.Table), Old: name.Sibling(saved.Undo.Old), Record: *saved.Undo, Alter: saved.Start.Alter}
+	u := &Undoable{Table: name.Sibling(saved.Undo.Table), Old: name.Sibling(saved.Undo.Old), Record: *saved.Undo}
+	if saved.Undo.Ledger != nil {
+		u.Alter = saved.Undo.Ledger.Statement
+		u.State, u.Why, err = stateOfStatement(ctx, pool, u)
+		return u, err
+	}
+	u.Alter = saved.Start.Alter
 	u.State, u.Why, err = stateOf(ctx, pool, u, saved)
 	return u, err
 }
@@ -122,6 +128,30 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 	}
 	if why, err = unread(ctx, pool, saved.Checkpoint); err != nil || why != "" {
 		return UndoRevoked, why, err
+	}
+	return UndoOpen, "", nil
+}
+
+// stateOfStatement judges a statement on complete tables. Its undo needs no binlog.
+func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state UndoState, why string, err error) {
+	now, err := ServerTime(ctx, pool.DB())
+	if err != nil {
+		return "", "", err
+	}
+	if u.Record.Ledger.Pending() {
+		return UndoRunning, "a run was killed, or is at work: the same command again completes it", nil
+	}
+	if u.Record.Old != "" {
+		_, err := schema.Load(ctx, pool.DB(), u.Old)
+		if errors.Is(err, schema.ErrNotFound) {
+			return UndoEnded, fmt.Sprintf("the old table %s is gone", u.Old), nil
+		}
+		if err != nil {
+			return "", "", err
+		}
+	}
+	if now.After(u.Record.Until) {
+		return UndoEnded, "its time is over", nil
 	}
 	return UndoOpen, "", nil
 }
@@ -205,7 +235,7 @@ func withUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, do func
 		return err
 	}
 	there, err := c.List(ctx)
-	if err == nil && c.HasState(there) {
+	if err == nil && (c.HasState(there) || saved.Undo.Ledger != nil && saved.Undo.Ledger.Pending()) {
 		err = fmt.Errorf("%w: %s", ErrUndoBegun, table)
 	}
 	if err != nil {

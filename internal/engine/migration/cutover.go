@@ -91,7 +91,7 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 		asked = lock.Outcome{Granted: report.Granted, Waited: report.Waited, Took: time.Since(began)}
 		switch {
 		case err == nil:
-		case worthAnotherAttempt(err):
+		case WorthAnotherAttempt(err):
 			asked.Undone, err = err, nil
 		default:
 			w.debts.keep = errors.Is(err, cutover.ErrUnknown)
@@ -300,7 +300,7 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 			return report, errors.Join(err, failed)
 		}
 	}
-	if err != nil && worthAnotherAttempt(err) && ctx.Err() == nil {
+	if err != nil && WorthAnotherAttempt(err) && ctx.Err() == nil {
 		if report.Bare {
 			restore := func() error { return w.shadow.RestoreHelper(ctx, w.pool) }
 			if failed := leftovers.RetryBriefly(ctx, restore); failed != nil {

@@ -53,9 +53,9 @@ func resumable(err error) bool {
 		dbconn.NoSortMemory(err) || outside(err)
 }
 
-// worthAnotherAttempt reports whether a failed attempt at the cut-over left everything unchanged,
+// WorthAnotherAttempt reports whether a failed attempt at the cut-over left everything unchanged,
 // and another attempt may succeed.
-func worthAnotherAttempt(err error) bool {
+func WorthAnotherAttempt(err error) bool {
 	if isAny(err, cutover.ErrUnknown, leftovers.ErrUnsettled) {
 		return false
 	}

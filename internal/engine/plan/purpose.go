@@ -43,6 +43,7 @@ const (
 	undoSuffix      = "_undo"
 	undoneSuffix    = "_undone"
 	keptSuffix      = "_kept"
+	mergedSuffix    = "_merged"
 	rehearsedSuffix = "_rehearsed"
 	rehearsalSuffix = "_rehearsal"
 )
@@ -51,12 +52,20 @@ const (
 // begin with it.
 func LogOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, logSuffix)) }
 
+// UndoKind is the word for that table in its mark.
+const UndoKind = "undo"
+
 // UndoOf returns the name of the table that keeps what an undo of the last change of a table needs.
 func UndoOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, undoSuffix)) }
 
 // UndoneOf returns the name of the table that an undo puts aside.
 func UndoneOf(table schema.Name) schema.Name {
 	return table.Sibling(suffixed(table.Table, undoneSuffix))
+}
+
+// MergedOf returns the name of the table that has, during the undo of a TRUNCATE, the keys of the rows that were taken over.
+func MergedOf(table schema.Name) schema.Name {
+	return table.Sibling(suffixed(table.Table, mergedSuffix))
 }
 
 // KeptOf returns the name of the table that keeps, during an undo, the values of columns that the change

@@ -38,6 +38,8 @@ type StatementFacts struct {
 	// Swap is the time that the server takes to rename the files; nil if it is not long, or was not
 	// measured.
 	Swap *Swap
+	// Undos are the open undos of earlier changes of the tables.
+	Undos []OpenUndo
 }
 
 // TableOptions are the operator's wishes for a statement on complete tables.
@@ -48,6 +50,12 @@ type TableOptions struct {
 	// Limits.Locked).
 	Keep, Drop bool
 	Stall      time.Duration
+	// Undo is how long the statement can be taken back; 0 if it need not be. The table that it puts aside is kept
+	// for that time. Redo means that it was made before, and taken back.
+	Undo time.Duration
+	Redo bool
+	// Back means that the statement is to be taken back. Merge takes over the rows that were written since a TRUNCATE.
+	Back, Merge bool
 	// Replicates and Kills are as in Options.
 	Replicates, Kills bool
 }
@@ -73,6 +81,16 @@ type TablePlan struct {
 	// Aside is the name that the table gets before it is dropped. Keep means that it isn't dropped.
 	Aside schema.Name
 	Keep  bool
+	// Undo is how long the statement can be taken back; 0 if it can't. DropOld means that the end of the undo drops
+	// the table that was put aside.
+	Undo    time.Duration
+	DropOld bool
+	// Redo means that the statement was made before, and taken back.
+	Redo bool
+	// Finish means that an earlier run was killed after the statement, or after its undo: only the undo table lacks that.
+	Finish bool
+	// Back is for the undo of such a statement; nil for the statement itself.
+	Back *TablesBack
 	// Slices are the partitions that are emptied one by one before it is dropped.
 	Slices []string
 	// Swap is the time that the server takes to rename the files, if it may be long.
@@ -80,6 +98,14 @@ type TablePlan struct {
 	// Steps describe the work for people, in order.
 	Steps []string
 	Risks []Risk
+}
+
+// Subject is the table by which the user knows the run.
+func (p *TablePlan) Subject() schema.Name {
+	if p.Back != nil {
+		return p.Back.Source
+	}
+	return p.Statement.Tables()[0]
 }
 
 // The codes of reasons against a statement on complete tables.
@@ -99,6 +125,10 @@ func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOp
 	for i := range facts.Tables {
 		m.check(&facts.Tables[i])
 	}
+	if m.finish() {
+		return m.plan, nil
+	}
+	m.checkUndo()
 	switch statement.Kind {
 	case ddl.KindRename:
 		m.rename()
@@ -109,6 +139,7 @@ func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOp
 	case ddl.KindCreate:
 		m.create()
 	}
+	m.undo()
 	m.checkFiles()
 	if wish := options.Method; wish != "" && wish != m.plan.Choice.Method && m.plan.Choice.Method != MethodNone {
 		m.block(
@@ -171,7 +202,8 @@ func (m *tablePlanner) check(t *TableFacts) {
 			"only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort "+t.Name.Argument())
 	}
 	for _, taken := range t.Facts.Taken {
-		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) {
+		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) &&
+			taken.Comment != schema.MarkFor(UndoKind, t.Name) {
 			c.block(CodeLeftover, fmt.Sprintf("an earlier run on %s left %s", t.Name, taken.Name.Table), "it would have lost its table",
 				fmt.Sprintf("Resume that run (run its command again), or remove its work with: midstream cleanup %s", t.Name.Argument()))
 		}

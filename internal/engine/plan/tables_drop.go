@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +71,10 @@ func (m *tablePlanner) drop() {
 
 // cantKeep refuses to keep a table that is not put aside.
 func (m *tablePlanner) cantKeep(why string) {
-	if m.options.Keep {
+	switch {
+	case m.options.Undo > 0:
+		m.block(CodeNameTaken, "the statement could not be undone", why, "Leave --undo out")
+	case m.options.Keep:
 		m.block(CodeNameTaken, "the former table cannot be kept", why, "Leave --drop-later out")
 	}
 }
@@ -78,6 +82,11 @@ func (m *tablePlanner) cantKeep(why string) {
 // end decides what becomes of the table that was put aside. Dropping a large table stalls every
 // session of the server, so the run keeps it for a quiet hour unless the operator orders otherwise.
 func (m *tablePlanner) end(t *TableFacts) {
+	if m.options.Undo > 0 {
+		m.plan.Keep = true
+		m.step("%s is kept for the undo", m.plan.Aside)
+		return
+	}
 	limit := Limits{Locked: m.options.Stall}.WithDefaults().Locked
 	stall, stalls := t.stall(), ""
 	if stall > limit && !m.options.Drop && !m.options.Keep {
@@ -124,11 +133,16 @@ func (t *TableFacts) stall() time.Duration {
 	if n := int64(len(t.Partitions)); n > 1 {
 		bytes /= n // the server shows no sizes
 	}
-	if t.Facts.BufferPool > 0 {
-		bytes = min(bytes, t.Facts.BufferPool)
+	return Stall(bytes, t.Facts.BufferPool, t.Facts.AdaptiveHash)
+}
+
+// Stall is how long sessions may wait while a table of that size is dropped, if all of it is in the buffer pool.
+func Stall(bytes, bufferPool int64, adaptiveHash bool) time.Duration {
+	if bufferPool > 0 {
+		bytes = min(bytes, bufferPool)
 	}
 	rate := stallUnhashed
-	if t.Facts.AdaptiveHash {
+	if adaptiveHash {
 		rate = stallHashed
 	}
 	return time.Duration(bytes>>20) * rate
@@ -192,7 +206,8 @@ func (m *tablePlanner) againstTwin(t *TableFacts) string {
 	lacked := append(t.Facts.lacks(twin, "CREATE", "INSERT", "ALTER", "DROP"), t.Facts.lacks(t.Name, "SELECT")...)
 	taken := ""
 	for _, other := range t.Facts.Taken {
-		if t.Facts.sameTable(other.Name, twin) {
+		left := slices.ContainsFunc(m.facts.Undos, func(open OpenUndo) bool { return open.Twin == other.Name })
+		if t.Facts.sameTable(other.Name, twin) && !left {
 			taken = other.Name.String()
 		}
 	}

@@ -21,6 +21,9 @@ func MakeTables(
 	options plan.TableOptions,
 	emit event.Listener,
 ) (*plan.TablePlan, error) {
+	if options.Back {
+		return MakeTablesBack(ctx, server, statement.Tables()[0], settings, options, emit)
+	}
 	if statement.Kind == ddl.KindCreate { // the others have no unread facts
 		if err := native.Parse(ctx, server.Pool, statement.Restore(statement.Table), true); err != nil {
 			return nil, failed(AskServer, statement.Table, err)

@@ -20,6 +20,8 @@ import (
 type Undo struct {
 	// Cold syncs all rows, and not only those that have changed since the swap.
 	Cold bool
+	// Merge takes over, for the undo of a TRUNCATE, the rows that were written since.
+	Merge bool
 	// Fills are as plan.Back has them.
 	Fills map[string]string
 }

@@ -20,6 +20,8 @@ type Change struct {
 	// Statement runs under the bounded lock. Names in it without a database are in Table's
 	// database.
 	Statement string
+	// Setup are settings of its session.
+	Setup []string
 	// Watched are the tables that it locks.
 	Watched []schema.Name
 
@@ -102,7 +104,8 @@ type runner struct {
 
 // session opens a session in which names without a database are in the table's database.
 func (r *runner) session(ctx context.Context) (*dbconn.Session, error) {
-	return r.pool.Session(ctx, append(r.pool.AsTheServer(r.Twin != (schema.Name{})), "USE "+schema.Quote(r.Table.Schema))...)
+	setup := append(r.pool.AsTheServer(r.Twin != (schema.Name{})), "USE "+schema.Quote(r.Table.Schema))
+	return r.pool.Session(ctx, append(setup, r.Setup...)...)
 }
 
 // attempt makes one attempt at the statement.

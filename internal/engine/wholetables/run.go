@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/carry"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -28,6 +31,8 @@ type Change struct {
 	emit    event.Listener
 	control *operator.Control
 
+	undo  checkpoint.Undo // what is written to the undo table, if anything
+	merge *merger         // takes rows over, or is nil
 	phase event.Phase
 	done  bool // the main statement
 }
@@ -39,6 +44,20 @@ func New(pool *dbconn.Pool, p *plan.TablePlan, control *operator.Control, emit e
 
 // Look reads what a plan of the statement needs.
 func Look(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	statement *ddl.Statement,
+	settings operator.Settings,
+	emit event.Listener,
+) (*plan.StatementFacts, error) {
+	found, err := lookAt(ctx, pool, statement, settings, emit)
+	if err == nil {
+		err = lookForUndos(ctx, pool, statement, found)
+	}
+	return found, err
+}
+
+func lookAt(
 	ctx context.Context,
 	pool *dbconn.Pool,
 	statement *ddl.Statement,
@@ -79,7 +98,9 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 	if p.Choice.Method == plan.MethodNone {
 		c.note("nothing to do: " + p.Choice.Why)
 		c.done = true
-		return result, nil
+		if !p.Finish {
+			return result, nil
+		}
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -88,31 +109,63 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 		return result, migration.Because(ctx, err)
 	}
 	defer release()
+	if p.Finish {
+		return result, c.finish(ctx)
+	}
 	c.control.Attach(c, plan.Altering, &lock.Watcher{DB: c.pool.DB(), Tables: p.Watched})
 	defer c.control.Detach(c)
-	held := operator.Permission{Control: c.control, Table: p.Statement.Tables()[0], Swaps: true, Enter: c.enter, Note: c.note}
+	held := operator.Permission{Control: c.control, Table: p.Subject(), Swaps: true, Enter: c.enter, Note: c.note}
 	if _, err := held.Wait(ctx, nil); err != nil {
 		return result, migration.Because(ctx, err)
 	}
 	c.enter(event.PhaseNative)
-	kind := p.Statement.Kind
-	made, err := tableddl.Run(ctx, c.pool, tableddl.Change{
+	if err := c.announce(ctx); err != nil {
+		return result, migration.Because(ctx, err)
+	}
+	if p.Back != nil && p.Back.Kind == ddl.KindTruncate {
+		err = swapBack{c, c.merge}.run(ctx, held, &result)
+	} else {
+		err = c.statement(ctx, held, &result)
+	}
+	if err != nil {
+		if !errors.Is(err, tableddl.ErrUnknown) && !errors.Is(err, cutover.ErrUnknown) {
+			err = errors.Join(err, c.withdraw(ctx))
+		}
+		return result, err
+	}
+	c.done = true
+	if p.Aside != (schema.Name{}) {
+		err = c.end(&result)
+	}
+	c.record(ctx)
+	if p.Back != nil && p.Back.Kind == ddl.KindDrop {
+		c.reportOrphans(ctx)
+	}
+	return result, err
+}
+
+// statement makes the server run the main statement.
+func (c *Change) statement(ctx context.Context, held operator.Permission, result *migration.Result) error {
+	p, kind := c.plan, c.plan.Statement.Kind
+	change := tableddl.Change{
 		Table: p.Statement.Tables()[0], Statement: p.Main, Watched: p.Watched, Moves: p.Moves, Gone: p.Gone, Twin: p.Twin,
 		Created: kind == ddl.KindCreate, Emptied: kind == ddl.KindTruncate && p.Aside == schema.Name{},
 		Long: kind != ddl.KindRename && p.Aside == schema.Name{},
-	}, func() lock.Terms { return c.control.Terms(p.Server) }, operator.Turn{Permission: held, Last: true}, c.emit)
+	}
+	if p.Back != nil && p.Back.Kind == ddl.KindDrop {
+		change.Setup = append(c.pool.Defining(), carry.NoChecks)
+	}
+	made, err := tableddl.Run(
+		ctx, c.pool, change, func() lock.Terms { return c.control.Terms(p.Server) }, operator.Turn{Permission: held, Last: true}, c.emit,
+	)
 	result.Attempts, result.Native = made.Attempts, made.Took
 	if err != nil {
 		if !errors.Is(err, tableddl.ErrUnknown) && !errors.Is(err, tableddl.ErrTwinLeft) {
 			err = migration.Because(ctx, err)
 		}
-		return result, fmt.Errorf("%s: %w", kind, err)
+		return fmt.Errorf("%s: %w", kind, err)
 	}
-	c.done = true
-	if p.Aside == (schema.Name{}) {
-		return result, nil
-	}
-	return result, c.end(&result)
+	return nil
 }
 
 // Standing is operator.Run's: a statement has no progress.
@@ -173,7 +226,10 @@ func (c *Change) end(result *migration.Result) error {
 	if p.Keep {
 		return nil
 	}
-	err := c.empty(ctx, old)
+	var err error
+	if len(p.Slices) > 1 {
+		err = old.Empty(ctx, p.Slices)
+	}
 	if err == nil {
 		err = old.Drop(ctx)
 	}
@@ -181,37 +237,6 @@ func (c *Change) end(result *migration.Result) error {
 		return fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
 	}
 	result.Old = ""
-	return nil
-}
-
-// betweenSlices is the least time for sessions that a slice has stalled to catch up; they get as
-// long as it took.
-const betweenSlices = 50 * time.Millisecond
-
-// empty takes the rows out of a partitioned table, one partition at a time.
-func (c *Change) empty(ctx context.Context, old leftovers.Old) error {
-	if len(c.plan.Slices) < 2 {
-		return nil
-	}
-	ctx = context.WithoutCancel(ctx) // many partitions may take long
-	for _, partition := range c.plan.Slices {
-		began := time.Now()
-		err := leftovers.RetryBriefly(ctx, func() error {
-			session, err := c.pool.Session(ctx)
-			if err != nil {
-				return err
-			}
-			defer session.Close()
-			_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s TRUNCATE PARTITION %s", old.Name.Quoted(), schema.Quote(partition)))
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("empty partition %s of %s: %w", partition, old.Name, err)
-		}
-		if err := dbconn.Sleep(ctx, max(betweenSlices, time.Since(began))); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -28,8 +28,13 @@ func OfUndoables(all []leftovers.Undoable, address string) string {
 		if u.Why != "" {
 			fmt.Fprintf(&b, ": %s", escape.Line(u.Why))
 		}
-		fmt.Fprintf(&b, "\n  %s of %s: %s\n  old table %s, %s; unfit rows not checked\n", what, moment(u.Record.Swapped),
-			escape.Line(ddl.Shorten(u.Alter)), u.Old, u.Record.Mode)
+		fmt.Fprintf(&b, "\n  %s of %s: %s\n", what, moment(u.Record.Swapped), escape.Line(ddl.Shorten(u.Alter)))
+		switch {
+		case u.Record.Ledger == nil:
+			fmt.Fprintf(&b, "  old table %s, %s; unfit rows not checked\n", u.Old, u.Record.Mode)
+		case u.Record.Old != "":
+			fmt.Fprintf(&b, "  old table %s\n", u.Old)
+		}
 		switch u.State {
 		case leftovers.UndoOpen:
 			fmt.Fprintf(&b, "  undo it: midstream undo %s\n", u.Table.Argument())

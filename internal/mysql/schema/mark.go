@@ -60,6 +60,18 @@ func MarkedAside(comment string) bool {
 	return strings.HasPrefix(comment, Mark+oldKind+" of ") || strings.HasPrefix(comment, Mark+droppedKind+" of ")
 }
 
+// SourceOfAside returns the table that a table was before it was put aside, by the comment of MarkOld or MarkDropped. Both
+// are in one database.
+func SourceOfAside(comment, database string) (source Name, is bool) {
+	for _, kind := range []string{oldKind, droppedKind} {
+		rest, marked := strings.CutPrefix(comment, MarkFor(kind, Name{Schema: database}))
+		if name, _, whole := strings.Cut(rest, wasMark); marked && whole {
+			return Name{Schema: database, Table: name}, true
+		}
+	}
+	return source, false
+}
+
 // MarkedOld reports whether a table's comment is that of a former source, and returns the former
 // comment.
 func MarkedOld(comment string, source Name) (was string, marked bool) {

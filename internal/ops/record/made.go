@@ -52,7 +52,7 @@ func PlanOf(p *plan.Plan, address string, predicted plan.Prediction) Plan {
 func TablePlanOf(p *plan.TablePlan, address string) Plan {
 	made := Plan{
 		Head:          HeadOf(NamePlan, time.Now()),
-		Table:         p.Statement.Tables()[0].Dotted(),
+		Table:         p.Subject().Dotted(),
 		Statement:     string(p.Statement.Kind),
 		Method:        string(p.Choice.Method),
 		Why:           p.Choice.Why,

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/mysql/schema/token"
@@ -90,7 +91,7 @@ func (t *Target) read(d token.Dialect) (*ddl.Statement, error) {
 // a *plan.Refused or an *Error.
 func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) (*ddl.Statement, error) {
 	if t.Undo {
-		return guessed, nil
+		return t.lastChange(ctx, s, guessed)
 	}
 	dialect, err := facts.ReadDialect(ctx, s.Pool.DB())
 	if err != nil {
@@ -112,6 +113,22 @@ func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) 
 		return statement, nil
 	}
 	return nil, &plan.Refused{Table: ObjectOf(guessed, s), Blocking: []plan.Risk{risk}}
+}
+
+// lastChange is the last statement on the complete table, if that is to be taken back, and otherwise what was read before.
+func (t *Target) lastChange(ctx context.Context, s *Server, guessed *ddl.Statement) (*ddl.Statement, error) {
+	saved, err := wholetables.Record(ctx, s.Pool, guessed.Alter.Table)
+	if err != nil {
+		return nil, unread(err)
+	}
+	if saved == nil || saved.Undo.Ledger == nil {
+		return guessed, nil
+	}
+	statement, err := ddl.ParseStatement(saved.Undo.Ledger.Statement)
+	if err != nil {
+		return nil, unread(err)
+	}
+	return statement, nil
 }
 
 // names are the tables of the statement, or of the files.

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// OpenUndo is the undo of an earlier change of a table that a statement names.
+type OpenUndo struct {
+	Table schema.Name
+	Until time.Time
+	// Over means that its time is over, or that the change was never made.
+	Over bool
+	// Unfinished means that an earlier run has executed this very statement, and was killed before it could record that.
+	Unfinished bool
+	// Twin means that an earlier run was killed before its TRUNCATE, and has left an empty table of this name.
+	Twin schema.Name
+}
+
+// untilFormat is how times of the server are written, in UTC.
+const untilFormat = "2006-01-02 15:04:05 UTC"
+
+// undo plans how the statement can be taken back.
+func (m *tablePlanner) undo() {
+	p, first := m.plan, &m.facts.Tables[0]
+	if m.options.Undo <= 0 || p.Choice.Method == MethodNone {
+		return
+	}
+	undo := UndoOf(first.Name)
+	if p.Statement.Kind == ddl.KindCreate {
+		m.warn(CodeUndo, "a CREATE TABLE needs no undo", "a DROP TABLE takes it back, and that one can be undone", "")
+		return
+	}
+	m.may(&TableFacts{Name: undo, Facts: first.Facts}, "CREATE", "SELECT", "INSERT", "UPDATE", "ALTER", "DROP")
+	for _, taken := range first.Facts.Taken {
+		if first.Facts.sameTable(taken.Name, undo) && taken.Comment != schema.MarkFor(UndoKind, first.Name) {
+			m.block(CodeNameTaken, fmt.Sprintf("%s exists and is not Midstream's", taken.Name),
+				"the run needs the name for what an undo must know", "Rename or drop that table first, or leave --undo out")
+		}
+	}
+	p.Undo, p.DropOld, p.Redo = m.options.Undo, m.options.Drop, m.options.Redo
+	m.step("the change can be undone for %s: midstream undo %s", m.options.Undo, first.Name.Argument())
+}
+
+// checkUndo refuses a statement while an earlier change of one of its tables can be undone: that undo would no longer
+// find its tables.
+func (m *tablePlanner) checkUndo() {
+	for _, open := range m.facts.Undos {
+		table := open.Table.Argument()
+		switch {
+		case open.Over, m.options.Redo && open.Table == m.facts.Tables[0].Name:
+			continue
+		case m.of(open.Table).Table == nil:
+			m.warn(CodeUndo, fmt.Sprintf("the last change of %s can be undone until %s", open.Table, open.Until.Format(untilFormat)),
+				"the undo will be refused while another table has its name", "")
+			continue
+		}
+		m.block(CodeUndo, fmt.Sprintf("the last change of %s can be undone until %s", open.Table, open.Until.Format(untilFormat)),
+			"the undo would not find its tables any longer",
+			fmt.Sprintf("Take that change back: midstream undo %s. Or give the undo up: midstream undo --end %[1]s", table))
+	}
+}
+
+// finish plans the end of a run that was killed after its statement.
+func (m *tablePlanner) finish() bool {
+	i := slices.IndexFunc(m.facts.Undos, func(open OpenUndo) bool { return open.Unfinished })
+	if i < 0 {
+		return false
+	}
+	p := m.plan
+	p.Choice = Choice{Method: MethodNone, Why: "an earlier run has made the change; this one completes what its undo must know"}
+	p.Finish, p.Undo = true, m.options.Undo
+	return true
+}

@@ -1,0 +1,63 @@
+package planning
+
+import (
+	"context"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/operator"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/wholetables"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// MakeTablesBack makes the plan of the undo, or of the redo, of the last statement on a complete table. Its error is as
+// that of MakeTables, or leftovers.ErrNoUndo.
+func MakeTablesBack(
+	ctx context.Context,
+	server Server,
+	source schema.Name,
+	settings operator.Settings,
+	options plan.TableOptions,
+	emit event.Listener,
+) (*plan.TablePlan, error) {
+	saved, err := wholetables.Record(ctx, server.Pool, source)
+	if err != nil {
+		return nil, failed(ReadFacts, source, server.readingFrom(err))
+	}
+	if saved == nil || saved.Undo.Ledger == nil {
+		return nil, failed(ReadFacts, source, leftovers.ErrNoUndo)
+	}
+	l := saved.Undo.Ledger
+	next, err := wholetables.NextOf(ctx, server.Pool.DB(), l)
+	if err != nil {
+		return nil, failed(ReadFacts, source, server.readingFrom(err))
+	}
+	if next == wholetables.Nothing {
+		return nil, failed(ReadFacts, source, leftovers.ErrNoUndo)
+	}
+	if next == wholetables.Redo {
+		statement, err := ddl.ParseStatement(l.Statement)
+		if err != nil {
+			return nil, failed(ReadFacts, source, err)
+		}
+		options.Undo, options.Redo, options.Drop = saved.Undo.For, true, l.DropOld
+		options.Back = false
+		return MakeTables(ctx, server, statement, settings, options, emit)
+	}
+	statement, facts, back, err := wholetables.LookBack(
+		ctx, server.Pool, plan.TablesBack{Source: source, Merge: options.Merge}, l, settings, emit,
+	)
+	if err != nil {
+		return nil, failed(ReadFacts, source, server.readingFrom(err))
+	}
+	if next == wholetables.Finish {
+		return plan.FinishTables(statement, facts, back), nil
+	}
+	first := statement.Tables()[0]
+	if facts.Swap, err = renames(ctx, server.Pool, first, facts.Shape(statement.Kind), facts.Tables[0].Facts); err != nil {
+		return nil, failed(MeasureSwap, first, err)
+	}
+	return plan.MakeTablesBack(statement, facts, back, options)
+}

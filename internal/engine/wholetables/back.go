@@ -1,0 +1,148 @@
+package wholetables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/compare"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// prepareBack does what precedes an undo. It writes nothing that matters if the undo is refused after it.
+func (c *Change) prepareBack(ctx context.Context) error {
+	if c.plan.Back.Kind == ddl.KindTruncate {
+		return c.prepareMerge(ctx)
+	}
+	if c.plan.Back.Kind != ddl.KindDrop || len(c.plan.Back.Was.ForeignKeys) == 0 {
+		return nil
+	}
+	if err := c.findOrphans(ctx, c.plan.Back.Aside); err != nil {
+		return err
+	}
+	return c.keepIndexes(ctx)
+}
+
+// prepareMerge makes ready to take rows over, or gives back the rows of an earlier undo that was killed.
+func (c *Change) prepareMerge(ctx context.Context) error {
+	m, err := c.merger(ctx)
+	switch {
+	case c.plan.Back.Merge:
+		c.merge = m
+		return err
+	case errors.Is(err, compare.ErrIncomparable):
+		return nil // nothing was taken over
+	case err != nil:
+		return err
+	}
+	return m.giveBack(ctx)
+}
+
+// findOrphans fails with migration.ErrUnfit if rows of the dropped table refer to rows that no longer exist. It is
+// emitted as a finding, with the SELECT that lists them.
+func (c *Change) findOrphans(ctx context.Context, table schema.Name) error {
+	var refused []string
+	for _, fk := range c.plan.Back.Was.ForeignKeys {
+		if fk.Parent == c.plan.Back.Source {
+			continue // the table itself: no session has changed it
+		}
+		f, err := c.orphans(ctx, table, fk)
+		if err != nil {
+			return fmt.Errorf("look for rows of %s without a parent: %w", table, err)
+		}
+		if f.Rows == 0 {
+			continue
+		}
+		c.emit(f)
+		refused = append(refused, fmt.Sprintf("%d rows %s (%s)", f.Rows, f.What, f.Query))
+	}
+	if len(refused) > 0 {
+		return fmt.Errorf("%w: %s", migration.ErrUnfit, strings.Join(refused, "; "))
+	}
+	return nil
+}
+
+// reportOrphans looks again once the constraints act: a row may have lost its parent just before.
+func (c *Change) reportOrphans(ctx context.Context) {
+	if err := c.findOrphans(context.WithoutCancel(ctx), c.plan.Back.Source); err != nil {
+		c.note(fmt.Sprintf("the table is back; %v", err))
+	}
+}
+
+// orphans finds the rows that a foreign key would refuse.
+func (c *Change) orphans(ctx context.Context, table schema.Name, fk schema.ForeignKey) (event.Finding, error) {
+	var on, whole []string
+	for i, column := range fk.Columns {
+		on = append(on, fmt.Sprintf("p.%s = c.%s", schema.Quote(fk.ParentColumns[i]), schema.Quote(column)))
+		whole = append(whole, fmt.Sprintf("c.%s IS NOT NULL", schema.Quote(column)))
+	}
+	from := fmt.Sprintf("FROM %s AS c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s AS p WHERE %s)",
+		table.Quoted(), strings.Join(whole, " AND "), fk.Parent.Quoted(), strings.Join(on, " AND "))
+	f := event.Finding{
+		Kind: "foreign_key", Name: fk.Constraint, What: fmt.Sprintf("refer by %s to rows of %s that no longer exist", fk.Constraint, fk.Parent),
+		Query: "SELECT c.* " + from, Refused: true, At: time.Now(),
+	}
+	return f, c.pool.DB().QueryRowContext(ctx, "SELECT COUNT(*) "+from).Scan(&f.Rows)
+}
+
+// spareIndex is the name that an index has for a moment.
+const spareIndex = "midstream_index"
+
+// keepIndexes makes the indexes of the foreign keys the user's own. The server may have made such an index itself;
+// then it would replace it, and build it again, when a constraint on its columns is added.
+func (c *Change) keepIndexes(ctx context.Context) error {
+	b := c.plan.Back
+	now, err := schema.Load(ctx, c.pool.DB(), b.Aside)
+	if err != nil {
+		return err
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(now.Keys, func(k schema.Key) bool { return k.Name == name })
+	}
+	for _, fk := range b.Was.ForeignKeys {
+		for _, index := range fk.Indexes {
+			if has(index) {
+				if err := c.alterAside(ctx, fmt.Sprintf("RENAME INDEX %s TO %s", schema.Quote(index), schema.Quote(spareIndex))); err != nil {
+					return err
+				}
+			} else if !has(spareIndex) {
+				continue
+			}
+			if err := c.alterAside(ctx, fmt.Sprintf("RENAME INDEX %s TO %s", schema.Quote(spareIndex), schema.Quote(index))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alterAside changes the entry of the table that was put aside in the server's dictionary. No session should use it.
+func (c *Change) alterAside(ctx context.Context, clauses string) error {
+	statement := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", c.plan.Back.Aside.Quoted(), clauses)
+	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	defer cancel()
+	return leftovers.RetryBriefly(ctx, func() error {
+		session, err := c.pool.Session(ctx, c.pool.Defining()...)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		asked, err := lock.Request(ctx, session, statement, c.control.Settings().WithDefaults().Lock.Wait)
+		if err == nil && !asked.Granted {
+			err = cutover.ErrNotGranted
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		return nil
+	})
+}

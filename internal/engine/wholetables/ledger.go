@@ -1,0 +1,247 @@
+package wholetables
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// book is the undo table of a source.
+type book struct {
+	pool   *dbconn.Pool
+	source schema.Name
+}
+
+func (b book) name() schema.Name { return plan.UndoOf(b.source) }
+
+func (b book) store() *checkpoint.Store {
+	return checkpoint.New(b.name(), b.source, b.pool.Name(), "")
+}
+
+// Record reads what an undo of the last change of a table must know; nil if there is nothing. A table that a kill
+// has left without rows has nothing.
+func Record(ctx context.Context, pool *dbconn.Pool, source schema.Name) (*checkpoint.Saved, error) {
+	saved, err := leftovers.New(pool, source, plan.Altering).Undo(ctx)
+	switch {
+	case errors.Is(err, checkpoint.ErrUnreadable), err == nil && (saved == nil || saved.Undo == nil):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the undo of %s: %w", source, err)
+	}
+	return saved, nil
+}
+
+// write writes the record, and creates the table if it must. REQUIRES: the source is claimed.
+func (b book) write(ctx context.Context, record checkpoint.Undo) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
+	defer cancel()
+	return leftovers.RetryBriefly(ctx, func() error {
+		session, err := b.pool.Session(ctx)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		there, err := Record(ctx, b.pool, b.source)
+		if err != nil {
+			return err
+		}
+		if there == nil {
+			// An empty one is left, if any: by a kill, or by a lost answer.
+			if err := b.drop(ctx, session); err != nil {
+				return err
+			}
+			return b.store().CreateUndo(ctx, session, record)
+		}
+		return b.store().Rewrite(ctx, session, record)
+	})
+}
+
+// bookPatience bounds the work on an undo table, which no other session uses.
+const bookPatience = 30 * time.Second
+
+// drop drops the undo table, if it is the source's.
+func (b book) drop(ctx context.Context, session *dbconn.Session) error {
+	comment := ""
+	err := session.Rows(ctx, fmt.Sprintf(
+		"SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+		schema.Literal(b.name().Schema), schema.Literal(b.name().Table)), func(rows *sql.Rows) error { return rows.Scan(&comment) })
+	if err != nil || comment != schema.MarkFor(checkpoint.UndoKind, b.source) {
+		return err
+	}
+	_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+b.name().Quoted())
+	return err
+}
+
+// close ends the undo.
+func (b book) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
+	defer cancel()
+	return leftovers.RetryBriefly(ctx, func() error {
+		session, err := b.pool.Session(ctx)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		return b.drop(ctx, session)
+	})
+}
+
+// ErrNoNumbers means that only InnoDB's numbers of the tables could show whether a statement was executed, and that
+// the account may not read them.
+var ErrNoNumbers = errors.New("tables exchange their names, and the account may not see by which number InnoDB knows them; GRANT PROCESS")
+
+// ledgerOf is the ledger of a statement that is about to be executed.
+func ledgerOf(ctx context.Context, db *sql.DB, p *plan.TablePlan) (*checkpoint.Ledger, error) {
+	l := &checkpoint.Ledger{
+		Kind: string(p.Statement.Kind), Statement: p.Statement.Text(), Step: checkpoint.Doing, Redo: p.Redo, Table: p.Table,
+	}
+	left := map[schema.Name]bool{}
+	for _, move := range p.Moves {
+		left[move.From] = true
+	}
+	for _, move := range p.Moves {
+		if move.From == p.Twin {
+			continue // it does not exist yet
+		}
+		id, err := facts.ReadIdentity(ctx, db, move.From)
+		if err == nil && len(id) == 0 && left[move.To] {
+			err = ErrNoNumbers
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look for %s: %w", move.From, err)
+		}
+		l.Moves = append(l.Moves, checkpoint.Move{From: move.From, To: move.To, ID: id})
+	}
+	return l, nil
+}
+
+// executed reports whether the tables have the names that the statement gave them (law L7). REQUIRES: the session
+// that ran the statement has ended.
+func executed(ctx context.Context, db *sql.DB, l *checkpoint.Ledger) (bool, error) {
+	for _, move := range l.Moves {
+		id, comment, err := at(ctx, db, move.To)
+		if err != nil || id == nil {
+			return false, err
+		}
+		switch _, marked := schema.MarkedDropped(comment, move.From); {
+		case l.Kind == string(ddl.KindDrop):
+			if !marked {
+				return false, nil
+			}
+		case !id.Is(move.ID):
+			return false, nil
+		}
+	}
+	return len(l.Moves) > 0, nil
+}
+
+// at returns the number and the comment of the table that has a name; the number is nil if there is none.
+func at(ctx context.Context, db *sql.DB, name schema.Name) (id facts.Identity, comment string, err error) {
+	err = db.QueryRowContext(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+		name.Schema, name.Table).Scan(&comment)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, "", nil
+	}
+	if err == nil {
+		id, err = facts.ReadIdentity(ctx, db, name)
+	}
+	if id == nil {
+		id = facts.Identity{}
+	}
+	return id, comment, err
+}
+
+// stepOf returns the step of a ledger as the tables show it, "" if the statement was not executed. REQUIRES: if a
+// decision depends on it, the sessions of the run that wrote the ledger have ended.
+func stepOf(ctx context.Context, db *sql.DB, l *checkpoint.Ledger) (string, error) {
+	if !l.Pending() {
+		return l.Step, nil
+	}
+	was, err := executed(ctx, db, l)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("look at the tables of %q: %w", l.Statement, err)
+	case was:
+		return checkpoint.Made, nil
+	case l.Step == checkpoint.Undoing || l.Redo:
+		return checkpoint.Undone, nil
+	}
+	return "", nil
+}
+
+// endEarlier ends the sessions of the run that wrote a record: then its statement was executed, or never will be.
+// REQUIRES: the source is claimed.
+func endEarlier(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved) error {
+	err := pool.EndAll(ctx, saved.Run)
+	if !errors.Is(err, dbconn.ErrUnseen) || saved.Undo.Ledger == nil {
+		return err
+	}
+	for _, move := range saved.Undo.Ledger.Moves {
+		for _, name := range []schema.Name{move.From, move.To} {
+			if err := pool.AwaitStatements(ctx, " TO "+name.Quoted()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lookForUndos adds to the facts of a statement the open undos of its tables.
+func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, f *plan.StatementFacts) error {
+	now, err := leftovers.ServerTime(ctx, pool.DB())
+	if err != nil {
+		return err
+	}
+	for _, name := range statement.Tables() {
+		saved, err := Record(ctx, pool, name)
+		if err != nil {
+			return err
+		}
+		if saved == nil {
+			continue
+		}
+		record := saved.Undo
+		open := plan.OpenUndo{Table: name, Until: record.Until, Over: record.Until.Before(now)}
+		if l := record.Ledger; l != nil && l.Pending() {
+			step, err := stepOf(ctx, pool.DB(), l)
+			if err != nil {
+				return err
+			}
+			open.Until, open.Over = now.Add(record.For), step == ""
+			if open.Twin, err = twinLeft(ctx, pool.DB(), name, l, step); err != nil {
+				return err
+			}
+			open.Unfinished = l.Step == checkpoint.Doing && step == checkpoint.Made && l.Statement == statement.Text()
+		}
+		f.Undos = append(f.Undos, open)
+	}
+	return nil
+}
+
+// twinLeft returns the empty table that a run which was killed before its TRUNCATE has left, if any. The ledger
+// proves whose it is: no other run has used the name since.
+func twinLeft(ctx context.Context, db *sql.DB, source schema.Name, l *checkpoint.Ledger, step string) (twin schema.Name, err error) {
+	if l.Kind != string(ddl.KindTruncate) || l.Step != checkpoint.Doing || step == checkpoint.Made {
+		return twin, nil
+	}
+	name := plan.NamesOf(source).Shadow
+	id, comment, err := at(ctx, db, name)
+	if err != nil || id == nil || comment != l.Table.Comment {
+		return twin, err
+	}
+	var some bool
+	if err := db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+name.Quoted()+")").Scan(&some); err != nil || some {
+		return twin, err
+	}
+	return name, nil
+}

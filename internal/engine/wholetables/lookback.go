@@ -1,0 +1,172 @@
+package wholetables
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/operator"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Next is what an undo of a statement on complete tables does next.
+type Next int
+
+// The next steps.
+const (
+	Nothing Next = iota
+	// Finish records what an earlier run has done before it was killed.
+	Finish
+	Back
+	Redo
+)
+
+// NextOf returns what the verb undo does with a ledger, as the tables show it.
+func NextOf(ctx context.Context, db *sql.DB, l *checkpoint.Ledger) (Next, error) {
+	step, err := stepOf(ctx, db, l)
+	switch {
+	case err != nil:
+		return Nothing, err
+	case l.Step == checkpoint.Undoing && step == checkpoint.Undone, l.Redo && l.Step == checkpoint.Doing && step == checkpoint.Made:
+		return Finish, nil
+	case step == checkpoint.Made:
+		return Back, nil
+	case step == checkpoint.Undone:
+		return Redo, nil
+	}
+	return Nothing, nil
+}
+
+// LookBack reads what the undo of the last statement on a complete table needs. The statement that it returns is the
+// RENAME that gives the tables their names back.
+func LookBack(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	back plan.TablesBack,
+	l *checkpoint.Ledger,
+	settings operator.Settings,
+	emit event.Listener,
+) (*ddl.Statement, *plan.StatementFacts, *plan.BackFacts, error) {
+	former, err := ddl.ParseStatement(l.Statement)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("read the statement of the undo: %w", err)
+	}
+	back.Kind, back.Was = former.Kind, l.Table
+	var statement *ddl.Statement
+	switch former.Kind {
+	case ddl.KindRename:
+		statement = former.Inverse()
+	case ddl.KindDrop:
+		back.Aside = l.Moves[0].To
+		statement = ddl.Renaming(back.Aside, back.Source)
+	default:
+		back.Aside, back.Undone = l.Moves[0].To, plan.UndoneOf(back.Source)
+		statement = ddl.Renaming(back.Source, back.Undone)
+		statement.Renames = append(statement.Renames, ddl.TableRename{From: back.Aside, To: back.Source})
+	}
+	found, err := lookAt(ctx, pool, statement, settings, emit)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	back.Shape = found.Shape(ddl.KindRename)
+	facts := &plan.BackFacts{Back: back}
+	err = lookMoved(ctx, pool.DB(), l, facts)
+	if err == nil {
+		err = lookDropped(ctx, pool.DB(), facts)
+	}
+	if err == nil {
+		err = lookTruncated(ctx, pool.DB(), facts)
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("look at the tables of the undo: %w", err)
+	}
+	return statement, found, facts, nil
+}
+
+// lookMoved finds the tables that are not those of the statement.
+func lookMoved(ctx context.Context, db *sql.DB, l *checkpoint.Ledger, facts *plan.BackFacts) error {
+	for _, move := range l.Moves {
+		id, comment, err := at(ctx, db, move.To)
+		if err != nil {
+			return err
+		}
+		is := id.Is(move.ID)
+		if facts.Back.Kind == ddl.KindDrop { // MySQL 8.0.12 may have given it another number
+			_, is = schema.MarkedDropped(comment, move.From)
+		}
+		if id != nil && !is {
+			facts.Moved = append(facts.Moved, move.To)
+		}
+	}
+	return nil
+}
+
+// lookDropped finds what keeps foreign keys from coming back.
+func lookDropped(ctx context.Context, db *sql.DB, facts *plan.BackFacts) error {
+	if facts.Back.Kind != ddl.KindDrop {
+		return nil
+	}
+	for _, fk := range facts.Back.Was.ForeignKeys {
+		var n int
+		err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.referential_constraints
+			WHERE constraint_schema = ? AND constraint_name = ? AND table_name <> ?`, fk.Child.Schema, fk.Constraint, fk.Child.Table).Scan(&n)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			facts.Taken = append(facts.Taken, fk.Constraint)
+		}
+		if fk.Parent == facts.Back.Source {
+			continue
+		}
+		id, _, err := at(ctx, db, fk.Parent)
+		if err != nil {
+			return err
+		}
+		if id == nil {
+			facts.Orphaned = append(facts.Orphaned, fk.Parent)
+		}
+	}
+	return nil
+}
+
+// mostCounted bounds the count of rows for a message.
+const mostCounted = 1_000_000
+
+// lookTruncated finds what has happened to the table since a TRUNCATE.
+func lookTruncated(ctx context.Context, db *sql.DB, facts *plan.BackFacts) error {
+	if facts.Back.Kind != ddl.KindTruncate {
+		return nil
+	}
+	now, err := schema.Load(ctx, db, facts.Back.Source)
+	if err != nil {
+		if id, _, failed := at(ctx, db, facts.Back.Source); failed == nil && id == nil {
+			return nil // the plan refuses
+		}
+		return err
+	}
+	facts.Changed = changed(facts.Back.Was, now)
+	return db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS counted",
+		facts.Back.Source.Quoted(), mostCounted)).Scan(&facts.Rows)
+}
+
+// changed describes how a table differs from what it was, "" if it doesn't.
+func changed(was, now *schema.Table) string {
+	before, _ := schema.SplitAutoIncrement(was.Create)
+	after, _ := schema.SplitAutoIncrement(now.Create)
+	switch {
+	case !schema.SameDefinition(before, after):
+		return "its definition is another one"
+	case len(now.Triggers) > 0:
+		return "it has triggers now: " + strings.Join(now.TriggerNames(), ", ")
+	case len(now.ReferencedBy) > 0:
+		return fmt.Sprintf("foreign key %s of %s refers to it now", now.ReferencedBy[0].Constraint, now.ReferencedBy[0].Child)
+	}
+	return ""
+}

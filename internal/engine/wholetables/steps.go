@@ -1,0 +1,180 @@
+package wholetables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// The steps of a ledger: announce writes what is about to happen, and then record what has happened, or withdraw that
+// nothing has. After a kill between them, the tables show it.
+
+// errOvertaken means that another run has changed what the plan relied on.
+var errOvertaken = errors.New("another run has made, taken back or ended a change of the table since the plan was made")
+
+func (c *Change) book() book { return book{pool: c.pool, source: c.plan.Subject()} }
+
+// announce writes that the statement is about to be executed, or taken back.
+func (c *Change) announce(ctx context.Context) error {
+	p := c.plan
+	if p.Undo == 0 && p.Back == nil {
+		return nil
+	}
+	saved, err := Record(ctx, c.pool, p.Subject())
+	if err != nil {
+		return err
+	}
+	if saved != nil {
+		if err := endEarlier(ctx, c.pool, saved); err != nil {
+			return err
+		}
+	}
+	if p.Back == nil {
+		if err := c.dropTwin(ctx, saved); err != nil {
+			return err
+		}
+		ledger, err := ledgerOf(ctx, c.pool.DB(), p)
+		if err != nil {
+			return err
+		}
+		ledger.DropOld = p.DropOld
+		c.undo = checkpoint.Undo{For: p.Undo, Mode: checkpoint.Lazy, Table: p.Subject().Table, Ledger: ledger}
+		return c.book().write(ctx, c.undo)
+	}
+	if saved == nil || saved.Undo.Ledger == nil {
+		return errOvertaken
+	}
+	step, err := stepOf(ctx, c.pool.DB(), saved.Undo.Ledger)
+	if err == nil && step != checkpoint.Made {
+		err = errOvertaken
+	}
+	if err != nil {
+		return err
+	}
+	c.undo = *saved.Undo
+	if err := c.prepareBack(ctx); err != nil {
+		return err
+	}
+	c.undo.Ledger.Step = checkpoint.Undoing
+	return c.book().write(ctx, c.undo)
+}
+
+// dropTwin drops the empty table that a run left which was killed before its TRUNCATE.
+func (c *Change) dropTwin(ctx context.Context, saved *checkpoint.Saved) error {
+	if saved == nil || saved.Undo.Ledger == nil {
+		return nil
+	}
+	step, err := stepOf(ctx, c.pool.DB(), saved.Undo.Ledger)
+	if err != nil {
+		return err
+	}
+	twin, err := twinLeft(ctx, c.pool.DB(), c.plan.Subject(), saved.Undo.Ledger, step)
+	if err != nil || twin == (schema.Name{}) {
+		return err
+	}
+	return leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: twin}.Drop(ctx)
+}
+
+// withdraw writes that nothing has happened.
+func (c *Change) withdraw(ctx context.Context) error {
+	var err error
+	switch l := c.undo.Ledger; {
+	case l == nil:
+		return nil
+	case l.Step == checkpoint.Undoing:
+		l.Step = checkpoint.Made
+		err = c.book().write(ctx, c.undo)
+	case l.Redo:
+		l.Step = checkpoint.Undone
+		err = c.book().write(ctx, c.undo)
+	default:
+		err = c.book().close(ctx)
+	}
+	if err != nil {
+		c.note(fmt.Sprintf("%s could not be updated: %v; the next command finds out from the tables that nothing has happened", c.book().name(), err))
+	}
+	return nil
+}
+
+// record writes that the statement was executed, or taken back. If that fails, the next command finds it out from
+// the tables.
+func (c *Change) record(ctx context.Context) {
+	l := c.undo.Ledger
+	if l == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	now, err := leftovers.ServerTime(ctx, c.pool.DB())
+	if err == nil {
+		l.Step = map[string]string{checkpoint.Doing: checkpoint.Made, checkpoint.Undoing: checkpoint.Undone}[l.Step]
+		c.undo.Back, c.undo.Old, c.undo.DropOld = l.Step == checkpoint.Undone, "", false
+		if l.Step == checkpoint.Made && l.Kind != string(ddl.KindRename) {
+			c.undo.Old, c.undo.DropOld = l.Moves[0].To.Table, l.DropOld
+		}
+		c.undo.Swapped, c.undo.Until = now, now.Add(c.undo.For)
+		err = c.book().write(ctx, c.undo)
+	}
+	if err != nil {
+		c.note(fmt.Sprintf("%s could not be updated: %v; the next command finds out from the tables what has happened", c.book().name(), err))
+	}
+}
+
+// finish records what an earlier run has done before it was killed.
+func (c *Change) finish(ctx context.Context) error {
+	saved, err := Record(ctx, c.pool, c.plan.Subject())
+	if err == nil && (saved == nil || saved.Undo.Ledger == nil) {
+		err = errOvertaken
+	}
+	if err != nil {
+		return err
+	}
+	if err := endEarlier(ctx, c.pool, saved); err != nil {
+		return err
+	}
+	c.undo = *saved.Undo
+	step, err := stepOf(ctx, c.pool.DB(), c.undo.Ledger)
+	if err != nil {
+		return err
+	}
+	pending := c.undo.Ledger.Step
+	if pending == checkpoint.Doing && step == checkpoint.Made || pending == checkpoint.Undoing && step == checkpoint.Undone {
+		if pending == checkpoint.Undoing && c.plan.Back != nil && c.plan.Back.Kind == ddl.KindTruncate {
+			swapBack{Change: c}.putAside(ctx, &migration.Result{})
+			if err := c.sweep(ctx); err != nil {
+				c.note(fmt.Sprintf("%v; remove it with: midstream cleanup %s", err, c.plan.Subject().Argument()))
+			}
+		}
+		if l := c.undo.Ledger; pending == checkpoint.Doing && l.Kind == string(ddl.KindTruncate) {
+			old := leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: l.Moves[0].To}
+			old.Keep(ctx, l.Table.Comment, "", c.control.Settings().WithDefaults().Lock.Wait, c.note)
+		}
+		c.record(ctx)
+		return nil
+	}
+	return errOvertaken
+}
+
+// sweep removes the tables that a killed swap has left.
+func (c *Change) sweep(ctx context.Context) error {
+	cleaner := leftovers.New(c.pool, c.plan.Subject(), plan.Altering)
+	found, err := cleaner.Find(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, l := range found {
+		if !cleaner.GoesWithARun(l) {
+			continue
+		}
+		if err := leftovers.RetryBriefly(ctx, func() error { return cleaner.Drop(ctx, l) }); err != nil {
+			return fmt.Errorf("drop %s: %w", l.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package wholetables
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrRows means that rows were written to a table since its TRUNCATE. The undo has changed nothing.
+var ErrRows = errors.New("rows were written to the table since the TRUNCATE; take them over with --merge")
+
+// swapBack is the undo of a TRUNCATE: the table that was put aside takes the place of the new one, as a shadow does.
+type swapBack struct {
+	*Change
+	merge *merger // nil if no rows are taken over
+}
+
+func (s swapBack) run(ctx context.Context, held operator.Permission, result *migration.Result) error {
+	err := s.attempts(ctx, held, result)
+	if err == nil {
+		s.putAside(ctx, result)
+		return nil
+	}
+	if !errors.Is(err, cutover.ErrUnknown) {
+		s.markAgain(ctx)
+		err = migration.Because(ctx, err)
+		if s.merge != nil {
+			err = errors.Join(err, s.merge.giveBack(context.WithoutCancel(ctx)))
+		}
+	}
+	return err
+}
+
+// attempts swaps the tables.
+func (s swapBack) attempts(ctx context.Context, held operator.Permission, result *migration.Result) error {
+	p, b := s.plan, s.plan.Back
+	if err := s.alterAside(ctx, "COMMENT = "+schema.Literal(b.Was.Comment)); err != nil {
+		return err
+	}
+	definition, _ := schema.SplitAutoIncrement(p.Table.Create)
+	tables := cutover.Tables{
+		Source: b.Source, Shadow: b.Aside, Old: b.Undone,
+		RenameUnderLock: p.Server.RenameUnderLock, RenameYields: p.Server.Version.MariaDB, WritersApart: p.Server.Version.WritersApart(),
+		AutoIncrement: p.Table.HasCounter(), Definition: definition, Shape: b.Shape,
+	}
+	lookout := &snapshotLookout{watcher: &lock.Watcher{DB: s.pool.DB(), Tables: p.Watched}, blind: !p.Server.MetadataLocks}
+	var err error
+	if b.Merge {
+		if lookout.before, err = s.mergeAhead(ctx, s.merge); err != nil {
+			return err
+		}
+		tables.Side = s.merge.merged
+	}
+	asker := lock.Asker{
+		Pool: s.pool, Lookout: lookout, Emit: s.emit, For: "undo the TRUNCATE", Turn: operator.Turn{Permission: held, Last: true},
+		Terms: func() lock.Terms {
+			t := s.control.Terms(p.Server)
+			t.SeesNobody = false // every server shows old snapshots
+			return t
+		},
+	}
+	var report cutover.Report
+	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
+		began := time.Now()
+		report, err = cutover.Attempt(ctx, s.pool, tables, s.control.Settings().WithDefaults().Lock, nil, s)
+		asked = lock.Outcome{Granted: report.Granted, Waited: report.Waited, Took: time.Since(began)}
+		if err != nil && migration.WorthAnotherAttempt(err) {
+			asked.Undone, err = err, nil
+		}
+		return asked, err
+	})
+	result.Attempts, result.LockHeld, result.Native = attempts, report.Held, last.Took
+	if err == nil {
+		s.emit(event.SwapDone{LockHeld: report.Held, Drained: report.Drained, Attempts: attempts, At: time.Now()})
+	}
+	return err
+}
+
+// snapshotLookout finds what blocks the swap.
+type snapshotLookout struct {
+	watcher *lock.Watcher
+	before  string // old snapshots are of no matter if it is ""
+	blind   bool   // the server does not show metadata locks
+}
+
+// Blockers is lock.Lookout's.
+func (l *snapshotLookout) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
+	if l.before != "" {
+		old, err := l.watcher.Snapshots(ctx, l.before)
+		if err != nil || len(old) > 0 {
+			return old, err
+		}
+		l.before = "" // such views do not come back
+	}
+	if l.blind {
+		return nil, nil
+	}
+	return l.watcher.Blockers(ctx, longer)
+}
+
+// markAgain gives the table that stays aside its mark back.
+func (s swapBack) markAgain(ctx context.Context) {
+	mark := schema.Literal(schema.MarkOld(s.plan.Back.Source, s.plan.Back.Was.Comment))
+	if err := s.alterAside(context.WithoutCancel(ctx), "COMMENT = "+mark); err != nil {
+		s.note(fmt.Sprintf("cannot mark %s as the former table: %v", s.plan.Back.Aside, err))
+	}
+}
+
+// putAside marks the table that was new after the TRUNCATE. It drops it if it is empty.
+func (s swapBack) putAside(ctx context.Context, result *migration.Result) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	b := s.plan.Back
+	id, _, err := at(ctx, s.pool.DB(), b.Undone)
+	if err == nil && id == nil {
+		return // it is dropped already
+	}
+	if err := s.dropMerged(ctx); err != nil {
+		s.note(fmt.Sprintf("%s is left: %v", plan.MergedOf(b.Source), err))
+	}
+	old := leftovers.Old{Pool: s.pool, Source: b.Source, Name: b.Undone}
+	old.Keep(ctx, b.Was.Comment, "", s.control.Settings().WithDefaults().Lock.Wait, s.note)
+	result.Old = b.Undone.Dotted()
+	var some bool
+	if err == nil {
+		err = s.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+b.Undone.Quoted()+")").Scan(&some)
+	}
+	if err == nil && !some {
+		err = old.Drop(ctx)
+	}
+	switch {
+	case err != nil:
+		s.note(fmt.Sprintf("%s is left: %v", b.Undone, err))
+	case !some:
+		result.Old = ""
+	}
+}
+
+// Received is cutover.Drain's: nothing is captured.
+func (s swapBack) Received(context.Context) error { return nil }
+
+// ApplyAndProve makes the last pass of a merge. Without one it fails with ErrRows if the table has rows.
+func (s swapBack) ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
+	if s.merge == nil {
+		var some bool
+		err = session.Rows(ctx, fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s)", s.plan.Back.Source.Quoted()),
+			func(rows *sql.Rows) error { return rows.Scan(&some) })
+		if err == nil && some {
+			err = ErrRows
+		}
+		return 0, 0, err
+	}
+	for range 2 { // the second proves the first
+		changed, refused, err := s.merge.pass(ctx, session)
+		if err != nil {
+			return drained, 0, err
+		}
+		if len(refused) > 0 {
+			return drained, 0, s.refuse(s.merge, refused)
+		}
+		if changed == 0 {
+			return drained, 0, nil
+		}
+		drained += changed
+	}
+	return drained, 1, nil
+}
+
+// Freeze is cutover.Drain's.
+func (s swapBack) Freeze() {}
+
+// Unfreeze is cutover.Drain's.
+func (s swapBack) Unfreeze() {}

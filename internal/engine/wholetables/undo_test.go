@@ -1,0 +1,141 @@
+package wholetables_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"midstream/internal/engine/migration"
+)
+
+// TestU4_UndoOfADrop: the table comes back with its rows, comment, foreign keys, triggers and indexes, and a second
+// undo drops it again.
+func TestU4_UndoOfADrop(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (1), (2)",
+			`CREATE TABLE c (id INT PRIMARY KEY AUTO_INCREMENT, p INT, q INT, UNIQUE (q), CONSTRAINT fp FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE,
+				CONSTRAINT fs FOREIGN KEY (q) REFERENCES c (id), FOREIGN KEY (p) REFERENCES p (id)) COMMENT 'its; it was: own'`,
+			"INSERT INTO c (p) VALUES (1), (2)", "UPDATE c SET q = 3 - id", "CREATE TRIGGER g BEFORE INSERT ON c FOR EACH ROW SET NEW.q = NULL")
+		state := r.state()
+		for range 2 {
+			before := r.create("c")
+			if r.text("SELECT COUNT(*) FROM c") == "0" {
+				r.Fatal("no rows")
+			}
+			if r.text("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'c_undo'") == "0" {
+				r.must(r.run(r.Context(), "DROP TABLE c"))
+			} else {
+				r.must(r.undo(r.Context(), "c", false)) // the redo
+			}
+			if got := r.state(); got != "c_old 2, c_undo 3, p 2" {
+				r.Fatal(got)
+			}
+			r.must(r.undo(r.Context(), "c", false))
+			if got := r.create("c"); got != before {
+				r.Errorf("the table was\n%s, and is\n%s", before, got)
+			}
+			if got := strings.Replace(r.state(), ", c_undo 3", "", 1); got != state {
+				r.Errorf("%s, want %s", got, state)
+			}
+			if got := r.text("SELECT GROUP_CONCAT(trigger_name, event_object_table) FROM information_schema.triggers WHERE trigger_schema = DATABASE()"); got != "gc" {
+				r.Error(got)
+			}
+			if _, err := r.db.Exec("INSERT INTO c (p) VALUES (9)"); err == nil {
+				r.Error("a row without a parent is accepted")
+			}
+		}
+		r.exec("DROP TABLE c_undo")
+	})
+}
+
+// TestU4_UndoOfARename: tables that exchanged their names, and a table that others refer to.
+func TestU4_UndoOfARename(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE t (id INT PRIMARY KEY) COMMENT 'own'", "INSERT INTO t VALUES (1), (2)", "CREATE TABLE u (id INT PRIMARY KEY)",
+			"CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES t (id))")
+		before := r.create("t") + r.create("u") + r.create("c")
+		for range 2 {
+			if _, err := r.undo(r.Context(), "t", false); err != nil { // the first time there is nothing to undo
+				r.must(r.run(r.Context(), "RENAME TABLE t TO n, u TO t, n TO u"))
+			}
+			if got := r.state(); got != "c 0, t 0, t_undo 3, u 2" {
+				r.Fatal(got)
+			}
+			r.must(r.undo(r.Context(), "t", false))
+			if got := r.create("t") + r.create("u") + r.create("c"); got != before {
+				r.Errorf("the tables were\n%s, and are\n%s", before, got)
+			}
+		}
+		r.exec("DROP TABLE t_undo, c")
+	})
+}
+
+// TestU4_UndoOfATruncate: the rows come back, and the new table goes.
+func TestU4_UndoOfATruncate(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT) COMMENT 'own'", "INSERT INTO t (v) VALUES (1), (2)")
+		before := r.create("t")
+		for range 2 {
+			if _, err := r.undo(r.Context(), "t", false); err != nil {
+				r.must(r.run(r.Context(), "TRUNCATE t"))
+			}
+			if got := r.state(); got != "t 0, t_old 2, t_undo 3" {
+				r.Fatal(got)
+			}
+			r.must(r.undo(r.Context(), "t", false))
+			if got := r.state(); got != "t 2, t_undo 3" {
+				r.Fatal(got)
+			}
+			if got := r.create("t"); got != before {
+				r.Errorf("the table was\n%s, and is\n%s", before, got)
+			}
+		}
+		r.exec("DROP TABLE t_undo")
+	})
+}
+
+// TestU4_UndoThatIsRefused: what has happened since makes the undo impossible. It is refused, with the reason, and nothing is written.
+func TestU4_UndoThatIsRefused(t *testing.T) {
+	onEach(t, func(r *rig) {
+		for _, c := range []struct{ before, statement, table, since, want, undo string }{
+			{"", "DROP TABLE t", "t", "CREATE TABLE t (id INT PRIMARY KEY)", "t exists", "DROP TABLE t"},
+			{"", "RENAME TABLE t TO n", "t", "CREATE TABLE t (id INT PRIMARY KEY)", "t exists", "DROP TABLE t"},
+			{"", "RENAME TABLE t TO n", "t", "RENAME TABLE n TO m", "no such table", "RENAME TABLE m TO n"},
+			{"", "TRUNCATE t", "t", "INSERT INTO t VALUES (7, 7)", "1 row", "DELETE FROM t"},
+			{"", "TRUNCATE t", "t", "ALTER TABLE t ADD x INT", "was altered since the TRUNCATE", "ALTER TABLE t DROP x"},
+			{
+				"CREATE TABLE c (id INT PRIMARY KEY, CONSTRAINT f FOREIGN KEY (id) REFERENCES t (id)); INSERT INTO c VALUES (1)", "DROP TABLE c", "c",
+				"DELETE FROM t WHERE id = 1", "1 rows refer by f to rows of", "INSERT INTO t VALUES (1, 1)",
+			},
+			{
+				"CREATE TABLE c (id INT PRIMARY KEY, CONSTRAINT f FOREIGN KEY (id) REFERENCES t (id))", "DROP TABLE c", "c",
+				"CREATE TABLE d (id INT PRIMARY KEY, CONSTRAINT f FOREIGN KEY (id) REFERENCES t (id))", "another table has a foreign key of the name f", "DROP TABLE d",
+			},
+		} {
+			r.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2)")
+			for _, s := range strings.Split(c.before, "; ") {
+				if s != "" {
+					r.exec(s)
+				}
+			}
+			state := r.state()
+			r.must(r.run(r.Context(), c.statement))
+			r.exec(c.since)
+			since := r.state()
+			if _, err := r.undo(r.Context(), c.table, false); err == nil || !strings.Contains(err.Error(), c.want) {
+				r.Errorf("%s; %s: %v", c.statement, c.since, err)
+			} else if strings.Contains(c.want, "refer by") && !errors.Is(err, migration.ErrUnfit) {
+				r.Errorf("%s: %v", c.statement, err)
+			}
+			if got := r.state(); got != since {
+				r.Errorf("%s; %s: %s, want %s", c.statement, c.since, got, since)
+			}
+			r.exec(c.undo)
+			r.must(r.undo(r.Context(), c.table, false))
+			if got := strings.Replace(r.state(), ", "+c.table+"_undo 3", "", 1); got != state {
+				r.Errorf("%s: %s, want %s", c.statement, got, state)
+			}
+			r.exec("DROP TABLE IF EXISTS c", "DROP TABLE t, "+c.table+"_undo")
+		}
+	})
+}
