@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
@@ -157,7 +158,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitStopped
 	case interrupted:
 		return exitAborted
-	case errors.Is(err, migration.ErrUnfit), errors.Is(err, rowsync.ErrDuplicate):
+	case errors.Is(err, migration.ErrUnfit), errors.Is(err, park.ErrUnfit), errors.Is(err, rowsync.ErrDuplicate):
 		return exitUnfit
 	case errors.Is(err, migration.ErrMismatch):
 		return exitMismatch

@@ -15,6 +15,10 @@ const UndoKind = "undo"
 // KeptKind is the word, in its mark, for the table that keeps values of dropped columns during an undo.
 const KeptKind = "kept"
 
+// ParkedKind is the word, in its mark, for a table with rows that an undo could not bring back. Only an empty one is
+// removed.
+const ParkedKind = "parked"
+
 // Modes of an undo (docs/undo.md).
 const (
 	// Lazy keeps the position of the swap and does nothing until the undo.

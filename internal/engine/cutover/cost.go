@@ -210,3 +210,25 @@ func (h *underLock) explain(err error) error {
 	}
 	return err
 }
+
+// CountFiles counts the files of tables, which a swap renames. It waits for sessions that keep it from looking.
+func CountFiles(ctx context.Context, q schema.Querier, tables ...*schema.Table) ([]int, error) {
+	counts := make([]int, len(tables))
+	for i, table := range tables {
+		counts[i] = 1
+		for try := 1; table.Partitioned; try++ {
+			n, err := schema.Files(ctx, q, table.Name)
+			if err == nil {
+				counts[i] = n
+				break
+			}
+			if !dbconn.Contended(err) {
+				return nil, err
+			}
+			if err := dbconn.BackOff(ctx, try); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return counts, nil
+}

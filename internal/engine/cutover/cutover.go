@@ -74,6 +74,8 @@ type Tables struct {
 	Log schema.Name
 	// Side is the side table, if the shadow keeps columns (rowsync.Spec).
 	Side schema.Name
+	// Parked is the table that takes rows which an undo can't bring back, if any.
+	Parked schema.Name
 	// Sequences are the sequences from which defaults of the shadow take numbers: the shadow is
 	// written to under the lock.
 	Sequences []schema.Name
@@ -86,7 +88,7 @@ type Tables struct {
 // locked are the tables that are locked.
 func (t Tables) locked() []schema.Name {
 	tables := slices.Concat([]schema.Name{t.Source, t.Shadow}, t.Carried.Others(), t.Sequences)
-	for _, name := range []schema.Name{t.Log, t.Side} {
+	for _, name := range []schema.Name{t.Log, t.Side, t.Parked} {
 		if name != (schema.Name{}) {
 			tables = append(tables, name)
 		}

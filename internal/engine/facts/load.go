@@ -41,6 +41,23 @@ func ReadLoad(ctx context.Context, q schema.Querier, table schema.Name) (Load, e
 	return l, nil
 }
 
+// WatchLoad returns how much the server writes per second, and to the table, over a time.
+func WatchLoad(ctx context.Context, q schema.Querier, table schema.Name, over time.Duration) (redo, binlog, writes float64, err error) {
+	before, err := ReadLoad(ctx, q, table)
+	if err == nil {
+		err = dbconn.Sleep(ctx, over)
+	}
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	after, err := ReadLoad(ctx, q, table)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	redo, binlog, writes = after.Since(before)
+	return redo, binlog, writes, nil
+}
+
 // noBinlog is the number of the error that a server has no binlog.
 const noBinlog = 1381
 

@@ -189,6 +189,10 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		return false, nil // they go with the end of the undo
 	case t.Clone:
 		return true, c.spareClone(ctx, t)
+	case t.comment == schema.MarkFor(checkpoint.ParkedKind, c.source):
+		t.Why = "marked: " + t.comment
+		filled, err := c.filled(ctx, t.Name)
+		return !filled, err
 	case isMarked:
 		t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
 		return true, nil
@@ -357,15 +361,19 @@ func (c *Cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 		now, err := schema.Load(ctx, c.pool.DB(), shadow.Name)
 		return err == nil && saved.Checkpoint.Unmarked && now.SameColumns(saved.Start.Shadow), err
 	}
-	var filled bool
-	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)
-	if err != nil {
-		return false, fmt.Errorf("check whether %s is empty: %w", shadow.Name, err)
-	}
-	if filled {
-		return false, nil
+	if filled, err := c.filled(ctx, shadow.Name); err != nil || filled {
+		return false, err
 	}
 	return c.noOlder(ctx, shadow.Name, state.Name)
+}
+
+// filled reports whether a table has rows.
+func (c *Cleaner) filled(ctx context.Context, table schema.Name) (filled bool, err error) {
+	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+table.Quoted()+")").Scan(&filled)
+	if err != nil {
+		return false, fmt.Errorf("check whether %s is empty: %w", table, err)
+	}
+	return filled, nil
 }
 
 // noOlder reports whether a table was created at the same time as another one, or later.

@@ -48,7 +48,8 @@ func (m *Migration) Calibrate(ctx context.Context, alter native.Question) (plan.
 		if err := earlier(r).noFormer(ctx); err != nil {
 			return err
 		}
-		if err := r.watchApplication(ctx, &pace); err != nil {
+		var err error
+		if pace.Redo, pace.Binlog, pace.Writes, err = facts.WatchLoad(ctx, r.pool.DB(), r.plan.Source.Name, baseline); err != nil {
 			return err
 		}
 		if err := r.measureNative(ctx, &pace, alter); err != nil {
@@ -58,23 +59,6 @@ func (m *Migration) Calibrate(ctx context.Context, alter native.Question) (plan.
 	})
 	pace.Measured = err == nil
 	return pace, r.conclude(ctx, err)
-}
-
-// watchApplication measures how much is written while this run does nothing.
-func (r calibration) watchApplication(ctx context.Context, pace *plan.Pace) error {
-	before, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
-	if err != nil {
-		return err
-	}
-	if err := dbconn.Sleep(ctx, baseline); err != nil {
-		return err
-	}
-	after, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
-	if err != nil {
-		return err
-	}
-	pace.Redo, pace.Binlog, pace.Writes = after.Since(before)
-	return nil
 }
 
 // measureNative has the server carry out its own statement, if that is more than a change of the

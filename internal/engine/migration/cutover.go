@@ -24,9 +24,11 @@ import (
 // cutOver brings the backlog down, waits until no session blocks the swap, and tries to swap until
 // it is done. Apply goes on but for the attempts themselves.
 func (w *work) cutOver(ctx context.Context) error {
-	if err := w.countFiles(ctx); err != nil {
+	files, err := cutover.CountFiles(ctx, w.pool.DB(), w.plan.Source, w.shadow.Table)
+	if err != nil {
 		return err
 	}
+	w.shape = w.plan.ShapeOf(files[0], files[1])
 	swap, err := w.attempts(ctx, cutover.Attempt, &swapTurn{lockTurn: lockTurn{w}})
 	if err != nil {
 		return err
@@ -34,28 +36,6 @@ func (w *work) cutOver(ctx context.Context) error {
 	w.debts.done = true
 	w.account.update(func() { w.account.swap = swap })
 	w.emit(swap)
-	return nil
-}
-
-// countFiles counts the files that the swap renames.
-func (w *work) countFiles(ctx context.Context) error {
-	counts := [2]int{1, 1}
-	for i, table := range []*schema.Table{w.plan.Source, w.shadow.Table} {
-		for try := 1; table.Partitioned; try++ {
-			n, err := schema.Files(ctx, w.pool.DB(), table.Name)
-			if err == nil {
-				counts[i] = n
-				break
-			}
-			if !dbconn.Contended(err) {
-				return err
-			}
-			if err := dbconn.BackOff(ctx, try); err != nil {
-				return err
-			}
-		}
-	}
-	w.shape = w.plan.ShapeOf(counts[0], counts[1])
 	return nil
 }
 
@@ -163,6 +143,9 @@ type swapTurn struct {
 
 // Prepare gives the shadow its final comment, and saves that a swap may follow, for leftovers.Finish.
 func (t *swapTurn) Prepare(ctx context.Context) (bool, error) {
+	if err := t.work.fits(ctx); err != nil {
+		return false, err
+	}
 	if unmarked, err := t.unmark(ctx); !unmarked {
 		return false, err
 	}
@@ -284,6 +267,9 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 	if w.shadow.HasHelper() {
 		tables.DropHelper = shadow.DropHelper(w.shadow.Name)
 	}
+	if w.lot != nil {
+		tables.Parked = w.lot.Table()
+	}
 	w.apply.stop()
 	setup := w.specs.Sync.Setup()
 	if len(w.comparison.unproven) > 0 {
@@ -321,7 +307,7 @@ type drain struct {
 	// prove compares what could not be proved while rows changed.
 	prove func(ctx context.Context, session *dbconn.Session) error
 	// save saves what an undo begins from.
-	save func(ctx context.Context) error
+	save func(ctx context.Context, session *dbconn.Session) error
 }
 
 func (d *drain) Received(ctx context.Context) error { return Because(ctx, d.changes.Received(ctx)) }
@@ -337,7 +323,7 @@ func (d *drain) ApplyAndProve(ctx context.Context, session *dbconn.Session) (dra
 	left = d.backlog.Len() + prepared
 	if err == nil && left == 0 {
 		if err = d.prove(ctx, session); err == nil {
-			err = d.save(ctx)
+			err = d.save(ctx, session)
 		}
 	}
 	return drained, left, err

@@ -111,8 +111,7 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 		if !r.plan.Purpose.Swaps() {
 			return fmt.Errorf("%w: it is for a %s", errPurpose, r.plan.Purpose)
 		}
-		before := r.startUsage(ctx)
-		defer r.endUsage(ctx, before)
+		defer r.countUsage(ctx)()
 		if r.plan.Choice.Method != plan.MethodShadow {
 			if done, err := (ownStatement{r}).natively(ctx); done || err != nil {
 				return err

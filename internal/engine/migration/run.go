@@ -2,8 +2,6 @@ package migration
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -117,7 +115,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 	if err := (carrier{r}).tryTriggers(ctx, made.Name); err != nil {
 		return nil, err
 	}
-	now, err := r.clocks(ctx)
+	now, err := specs.ReadClock(ctx, r.pool)
 	if err != nil {
 		return nil, err
 	}
@@ -159,21 +157,4 @@ func (r *run) nameForbidding(ctx context.Context, err error) error {
 		return err
 	}
 	return (&lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}}).Name(ctx, err)
-}
-
-// clocks reads the time, by the server's clock, when the ALTER began.
-func (r *run) clocks(ctx context.Context) (specs.Clock, error) {
-	var now specs.Clock
-	session, err := r.pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
-	if err != nil {
-		return now, err
-	}
-	defer session.Close()
-	err = session.Rows(ctx, "SELECT CAST(NOW(6) AS CHAR), CAST(UTC_TIMESTAMP(6) AS CHAR)", func(rows *sql.Rows) error {
-		return rows.Scan(&now.Server, &now.UTC)
-	})
-	if err != nil {
-		return now, fmt.Errorf("read the server's clock: %w", err)
-	}
-	return now, nil
 }

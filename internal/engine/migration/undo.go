@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
@@ -11,10 +12,12 @@ import (
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/engine/verify"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -49,6 +52,8 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 	if r.plan.Back.Lazy {
 		from.tracker.End(from.tracker.Begin(""))
 		from.Origin, err = r.link.Since(ctx, saved, d.shadow.Table)
+	} else if r.plan.Back.Park {
+		from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
 	} else if err = r.prescanBefore(ctx, d.specs.Prescan); err == nil {
 		from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
 	}
@@ -97,8 +102,16 @@ func (d *draft) keep(ctx context.Context, r *run) error {
 }
 
 // saveForUndo saves, under the lock of the swap, the position from which an undo reads: every change of the new
-// table is behind it (U1).
-func (w *work) saveForUndo(ctx context.Context) error {
+// table is behind it (U1). It also parks the rows that the old table refuses (U4).
+func (w *work) saveForUndo(ctx context.Context, session *dbconn.Session) error {
+	if rows := w.unfit.Rows(); w.lot != nil {
+		if err := w.lot.Take(ctx, session, rows); err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			w.note(w.lot.Told(rows))
+		}
+	}
 	if w.start.Undo == nil {
 		return nil
 	}
@@ -167,4 +180,32 @@ func (m *Migration) NotSince(ctx context.Context, saved *checkpoint.Saved) (why 
 		return err.Error(), nil
 	}
 	return "", err
+}
+
+// fits fails with park.ErrUnfit, before the lock, if the old table refuses rows and they are not to be parked (U4). Rows
+// that were refused once are tried again: another row may have been in their way.
+func (w *work) fits(ctx context.Context) error {
+	rows := w.unfit.Rows()
+	if len(rows) == 0 {
+		return nil
+	}
+	keys := park.Keys(rows)
+	for _, k := range keys {
+		w.backlog.Add(k)
+	}
+	if err := w.intake.Fence(ctx); err != nil {
+		return err
+	}
+	for len(w.backlog.Pending(keys)) > 0 {
+		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if rows = w.unfit.Rows(); len(rows) == 0 {
+		return nil
+	}
+	for _, f := range w.lot.Findings(rows) {
+		w.emit(f)
+	}
+	return w.lot.Prepare(ctx, rows)
 }

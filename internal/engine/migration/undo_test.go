@@ -2,11 +2,13 @@ package migration_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/ledger"
 	"midstream/internal/mysql/ddl"
@@ -93,6 +95,43 @@ func TestU5_ValuesOfDroppedColumnsComeBack(t *testing.T) {
 				b.Errorf("cold %v: %s, want %s", cold, got, want)
 			}
 			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_undone", "DROP TABLE IF EXISTS "+b.schema+".t_undo")
+		}
+	})
+}
+
+// TestU4_UnfitRowsStopTheUndoOrAreParked: rows that the old definition refuses are listed before any lock, or set aside.
+func TestU4_UnfitRowsStopTheUndoOrAreParked(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		for _, cold := range []bool{false, true} {
+			b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, n TINYINT NOT NULL, u INT, UNIQUE (u))",
+				"INSERT INTO "+b.schema+".t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4)")
+			b.cfg.Undo = time.Hour
+			b.mustMigrate("MODIFY n INT NULL, DROP INDEX u")
+			b.exec("UPDATE "+b.schema+".t SET n = 1000 WHERE id = 2", "UPDATE "+b.schema+".t SET u = 1 WHERE id = 3",
+				"UPDATE "+b.schema+".t SET n = NULL WHERE id = 4", "INSERT INTO "+b.schema+".t VALUES (5, 5, 5)")
+			var found int
+			_, err := b.undo(b.ctx(), planning.Undo{Cold: cold}, func(e event.Event) {
+				if f, is := e.(event.Finding); is && f.Refused {
+					found += int(f.Rows)
+				}
+			})
+			if !errors.Is(err, park.ErrUnfit) && !errors.Is(err, migration.ErrUnfit) {
+				b.Fatalf("undo with unfit rows: %v", err)
+			}
+			if found != 3 && !cold || found == 0 {
+				b.Errorf("%d unfit rows were reported", found)
+			}
+			b.mustUndo(planning.Undo{Cold: cold, Park: true})
+			const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, IFNULL(n, 'NULL'), u) ORDER BY id SEPARATOR ', ') FROM "
+			if got := b.value(rows + b.schema + ".t"); got != "1 1 1, 5 5 5" {
+				b.Errorf("rows are %s", got)
+			}
+			if got := b.value(rows + b.schema + ".t_parked"); got != "2 1000 2, 3 3 1, 4 NULL 4" {
+				b.Errorf("parked rows are %s", got)
+			}
+			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_undone", "DROP TABLE "+b.schema+".t_parked",
+				"DROP TABLE IF EXISTS "+b.schema+".t_undo")
 		}
 	})
 }

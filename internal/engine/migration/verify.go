@@ -94,7 +94,7 @@ func (w *work) verifyCount(ctx context.Context) error {
 		surplus, err = w.comparison.verifier.Surplus(ctx)
 		return err
 	})
-	if err == nil && surplus != 0 {
+	if surplus += int64(w.unfit.Len()); err == nil && surplus != 0 {
 		err = fmt.Errorf("%w: it has %d rows more", ErrMismatch, surplus)
 	}
 	return err
@@ -104,7 +104,10 @@ func (w *work) verifyCount(ctx context.Context) error {
 // Otherwise a mismatch ends the run.
 func (w *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []key.Key, err error) {
 	const repairs = 3 // of the same rows
-	for try := 0; len(verdict.Mismatches) > 0; try++ {
+	for try := 0; ; try++ {
+		if verdict.Mismatches = w.unfit.Without(verdict.Mismatches); len(verdict.Mismatches) == 0 {
+			break
+		}
 		differences, err := w.comparison.verifier.Differences(ctx, verdict.Mismatches[:min(mostShown, len(verdict.Mismatches))])
 		if err != nil {
 			return nil, err
@@ -143,7 +146,7 @@ func (w *work) prove(ctx context.Context, session *dbconn.Session) error {
 		return nil
 	}
 	differing, err := w.comparison.verifier.Keys(ctx, session, w.comparison.unproven)
-	if err != nil || len(differing) == 0 {
+	if differing = w.unfit.Without(differing); err != nil || len(differing) == 0 {
 		return err
 	}
 	return fmt.Errorf("%w in %d rows; one of them is %s", ErrMismatch, len(differing), w.specs.Sync.Key.Format(differing[0]))

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowcopy"
 	"midstream/internal/engine/rowsync"
@@ -36,6 +37,8 @@ type work struct {
 	intake     *intake.Intake
 	copier     *rowcopy.Copier
 	syncer     *rowsync.Syncer
+	unfit      *rowsync.Unfit // of an undo; else nil
+	lot        *park.Lot      // of an undo; else nil
 	apply      *applying
 	distrusted bool // as origin has it
 	// comparesAll means that more rows than the changed ones may differ.
@@ -81,6 +84,10 @@ func (r *run) newWork(d *draft, from origin) *work {
 	spec := d.specs.Sync
 	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
 	w.syncer.Carry(d.moves)
+	if r.plan.Back != nil {
+		w.unfit, w.lot = rowsync.NewUnfit(), park.New(r.pool, r.plan.Source, spec, r.plan.Back.Park)
+		w.syncer.SetApart(w.unfit)
+	}
 	w.backlog = backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		Remember:  map[bool]int{true: remembered}[r.plan.Lazy()],

@@ -55,6 +55,8 @@ type Back struct {
 	// For and Mode are how the undo itself may be taken back.
 	For  time.Duration
 	Mode string
+	// Park copies the rows that the old table refuses to a table of their own, and goes on without them.
+	Park bool `json:",omitempty"`
 	// Fills are expressions over the table's columns, for columns of the old table that the table does not
 	// have. They give the value of a row that the old table does not have.
 	Fills map[string]string `json:",omitempty"`

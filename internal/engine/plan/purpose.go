@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"midstream/internal/mysql/schema"
@@ -44,6 +45,7 @@ const (
 	undoneSuffix    = "_undone"
 	keptSuffix      = "_kept"
 	mergedSuffix    = "_merged"
+	parkedSuffix    = "_parked"
 	rehearsedSuffix = "_rehearsed"
 	rehearsalSuffix = "_rehearsal"
 )
@@ -71,6 +73,15 @@ func MergedOf(table schema.Name) schema.Name {
 // KeptOf returns the name of the table that keeps, during an undo, the values of columns that the change
 // has dropped.
 func KeptOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, keptSuffix)) }
+
+// ParkedNames are the names that a table may get that takes the rows which an undo can't bring back.
+func ParkedNames(table schema.Name) []schema.Name {
+	names := []schema.Name{table.Sibling(suffixed(table.Table, parkedSuffix))}
+	for n := 2; n <= mostOld; n++ {
+		names = append(names, table.Sibling(suffixed(table.Table, fmt.Sprint(parkedSuffix, n))))
+	}
+	return names
+}
 
 // NamesOf returns the names of a table's artefacts.
 func NamesOf(table schema.Name) Names { return Altering.NamesOf(table) }

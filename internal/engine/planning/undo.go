@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
@@ -22,6 +23,8 @@ type Undo struct {
 	Cold bool
 	// Merge takes over, for the undo of a TRUNCATE, the rows that were written since.
 	Merge bool
+	// Park copies the rows that the old definition refuses to a table of their own.
+	Park bool
 	// Fills are as plan.Back has them.
 	Fills map[string]string
 }
@@ -55,14 +58,14 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if o.Names.Old, err = undone(ctx, server.Pool, name, saved.Undo); err != nil {
 		return nil, failed(ReadFacts, name, err)
 	}
-	back := plan.Back{For: saved.Undo.For, Mode: saved.Undo.Mode, Fills: undo.Fills}
+	back := plan.Back{For: saved.Undo.For, Mode: saved.Undo.Mode, Park: undo.Park, Fills: undo.Fills}
 	lazy := back
 	lazy.Lazy = !undo.Cold && saved.Undo.Mode == checkpoint.Lazy
 	o.Back = &lazy
 	options.Undo = nil
 	p, err := Make(ctx, server, alter, options)
 	if err != nil || !lazy.Lazy {
-		return p, err
+		return findable(p, old, err)
 	}
 	why := "foreign keys change rows of the table without a trace in the binlog"
 	if len(p.Acting) == 0 {
@@ -75,7 +78,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return p, nil
 	}
 	o.Back = &back
-	if p, err = Make(ctx, server, alter, options); err == nil {
+	if p, err = cold(ctx, server, alter, options, old); err == nil {
 		p.Risks = append(p.Risks, plan.Risk{
 			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
 		})
@@ -125,4 +128,29 @@ func (m *maker) openUndo(ctx context.Context) (until string, err error) {
 		}
 	}
 	return "", err
+}
+
+// cold makes the plan of an undo of all rows.
+func cold(ctx context.Context, server Server, alter *ddl.Alter, options Options, old *schema.Table) (*plan.Plan, error) {
+	p, err := Make(ctx, server, alter, options)
+	return findable(p, old, err)
+}
+
+// findable refuses an undo of all rows if ranges of the table's key select other rows of the old table.
+func findable(p *plan.Plan, old *schema.Table, err error) (*plan.Plan, error) {
+	if err != nil {
+		return nil, err
+	}
+	columns, err := p.Columns(old)
+	if err == nil && !columns.KeyChanged() {
+		return p, nil
+	}
+	why := "the change altered the key, so that a range of it has other rows in the old table"
+	if err != nil {
+		why = err.Error()
+	}
+	return nil, &plan.Refused{Table: p.Source.Name.String(), Blocking: []plan.Risk{{
+		Code: plan.CodeUndo, What: "an undo cannot look at all rows", Why: why,
+		Fix: "Change the table back with midstream run, which makes a new table", Blocking: true,
+	}}}
 }

@@ -68,6 +68,7 @@ type Syncer struct {
 	// its P (law L2).
 	alone sync.RWMutex
 	moves *Moves // nil if no column is kept
+	unfit *Unfit // nil if a row that the shadow refuses is an error
 	begun time.Time
 	// waryUntil is in nanoseconds since begun, so changes of the clock don't matter.
 	waryUntil atomic.Int64
@@ -103,6 +104,9 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh) })
 		}
 	}
+	if s.unfit != nil && refusesRow(err) {
+		return s.rangeApart(ctx, session, r)
+	}
 	if err != nil {
 		return result, fmt.Errorf("sync range [%s, %s): %w", s.bound(r.From), s.bound(r.To), s.blame(ctx, session, p, err))
 	}
@@ -118,6 +122,12 @@ func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.K
 	if half := len(keys) / 2; half > 0 && dbconn.Oversized(err) {
 		parts := [2][]key.Key{keys[:half], keys[half:]}
 		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+	}
+	if s.unfit != nil && refusesRow(err) {
+		return s.apart(ctx, session, keys, err)
+	}
+	if err == nil && s.unfit != nil {
+		s.unfit.fits(keys)
 	}
 	if err != nil {
 		return result, fmt.Errorf("sync %d keys: %w", len(keys), s.blame(ctx, session, p, err))

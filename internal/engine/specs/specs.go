@@ -1,6 +1,8 @@
 package specs
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,11 +13,28 @@ import (
 	"midstream/internal/engine/prescan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/verify"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
 // Clock are one moment in the server's own time zone and in UTC.
 type Clock struct{ Server, UTC string }
+
+// ReadClock reads the time, by the server's clock, when the ALTER began.
+func ReadClock(ctx context.Context, pool *dbconn.Pool) (now Clock, err error) {
+	session, err := pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	if err != nil {
+		return now, err
+	}
+	defer session.Close()
+	err = session.Rows(ctx, "SELECT CAST(NOW(6) AS CHAR), CAST(UTC_TIMESTAMP(6) AS CHAR)", func(rows *sql.Rows) error {
+		return rows.Scan(&now.Server, &now.UTC)
+	})
+	if err != nil {
+		return now, fmt.Errorf("read the server's clock: %w", err)
+	}
+	return now, nil
+}
 
 // unix is the time as dbconn.Values has it.
 func (c Clock) unix() (string, error) {

@@ -1,0 +1,148 @@
+package park
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrUnfit means that the old table refuses rows of the table. Both are as they were, and the undo stays open.
+var ErrUnfit = errors.New("the old definition refuses some rows")
+
+// mostListed is the number of keys with which a reason is listed.
+const mostListed = 20
+
+// Lot takes the rows that the old table refuses. It is for one goroutine.
+type Lot struct {
+	pool   *dbconn.Pool
+	source *schema.Table
+	spec   *rowsync.Spec
+	wished bool
+	table  schema.Name
+}
+
+// New returns a lot of an undo. wished means that rows may be parked.
+func New(pool *dbconn.Pool, source *schema.Table, spec *rowsync.Spec, wished bool) *Lot {
+	return &Lot{pool: pool, source: source, spec: spec, wished: wished}
+}
+
+// Table is the table that the rows are copied to; no name if there is none.
+func (l *Lot) Table() schema.Name { return l.table }
+
+// Prepare creates the table for the rows, or fails with ErrUnfit if they are not to be parked.
+func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow) error {
+	switch {
+	case !l.wished:
+		return l.refused(rows)
+	case l.table != (schema.Name{}):
+		return nil
+	}
+	session, err := l.pool.Session(ctx, l.pool.Defining()...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	mark := schema.Literal(schema.MarkFor(checkpoint.ParkedKind, l.source.Name))
+	for _, name := range plan.ParkedNames(l.source.Name) {
+		_, err = session.Exec(ctx, "CREATE TABLE "+name.Quoted()+" LIKE "+l.source.Name.Quoted())
+		if dbconn.TableExists(err) {
+			continue
+		}
+		if err == nil {
+			l.table = name
+			_, err = session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" COMMENT = "+mark)
+		}
+		break
+	}
+	if err != nil {
+		return fmt.Errorf("create a table for rows that the old definition refuses: %w", err)
+	}
+	return nil
+}
+
+// Take copies the rows to the table, in place of those that an attempt before has copied. The session has the lock. It
+// fails with ErrUnfit if there are rows and no table.
+func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.UnfitRow) error {
+	if l.table == (schema.Name{}) {
+		if len(rows) > 0 {
+			return l.refused(rows)
+		}
+		return nil
+	}
+	var columns []string
+	for _, c := range l.source.Columns {
+		if c.Generated == schema.NotGenerated {
+			columns = append(columns, c.Name)
+		}
+	}
+	statements := []string{"DELETE FROM " + l.table.Quoted()}
+	if len(rows) > 0 {
+		statements = append(statements, l.spec.Park(l.table, columns, Keys(rows)))
+	}
+	for _, statement := range append(statements, "COMMIT") {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("copy the rows that the old definition refuses to %s: %w", l.table, err)
+		}
+	}
+	return nil
+}
+
+// refused is the error for rows that the old table refuses.
+func (l *Lot) refused(rows []rowsync.UnfitRow) error {
+	return fmt.Errorf("%w: %d, the first with key (%s): %w", ErrUnfit, len(rows), l.spec.Key.Format(rows[0].Key), rows[0].Cause)
+}
+
+// Keys are the keys of rows.
+func Keys(rows []rowsync.UnfitRow) []key.Key {
+	keys := make([]key.Key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.Key
+	}
+	return keys
+}
+
+// Findings groups rows by the server's reason.
+func (l *Lot) Findings(rows []rowsync.UnfitRow) []event.Finding {
+	var all []event.Finding
+	places, keys := map[uint16]int{}, map[uint16][]key.Key{}
+	for _, r := range rows {
+		number := dbconn.Number(r.Cause)
+		at, there := places[number]
+		if !there {
+			at = len(all)
+			places[number] = at
+			all = append(all, event.Finding{Kind: "unfit", What: dbconn.Message(r.Cause), Refused: true, At: time.Now()})
+		}
+		all[at].Rows++
+		if len(all[at].Keys) < mostListed {
+			all[at].Keys = append(all[at].Keys, l.spec.Key.Format(r.Key))
+			keys[number] = append(keys[number], r.Key)
+		}
+	}
+	for number, at := range places {
+		all[at].Query = "SELECT * FROM " + l.source.Name.Quoted() + " WHERE " + rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys[number])
+	}
+	return all
+}
+
+// Told writes which rows are parked.
+func (l *Lot) Told(rows []rowsync.UnfitRow) string {
+	var keys []string
+	for _, r := range rows[:min(len(rows), mostListed)] {
+		keys = append(keys, "("+l.spec.Key.Format(r.Key)+")")
+	}
+	if len(rows) > mostListed {
+		keys = append(keys, "...")
+	}
+	return fmt.Sprintf("rows that the old definition refuses are in %s, %d of them: %s", l.table, len(rows), strings.Join(keys, ", "))
+}

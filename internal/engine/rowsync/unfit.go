@@ -1,0 +1,140 @@
+package rowsync
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Unfit are the rows of the source that the shadow refuses. An undo lists them instead of ending at the first one: the old
+// definition may refuse rows that the application has written since the change. An unfit row has no row in the shadow, and
+// each change of it is a new try. It is safe for concurrent use.
+type Unfit struct {
+	mu   sync.Mutex
+	rows map[key.Key]error
+}
+
+// NewUnfit returns an empty list.
+func NewUnfit() *Unfit { return &Unfit{rows: map[key.Key]error{}} }
+
+// UnfitRow is one of them, with the server's reason.
+type UnfitRow struct {
+	Key   key.Key
+	Cause error
+}
+
+// Rows lists them, in the order of their keys' bytes. A nil Unfit has none.
+func (u *Unfit) Rows() []UnfitRow {
+	if u == nil {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	rows := make([]UnfitRow, 0, len(u.rows))
+	for k, cause := range u.rows {
+		rows = append(rows, UnfitRow{Key: k, Cause: cause})
+	}
+	slices.SortFunc(rows, func(a, b UnfitRow) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return rows
+}
+
+// Len is their number.
+func (u *Unfit) Len() int {
+	if u == nil {
+		return 0
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.rows)
+}
+
+// Without leaves out the keys of unfit rows.
+func (u *Unfit) Without(keys []key.Key) []key.Key {
+	if u.Len() == 0 {
+		return keys
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(keys), func(k key.Key) bool { return u.rows[k] != nil })
+}
+
+func (u *Unfit) put(k key.Key, cause error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.rows[k] = cause
+}
+
+// fits removes keys whose rows were synced.
+func (u *Unfit) fits(keys []key.Key) {
+	if u.Len() == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, k := range keys {
+		delete(u.rows, k)
+	}
+}
+
+// refusesRow reports whether a row is the cause of the error: the shadow does not take it.
+func refusesRow(err error) bool {
+	return dbconn.ValueRefused(err) || dbconn.Duplicate(err) || errors.Is(err, ErrDuplicate) || errors.Is(err, ErrNoValue)
+}
+
+// SetApart has the syncer set unfit rows apart instead of failing. Call it before the first sync.
+func (s *Syncer) SetApart(u *Unfit) { s.unfit = u }
+
+// apart syncs a list of keys half by half, and sets the keys apart whose rows the shadow refuses. cause is why the whole
+// list was refused.
+func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.Key, cause error) (Result, error) {
+	if half := len(keys) / 2; half > 0 {
+		parts := [2][]key.Key{keys[:half], keys[half:]}
+		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+	}
+	var result Result
+	err := transact(ctx, session, func() (err error) {
+		result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys})
+		return err
+	})
+	if err == nil {
+		s.unfit.put(keys[0], cause)
+	}
+	return result, err
+}
+
+// rangeApart syncs the rows of a range key by key, with those that are in the shadow only.
+func (s *Syncer) rangeApart(ctx context.Context, session *dbconn.Session, r key.Range) (sum Result, err error) {
+	p := predicate{spec: s.spec, chunk: &r}
+	err = transact(ctx, session, func() (err error) {
+		sum.Deleted, err = s.empty(ctx, session, p)
+		return err
+	})
+	var keys []key.Key
+	if err == nil {
+		keys, err = (&exclusive{Syncer: s, session: session}).keys(ctx, p.keysOf())
+	}
+	if err != nil {
+		return sum, err
+	}
+	for part := range slices.Chunk(keys, aloneKeys) {
+		result, err := s.Keys(ctx, session, part)
+		sum.Inserted, sum.Deleted = sum.Inserted+result.Inserted, sum.Deleted+result.Deleted
+		if err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+// Park returns the statement that copies rows of the source to a table of the same definition.
+func (s *Spec) Park(to schema.Name, columns []string, keys []key.Key) string {
+	list := schema.QuoteAll(columns)
+	return "INSERT INTO " + to.Quoted() + " (" + list + ") SELECT " + list + " FROM " + s.Source.Quoted() +
+		" FORCE INDEX (" + schema.Quote(s.SourceIndex) + ") WHERE " + InKeys(s.Key, s.Key.Names(), keys)
+}
