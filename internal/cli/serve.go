@@ -256,20 +256,5 @@ func (s *serving) open(ctx context.Context) (store queue.Store, where string, er
 
 // unopened says what to do about a store that can't be used.
 func (s *serving) unopened(err error) error {
-	next := "remove that cause, or name another place by --state-dir or --store"
-	switch {
-	case errors.Is(err, queue.ErrStoreTaken), errors.Is(err, queue.ErrFolderTaken):
-		next = "stop the other service first, or name another place by --state-dir or --store"
-	case errors.Is(err, socket.ErrFolder):
-		next = "name another folder by --control-dir"
-	case errors.Is(err, errors.ErrUnsupported):
-		next = "run serve on Linux or another Unix"
-	case errors.Is(err, queue.ErrStoreNewer):
-		next = "start that version of midstream, or name another place by --state-dir or --store"
-	case dbconn.NoSuchDatabase(err):
-		next = "create the database (CREATE DATABASE), or name another one by --store name/database"
-	case dbconn.Denied(err):
-		next = "grant the account of --store the privileges that docs/serve.md lists"
-	}
-	return &coded{code: exitFailed, err: err, left: "active runs continue; nothing was changed", next: next}
+	return &coded{code: exitFailed, err: err, left: "active runs continue; nothing was changed", next: queue.Unopened(err)}
 }

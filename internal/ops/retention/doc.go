@@ -1,4 +1,4 @@
-// Package retention drops the tables that changes have put aside, once their time is over and nobody reads them.
+// Package retention drops the tables that changes have put aside, once their time is over and no session reads them.
 //
 // A Keeper visits its servers in rounds. The time of a table begins when a round first sees it, because the server does
 // not show when a table was put aside. A table is dropped if two checks in a row, with time between them, find that
