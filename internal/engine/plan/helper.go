@@ -16,7 +16,8 @@ import (
 func (c *checker) helps(k Key) bool {
 	work := cmp.Or(max(c.options.Work, 0), DefaultWork)
 	drop := time.Duration(c.table.Rows) * dropOfRow
-	if k.Whole || drop > work/2 || related(c.facts, c.table) || unhelped(c.after()) != "" {
+	undoes := c.options.Purpose == Undoing // its shadow is the old table, with its rows
+	if undoes || k.Whole || drop > work/2 || related(c.facts, c.table) || unhelped(c.after()) != "" {
 		return false
 	}
 	t := c.facts.Trial
