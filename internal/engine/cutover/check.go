@@ -2,6 +2,7 @@ package cutover
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -34,12 +35,11 @@ func (h *underLock) openReaders(ctx context.Context) (err error) {
 	return h.pool.DB().PingContext(ctx)
 }
 
-// closeReaders gives the connections back.
+// closeReaders gives the connections back that check has not used.
 func (h *underLock) closeReaders() {
-	for i, reader := range h.readers {
+	for _, reader := range h.readers {
 		if reader != nil {
 			reader.Close()
-			h.readers[i] = nil
 		}
 	}
 }
@@ -49,11 +49,17 @@ func (h *underLock) closeReaders() {
 func (h *underLock) check(ctx context.Context) (found func() (counters, error)) {
 	var read counters
 	reading, ctx := errgroup.WithContext(ctx)
-	reading.Go(func() (err error) {
-		read, err = h.checkDefinition(ctx, h.readers[0])
-		return becauseOf(ctx, err)
+	with := func(reader *sql.Conn, do func(q schema.Querier) error) {
+		reading.Go(func() error {
+			defer reader.Close() // gives it back: others need connections, too
+			return becauseOf(ctx, do(reader))
+		})
+	}
+	with(h.readers[0], func(q schema.Querier) (err error) {
+		read, err = h.checkDefinition(ctx, q)
+		return err
 	})
-	reading.Go(func() error { return becauseOf(ctx, h.checkRelated(ctx, h.readers[1])) })
+	with(h.readers[1], func(q schema.Querier) error { return h.checkRelated(ctx, q) })
 	return func() (counters, error) {
 		err := reading.Wait()
 		return read, err

@@ -108,7 +108,6 @@ func (h *underLock) drainAll(ctx context.Context) error {
 	if err == nil {
 		err = h.carryCounter(bounded, counters)
 	}
-	h.closeReaders() // others need connections, too
 	return h.explain(err)
 }
 
@@ -132,7 +131,7 @@ func (h *underLock) applyLast(ctx context.Context) error {
 // applied; they may have raised the shadow's counter since it was read.
 func (h *underLock) carryCounter(ctx context.Context, read counters) error {
 	if read.shadow < read.source && h.report.Drained > 0 {
-		shadow, err := showCreate(ctx, h.readers[0], h.tables.Shadow)
+		shadow, err := showCreate(ctx, h.pool.DB(), h.tables.Shadow)
 		if err != nil {
 			return becauseOf(ctx, err)
 		}

@@ -75,23 +75,25 @@ func TestTripsUnderTheLock(t *testing.T) {
 		name    string
 		servers []string
 		capture plan.Capture
+		undo    time.Duration
 		setup   string
 		late    string // a change that is committed just before the lock
 		// The statements of the session with the lock: RENAME and UNLOCK TABLES at least, or DROP TABLE of the sentinel
 		// instead of RENAME. Other connections read at the same time.
 		holder, other int
 	}{
-		{"nothing is left", all, plan.CaptureBinlog, "", "", 2, 2},
-		{"changes are left", all, plan.CaptureBinlog, "", "UPDATE %s.t SET v = v + 1 WHERE id <= 20", 5, 2},
-		{"the counter is behind", all, plan.CaptureBinlog, "", "INSERT INTO %s.t (id) VALUES (1000), (1001)", 5, 3},
-		{"the counter has a gap", all, plan.CaptureBinlog, "", "DELETE FROM %s.t WHERE id = 30", 6, 3},
-		{"a trigger moves", all, plan.CaptureBinlog, trigger, "", 18, 16},
-		{"a foreign key moves", all[:1], plan.CaptureBinlog, child, "", 8, 10},
-		{"triggers capture", all, plan.CaptureTrigger, "", "UPDATE %s.t SET v = v + 1 WHERE id <= 20", 11, 5},
+		{"nothing is left", all, plan.CaptureBinlog, 0, "", "", 2, 2},
+		{"changes are left", all, plan.CaptureBinlog, 0, "", "UPDATE %s.t SET v = v + 1 WHERE id <= 20", 5, 2},
+		{"the counter is behind", all, plan.CaptureBinlog, 0, "", "INSERT INTO %s.t (id) VALUES (1000), (1001)", 5, 3},
+		{"the counter has a gap", all, plan.CaptureBinlog, 0, "", "DELETE FROM %s.t WHERE id = 30", 6, 3},
+		{"a trigger moves", all, plan.CaptureBinlog, 0, trigger, "", 18, 16},
+		{"a foreign key moves", all[:1], plan.CaptureBinlog, 0, child, "", 8, 10},
+		{"an undo is kept", all, plan.CaptureBinlog, time.Hour, "", "", 2, 7},
+		{"triggers capture", all, plan.CaptureTrigger, 0, "", "UPDATE %s.t SET v = v + 1 WHERE id <= 20", 11, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onThese(t, inTurn(t, c.servers), func(b *bench) {
-				b.capture = c.capture
+				b.capture, b.cfg.Undo = c.capture, c.undo
 				do := func(statement string) {
 					if statement != "" {
 						b.exec(fmt.Sprintf(statement, b.schema))
@@ -103,6 +105,7 @@ func TestTripsUnderTheLock(t *testing.T) {
 				s := &trips{}
 				b.wire(fault.Rule{Seen: s.seen, At: "LOCK TABLES `" + b.schema + "`.`t` WRITE", Call: func() { do(c.late) }})
 				b.mustMigrate("ADD COLUMN n INT, ADD KEY (v)")
+				do("DROP TABLE IF EXISTS %s.t_undo")
 				if holder, other := s.most(); holder < 2 || holder > c.holder || other > c.other {
 					b.Errorf("%d statements of the session with the lock, %d of another connection; want at most %d and %d: %s",
 						holder, other, c.holder, c.other, s)
