@@ -18,6 +18,7 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/queue"
+	"midstream/internal/ops/retention"
 	"midstream/internal/ops/socket"
 )
 
@@ -32,6 +33,7 @@ type serving struct {
 	limit   int
 	listen  listening
 	configs map[string]dbconn.Config
+	keepOld time.Duration
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -54,6 +56,10 @@ func (a *app) serveCommand() *cobra.Command {
 	)
 	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table of this --server instead of a file: name, or name/database (database midstream)")
 	f.flags.StringVar(&s.control, "control-dir", "", controlDirUse)
+	f.add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never", func(text string) (err error) {
+		s.keepOld, err = retention.ParseKeep(text)
+		return err
+	})
 	s.listen.register(
 		f, usualListen,
 		"address and port of the pages and the API; an address beyond this machine needs --token-file, and\n--tls-cert or --insecure-http",
@@ -156,6 +162,9 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile(),
 		),
 	)
+	keeper := retention.Keeper{Servers: retention.All(s.configs, s.keepOld), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}
+	defer keeper.Start(ctx)()
+	defer end(nil)
 	if err := service.Run(ctx); err != nil {
 		return &coded{
 			code: exitFailed,

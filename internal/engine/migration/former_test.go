@@ -81,7 +81,7 @@ func TestUpgradesOfTheState(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.stopped()
 		was := b.value("SELECT state FROM " + b.schema + ".t_midstream WHERE id = 2")
-		for _, newer := range []string{`REPLACE(state, '"Version":2', '"Version":3')`, `'{"Version":9,"Phase":{"of":"another kind"}}'`} {
+		for _, newer := range []string{fmt.Sprintf(`REPLACE(state, '"Version":%d', '"Version":%d')`, checkpoint.Plain, checkpoint.Version+1), `'{"Version":9,"Phase":{"of":"another kind"}}'`} {
 			b.exec("UPDATE " + b.schema + ".t_midstream SET state = " + newer + " WHERE id = 2")
 			left := b.value("SELECT GROUP_CONCAT(run, state ORDER BY id) FROM " + b.schema + ".t_midstream")
 			pool, err := b.open(b.ctx())

@@ -3,6 +3,7 @@ package migration_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,5 +134,56 @@ func TestU4_UnfitRowsStopTheUndoOrAreParked(t *testing.T) {
 			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_undone", "DROP TABLE "+b.schema+".t_parked",
 				"DROP TABLE IF EXISTS "+b.schema+".t_undo")
 		}
+	})
+}
+
+// TestU1_AWarmUndoFollowsUntilItIsReleased: an undo that is held keeps the old table equal, and lists what does not fit.
+func TestU1_AWarmUndoFollowsUntilItIsReleased(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		l := b.ledger(ledger.Int(), 5000, ledger.Options{})
+		b.cfg.Undo = time.Hour
+		b.start(l)
+		b.mustMigrate(alter)
+		b.settings.When.Hold = true
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { pool.Close() })
+		server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
+		p, err := planning.Make(b.ctx(), server, &ddl.Alter{Table: schema.Name{Schema: b.schema, Table: "t"}},
+			planning.Options{Undo: &planning.Undo{}, Config: b.cfg, Settings: b.settings, FactsOnly: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		control := b.control()
+		held, done := make(chan struct{}), make(chan error, 1)
+		var once sync.Once
+		listen := func(e event.Event) {
+			if entered(event.PhaseHold)(e) {
+				once.Do(func() { close(held) })
+			}
+		}
+		go func() {
+			_, err := migration.New(pool, b.binlogServer(), p, b.cfg, control, listen).Run(b.ctx())
+			done <- err
+		}()
+		select {
+		case <-held:
+		case err := <-done:
+			b.Fatalf("the undo ended before it was held: %v", err)
+		}
+		time.Sleep(time.Second) // writers are at work
+		began := time.Now()
+		if _, err := control.CutOver(b.ctx(), true); err != nil {
+			b.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+		b.Logf("released to swapped in %s", time.Since(began))
+		b.mustMatchLedger(l)
+		b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_undo")
 	})
 }
