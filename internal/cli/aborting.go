@@ -37,7 +37,7 @@ func (c *change) leave(phase event.Phase, i summary.Interrupt) {
 	err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: i.Left, next: i.Next}
 	if c.output.json {
 		record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
-		record.Phase, record.Swapped, record.Rehearsal = string(phase), i.Swapped, string(c.options.Purpose)
+		record.Phase, record.Swapped, record.Rehearsal = string(phase), i.Swapped, c.options.Purpose.Rehearsal()
 		session.Quickly(func() { c.app.record(record) })
 		session.LeaveResult(c.resultFile, record)
 	}

@@ -119,7 +119,7 @@ func (c *change) underControl(
 		result, err = c.obeying(do)
 	}
 	told := c.app.resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
-	told.Rehearsal = string(c.options.Purpose)
+	told.Rehearsal, told.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
 	c.run.End(told, err)
 	c.run = nil
 	return result, err
@@ -197,9 +197,9 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err != nil {
 		return result, err
 	}
+	session.Keep(ctx, s, p.Source.Name, &result)
 	c.output.done(
-		p.Source.Name, result,
-		summary.Brief(p, result),
+		p.Source.Name, result, summary.Brief(p, result),
 		summary.OfRun(summary.Planned{Plan: p, Config: c.config, Settings: c.settings}, result, record.ProcessUsage(), c.output.style()),
 	)
 	return result, nil

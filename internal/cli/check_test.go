@@ -72,7 +72,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 	if code != exitDone || stderr != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "all of 1,000 rows fit the new schema")
+	contains(t, stdout, "all of 1,000 rows fit")
 	code, stdout, _ = check("--no-color", "ADD COLUMN c INT")
 	if code != exitDone {
 		t.Errorf("exit code %d", code)

@@ -169,7 +169,7 @@ func exitCode(err error, interrupted bool) int {
 		errors.Is(err, shadow.ErrRefused),
 		errors.Is(err, leftovers.ErrClaimed),
 		errors.Is(err, leftovers.ErrElsewhere),
-		errors.Is(err, migration.ErrOtherAlter),
+		errors.Is(err, migration.ErrOtherAlter), errors.Is(err, leftovers.ErrNoUndo), errors.Is(err, leftovers.ErrUndoBegun),
 		errors.Is(err, intake.ErrOtherCapture),
 		errors.Is(err, migration.ErrStopped),
 		errors.Is(err, checkpoint.ErrNewer),

@@ -117,7 +117,7 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
 		record := c.app.resultOf(result, err, exitCode(err, interrupted))
 		record.Tables = append(record.Tables, c.tables...)
-		record.Rehearsal = string(c.options.Purpose)
+		record.Rehearsal, record.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
 		if c.output.json {
 			c.app.record(record)
 		}
@@ -222,7 +222,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, session.ErrGone, "check whether the table was altered")
 	}
-	told := record.PlanOf(p, s.Address, summary.Predict(p, c.config, c.settings))
+	told := record.PlanOf(p, s.Address, summary.Predict(p, c.config, c.settings), c.config.Undo)
 	told.Former, told.Place = former, c.place
 	c.run.Planned(told)
 	switch {
@@ -266,7 +266,7 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, unplanned(ctx, err)
 	}
-	p.Risks = append(p.Risks, c.risks...)
+	p.Risks = append(append(p.Risks, p.UndoRisks(c.config.Undo)...), c.risks...)
 	return p, nil
 }
 
@@ -276,7 +276,7 @@ func unplanned(ctx context.Context, err error) error {
 	if !errors.As(err, &failed) {
 		return err // the plan refuses, or a calibration has failed
 	}
-	err, next := failed.Err, ""
+	err, next := failed.Err, session.AdviceOnUndo(failed.Err)
 	switch failed.Step {
 	case planning.AskServer:
 		return unasked(ctx, err, failed.Table)
@@ -358,7 +358,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		}
 		result, err = do(m, ctx)
 	})
-	return p, result, err
+	return p, result, session.UndoFailed(p, err)
 }
 
 // finish brings an earlier run to its end that was stopped after its swap, and says whether

@@ -58,12 +58,12 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 	defer s.Close()
 	tended, err := u.Tend(ctx, s.Pool, only)
 	if err != nil {
-		return unwritten(ctx, err, "midstream undo --list lists what can be undone")
+		return unwritten(ctx, err, session.AdviceOnUndo(err))
 	}
 	if c.output.json {
 		c.app.record(record.UndosOf(tended, s.Address))
 	} else {
-		fmt.Fprint(c.app.Stdout, summary.OfUndoables(tended, s.Address))
+		fmt.Fprint(c.app.Stdout, summary.OfUndoables(tended, s.Address, c.output.style(), c.output.quiet))
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type account struct {
 	phase        event.Phase
 	lastProgress event.Progress
 	method       plan.Method // that is at work
+	undo         bool        // the run takes a change back
 	resumed      bool
 	times        struct{ prescan, copy, index, verify, native time.Duration }
 	// repaired counts rows that differed and were synced again.
@@ -52,14 +53,14 @@ func (noRows) Rows() int64 { return 0 }
 type flying interface{ InFlight() int }
 
 func newAccount(m *Migration) *account {
-	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, scanned: noRows{}, verified: noRows{},
+	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, undo: m.plan.Back != nil, scanned: noRows{}, verified: noRows{},
 		forecast: forecast.NewForecaster()}
 }
 
 // enter begins a phase.
 func (a *account) enter(p event.Phase) {
 	a.update(func() { a.phase = p })
-	a.emit(event.PhaseEntered{Phase: p, At: time.Now()})
+	a.emit(event.PhaseEntered{Phase: p, At: time.Now(), Undo: a.undo})
 }
 
 // update changes the report.

@@ -87,6 +87,8 @@ type Result struct {
 	Resumed   bool
 	Deadline  event.Deadline // the last report; By is zero if there was no deadline
 	Rehearsed Rehearsed      // by a rehearsal
+	// Undo is what can be taken back now; nil if nothing can.
+	Undo *leftovers.Undoable
 }
 
 // Run executes the plan, and blocks until it has ended. It may be called once. On success the table was

@@ -159,6 +159,7 @@ func serverOf(f *Facts, captured Captured) Server {
 		RenameUnderLock: f.Version.renamesUnderLock(),
 		CommitOrder:     f.CommitOrder || captured.By == CaptureTrigger, // the log holds committed changes only
 		LogBin:          f.LogBin,
+		BinlogExpire:    f.BinlogExpire,
 		Formats:         f.BinlogFormat != "",
 		Replicas:        f.replicas(),
 		Followers:       f.Replicas,

@@ -57,9 +57,21 @@ type Back struct {
 	Mode string
 	// Park copies the rows that the old table refuses to a table of their own, and goes on without them.
 	Park bool `json:",omitempty"`
+	// Swapped is when the change swapped. Alter are its clauses. Redo means that it was an undo itself.
+	Swapped time.Time
+	Alter   string
+	Redo    bool `json:",omitempty"`
 	// Fills are expressions over the table's columns, for columns of the old table that the table does not
 	// have. They give the value of a row that the old table does not have.
 	Fills map[string]string `json:",omitempty"`
+}
+
+// Way is the word for the mode of the undo itself: lazy or cold.
+func (b *Back) Way() string {
+	if b.Lazy {
+		return "lazy"
+	}
+	return "cold"
 }
 
 // Lazy reports whether the run syncs only what has changed since the swap that it takes back.
@@ -148,6 +160,8 @@ type Server struct {
 	Group   bool // it is one of Group Replication's
 	// Followers are the replicas that have registered, as host:port.
 	Followers []string
+	// BinlogExpire is how long the server keeps its binlogs; 0 for ever, or not known.
+	BinlogExpire time.Duration
 	// TimeZone is the zone of a session that sets none; fit for SET time_zone.
 	TimeZone   string
 	InUTC      bool     // that zone is UTC

@@ -33,6 +33,14 @@ func (p Purpose) Rehearses() bool { return !p.Swaps() }
 // Swaps reports whether the run changes the table.
 func (p Purpose) Swaps() bool { return p == Altering || p == Undoing }
 
+// Rehearsal is the purpose as records have it: "" if the run changes the table.
+func (p Purpose) Rehearsal() string {
+	if p.Swaps() {
+		return ""
+	}
+	return string(p)
+}
+
 // Suffixes of the artefacts' names. A rehearsal on a replica has suffixes of its own: a run on the
 // primary creates tables on the replica too, and a table that exists already would stop its
 // replication.

@@ -58,7 +58,10 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if o.Names.Old, err = undone(ctx, server.Pool, name, saved.Undo); err != nil {
 		return nil, failed(ReadFacts, name, err)
 	}
-	back := plan.Back{For: saved.Undo.For, Mode: saved.Undo.Mode, Park: undo.Park, Fills: undo.Fills}
+	back := plan.Back{
+		For: saved.Undo.For, Mode: saved.Undo.Mode, Park: undo.Park, Fills: undo.Fills,
+		Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
+	}
 	lazy := back
 	lazy.Lazy = !undo.Cold && saved.Undo.Mode == checkpoint.Lazy
 	o.Back = &lazy

@@ -11,6 +11,27 @@ import (
 	"midstream/internal/mysql/escape"
 )
 
+// PhaseOf describes a phase as Phase does, or of an undo.
+func PhaseOf(p event.Phase, undo bool) string {
+	if undo {
+		switch p {
+		case event.PhaseShadow:
+			return "prepare: taking the old table over"
+		case event.PhasePrescan:
+			return "prepare: checking that every row fits the former definition"
+		case event.PhaseStart:
+			return "prepare: finding where the changes begin"
+		case event.PhaseCopy:
+			return "copy: bringing the old table up to date"
+		case event.PhaseVerify:
+			return "verify: comparing rows of both tables"
+		case event.PhaseCleanup:
+			return "clean up: keeping what the redo needs"
+		}
+	}
+	return Phase(p)
+}
+
 // Phase describes a phase: its step, and what the run does in it.
 func Phase(p event.Phase) string {
 	switch p {
@@ -69,11 +90,12 @@ func Step(p event.Phase) string {
 // steps are those of a run that copies the table, in their order.
 var steps = []string{"prepare", "copy", "indexes", "verify", "cut over"}
 
-// Headline describes a phase as Phase does, with the number of a numbered step: "2/5 copy: copying rows ...".
-func Headline(p event.Phase) string {
-	step, rest, is := strings.Cut(Phase(p), ": ")
+// Headline describes a phase as PhaseOf does, with the number of a numbered step: "2/5 copy: copying rows ...".
+func Headline(p event.Phase, undo bool) string {
+	text := PhaseOf(p, undo)
+	step, rest, is := strings.Cut(text, ": ")
 	if !is || !IsStep(step) {
-		return Phase(p)
+		return text
 	}
 	return numbered(step) + ": " + rest
 }
@@ -179,7 +201,7 @@ func Prescanned(e event.Prescanned) string {
 	case e.Rows == 0:
 		return "prepare: no duplicates, checked in " + Span(e.Elapsed)
 	}
-	return fmt.Sprintf("prepare: all of %s fit the new schema, checked in %s", Plural(e.Rows, "row"), Span(e.Elapsed))
+	return fmt.Sprintf("prepare: all of %s fit, checked in %s", Plural(e.Rows, "row"), Span(e.Elapsed))
 }
 
 // Mismatch reports a row that differs from what the ALTER makes of it.
@@ -403,7 +425,7 @@ func Left(p event.Progress) string {
 func Logged(e event.Event) string {
 	switch e := e.(type) {
 	case event.PhaseEntered:
-		return Phase(e.Phase)
+		return PhaseOf(e.Phase, e.Undo)
 	case event.Progress:
 		return Progress(e)
 	case event.Retry:

@@ -28,12 +28,32 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped bool) Interrupt {
 		Next:    "midstream cleanup " + p.Source.Name.Argument(),
 		Swapped: swapped,
 	}
+	if p.Back != nil {
+		return ofUndoInterrupt(p, phase, i)
+	}
 	switch {
 	case swapped:
 		i.First = fmt.Sprintf("interrupted: %s is already swapped, so the run finishes; another Ctrl-C leaves at once", p.Source.Name)
 		i.Left = fmt.Sprintf("%s was altered; the old table and %s may remain", p.Source.Name, made)
 	case phase == event.PhaseCutover:
 		i.Left = fmt.Sprintf("%s is unchanged or completely altered; %s, the old table and %s may remain", p.Source.Name, p.Names.Shadow, made)
+	}
+	return i
+}
+
+// ofUndoInterrupt describes an interrupt of an undo. It drops no old table.
+func ofUndoInterrupt(p *plan.Plan, phase event.Phase, i Interrupt) Interrupt {
+	source, resume := p.Source.Name, "midstream undo "+p.Source.Name.Argument()
+	i.First = "interrupted: giving up this attempt to undo, and removing what it created; another Ctrl-C leaves at once"
+	i.Left = fmt.Sprintf("%s is unchanged; %s is kept, and %s may remain", source, p.Names.Shadow, p.Names.State)
+	i.Next = resume
+	switch {
+	case i.Swapped:
+		i.First = fmt.Sprintf("interrupted: the undo of %s is already swapped, so the run finishes; another Ctrl-C leaves at once", source)
+		i.Left = fmt.Sprintf("%s was undone; %s and %s may remain", source, p.Names.Former(), p.Names.State)
+	case phase == event.PhaseCutover:
+		i.Left = fmt.Sprintf("%s is unchanged or completely undone; %s or %s is kept, and %s may remain", source, p.Names.Shadow,
+			p.Names.Former(), p.Names.State)
 	}
 	return i
 }

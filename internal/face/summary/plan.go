@@ -45,6 +45,10 @@ func Predict(p *plan.Plan, cfg migration.Config, settings operator.Settings) pla
 // predicted is the prediction at a pace.
 func predicted(p *plan.Plan, pace plan.Pace, cfg migration.Config, settings operator.Settings, now time.Time) plan.Prediction {
 	bounds := plan.Bounds{Wait: settings.Lock.Wait, Work: settings.Lock.Work}
+	if p.Lazy() { // how much has changed since the swap is not known
+		d := p.Predict(plan.Pace{}, bounds, false)
+		return plan.Prediction{Locks: d.Locks, Locked: d.Locked, Most: d.Most}
+	}
 	d := p.Predict(pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
 	if c := settings.Calendar(); d.Rows > 0 && !(c.Hours.IsZero() && c.Loads.IsZero()) {
 		d.WithWindow = ending(p.Choice, c, now, d.Elapsed, d.Measured).Sub(now)
@@ -57,13 +61,16 @@ func OfPlan(p Planned, style Style, next string) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s), %s", p.Source.Name, p.Address, p.Server.Version, size(p.Source))
 	s.verdict(p.Choice, p.Risks)
+	if p.Back != nil {
+		s.line("Undo of", "%s", takenBack(p.Back))
+	}
 	s.line("Method", "%s", method(p))
 	if why := whyNot(p.Choice, style.Verbose); why != "" {
 		s.line("", "%s", why)
 	}
 	d := Predict(p.Plan, p.Config, p.Settings)
 	if len(d.Locks) > 0 {
-		s.line("Time", "%s", duration(d))
+		s.line("Time", "%s", duration(p, d))
 		for i, o := range d.Offers {
 			s.line(map[bool]string{true: "Pace"}[i == 0], "%s", pace(o, d.Application))
 		}
@@ -93,7 +100,14 @@ func OfPlan(p Planned, style Style, next string) string {
 	case p.Choice.Method == plan.MethodShadow:
 		s.line("Afterwards", "%s", afterwards(p))
 	}
-	s.line("Data loss", "%s", losses(p))
+	lost, undo := losses(p), undoable(p)
+	if lost == "none" && undo == undoNotKept {
+		lost, undo = "none; the undo is "+undo, ""
+	}
+	s.line("Data loss", "%s", lost)
+	if undo != "" {
+		s.line("Undo", "%s", undo)
+	}
 	if p.Former != "" {
 		s.line("Resumes", "%s", p.Former)
 	}
@@ -121,8 +135,15 @@ func BeforeRun(p Planned, style Style) string {
 	if d.Rows > 0 {
 		about = ", " + roughly(d.Elapsed)
 	}
-	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, method(p), about, found(p.Risks))
+	what := method(p)
+	if p.Back != nil {
+		what = "undo of the " + takenBack(p.Back) + "; " + what
+	}
+	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, what, about, found(p.Risks))
 	s.risks(p.Risks)
+	if p.Back == nil && p.Config.Undo > 0 {
+		s.line("Undo", "%s", undoable(p))
+	}
 	if text := finish(p, d, time.Now()); text != "" {
 		s.line("Deadline", "%s", text)
 	}
@@ -160,8 +181,12 @@ func found(risks []plan.Risk) string {
 
 // method says what the run does.
 func method(p Planned) string {
-	switch c := p.Choice; c.Method {
-	case plan.MethodShadow:
+	switch c := p.Choice; {
+	case p.Lazy():
+		return "sync the rows that have changed since the swap, then cut over"
+	case p.Back != nil:
+		return "sync all rows of the old table, then cut over"
+	case c.Method == plan.MethodShadow:
 		return humanize.Method(string(c.Method))
 	default:
 		return humanize.Method(string(c.Method)) + ": " + c.Why
@@ -201,7 +226,10 @@ func size(t *schema.Table) string {
 	return fmt.Sprintf("about %s rows, %s", humanize.Count(t.Rows), humanize.Size(t.DataBytes+t.IndexBytes))
 }
 
-func duration(d plan.Prediction) string {
+func duration(p Planned, d plan.Prediction) string {
+	if p.Lazy() {
+		return "as long as it takes to read the binlogs since the swap, and to sync the rows that have changed"
+	}
 	if d.Rows == 0 {
 		return fmt.Sprintf("less than %s, once no session blocks it", humanize.Span(d.Most))
 	}
@@ -240,6 +268,12 @@ func binlog(d plan.Prediction) string {
 }
 
 func afterwards(p Planned) string {
+	if p.Back != nil {
+		return fmt.Sprintf("your table of now is kept as %s for %s, for the redo", p.Names.Former(), humanize.About(p.Back.For))
+	}
+	if p.Config.Undo > 0 {
+		return "the old table is kept as " + p.Names.Former().String() + ", for an undo"
+	}
 	if p.Config.DropOld {
 		return "the old table is dropped (until then it is " + p.Names.Old.String() + ")"
 	}
@@ -264,7 +298,10 @@ func losses(p Planned) string {
 		return "none"
 	}
 	kept := ""
-	if p.Choice.Method == plan.MethodShadow && !p.Config.DropOld && !p.Purpose.Rehearses() {
+	switch {
+	case p.Back != nil:
+		kept = fmt.Sprintf("; %s keeps them", p.Names.Former())
+	case p.Choice.Method == plan.MethodShadow && (!p.Config.DropOld || p.Config.Undo > 0) && !p.Purpose.Rehearses():
 		kept = "; the old table keeps them"
 	}
 	return strings.Join(lost, ", ") + kept
@@ -300,7 +337,9 @@ func details(s *sheet, p Planned, d plan.Prediction) {
 		s.line("Changes", "%s", captured(p))
 		s.line("Workers", "%s", workers(p.Settings))
 		s.line("Indexes", "%s", indexes(p))
-		s.line("Creates", "%s and %s", p.Names.Shadow, p.Names.State)
+		if p.Back == nil {
+			s.line("Creates", "%s and %s", p.Names.Shadow, p.Names.State)
+		}
 	}
 	if d.Rows > 0 {
 		s.line("Speed", "%s rows/s, %s of redo log", humanize.Rate(d.RowsPerSecond), humanize.Size(d.Redo))

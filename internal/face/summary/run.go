@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
@@ -20,10 +21,17 @@ type Used = record.Usage
 // Brief writes the end of a run in a line, for those who want quiet.
 func Brief(p *plan.Plan, r migration.Result) string {
 	text := fmt.Sprintf("altered %s in %s", p.Source.Name, humanize.Span(r.Elapsed))
+	if p.Back != nil {
+		text = undone(p, r)
+	}
 	if r.Old == "" && r.Method == plan.MethodShadow {
 		text += "; the old table was dropped"
 	}
-	return escape.Line(text + kept(r.Old))
+	text += kept(r.Old)
+	if r.Undo != nil && r.Undo.State == leftovers.UndoOpen {
+		text += "; undo until " + moment(r.Undo.Record.Until)
+	}
+	return escape.Line(text)
 }
 
 // Finished writes, in a line, that the work of an earlier run was finished. old is the old table, "" for none.
@@ -41,8 +49,18 @@ func kept(old string) string {
 // OfRun writes what a finished run did.
 func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	s := newSheet(style)
-	s.heading("Done in %s: altered %s%s.", humanize.Span(r.Elapsed), p.Source.Name, work(r))
-	if r.Old != "" {
+	if p.Back != nil {
+		s.heading("Done: %s%s.", undone(p.Plan, r), synced(p.Plan, r))
+	} else {
+		s.heading("Done in %s: altered %s%s.", humanize.Span(r.Elapsed), p.Source.Name, work(r))
+	}
+	how := howToUndo(p.Plan, r.Undo)
+	s.WriteString(how)
+	switch {
+	case r.Old != "" && how != "":
+		fmt.Fprintf(s, "Kept for that: %s, about %s. To give it up: midstream undo --end %s\n", escape.Line(r.Old),
+			humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), escape.Line(p.Source.Name.Argument()))
+	case r.Old != "":
 		fmt.Fprintf(s, "Old table kept: %s, about %s. To drop it: midstream cleanup --old %s\n", escape.Line(r.Old),
 			humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), escape.Line(p.Source.Name.Argument()))
 	}

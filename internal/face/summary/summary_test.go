@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
@@ -55,6 +57,10 @@ func TestGolden(t *testing.T) {
 	}
 	clean := planned(t, "MODIFY customer BIGINT NOT NULL", nil)
 	lossy := planned(t, "DROP COLUMN b, MODIFY note CHAR(20)", func(p *plan.Plan) { p.Risks = risks })
+	undoable, undo, undos := planned(t, "DROP COLUMN note, ADD COLUMN region INT", nil), planned(t, "ADD COLUMN note VARCHAR(40)", backTo), undosOf()
+	undoable.Config.Undo = 24 * time.Hour
+	kept := result
+	kept.Undo = &undos[0]
 	for name, of := range map[string]func(Style) string{
 		"plan":         func(s Style) string { return OfPlan(clean, s, "the same command with run in place of plan") },
 		"plan-verbose": func(s Style) string { s.Verbose = true; return OfPlan(clean, s, "") },
@@ -79,7 +85,13 @@ func TestGolden(t *testing.T) {
 			s.Verbose = true
 			return OfRun(clean, result, Used{PeakRSS: 12 << 20, CPU: time.Second}, s)
 		},
-		"rehearsal": func(s Style) string { return OfRehearsal(clean.Plan, result, Used{}, true, s) },
+		"plan-undoable": func(s Style) string { return OfPlan(undoable, s, "") },
+		"plan-undo":     func(s Style) string { return OfPlan(undo, s, "") },
+		"run-undoable":  func(s Style) string { return BeforeRun(undoable, s) + OfRun(undoable, kept, Used{}, s) },
+		"run-undo":      func(s Style) string { return BeforeRun(undo, s) + OfRun(undo, kept, Used{}, s) },
+		"undos":         func(s Style) string { return OfUndoables(undos, "db1:3306", s, false) },
+		"undos-none":    func(s Style) string { return OfUndoables(nil, "db1:3306", s, false) },
+		"rehearsal":     func(s Style) string { return OfRehearsal(clean.Plan, result, Used{}, true, s) },
 		"refusal": func(s Style) string {
 			return OfRefusal(&plan.Refused{Table: "shop.orders", Blocking: risks[1:], Others: risks[:1]}, s)
 		},
@@ -90,11 +102,36 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// backTo makes a plan the plan of a lazy undo.
+func backTo(p *plan.Plan) {
+	p.Purpose = plan.Undoing
+	p.Names.Old = plan.UndoneOf(p.Source.Name)
+	p.Back = &plan.Back{
+		Lazy: true, For: 24 * time.Hour, Swapped: time.Date(2026, 11, 26, 9, 28, 0, 0, time.UTC),
+		Alter: "DROP COLUMN note, ADD COLUMN region INT",
+	}
+}
+
+// undosOf are changes in each state.
+func undosOf() []leftovers.Undoable {
+	name := schema.Name{Schema: "shop", Table: "orders"}
+	at := time.Date(2026, 11, 26, 9, 28, 0, 0, time.UTC)
+	u := leftovers.Undoable{
+		Table: name, Old: name.Sibling("orders_old"), State: leftovers.UndoOpen, Alter: "DROP COLUMN note, ADD COLUMN region INT",
+		Record: checkpoint.Undo{Swapped: at, Until: at.Add(24 * time.Hour), Mode: checkpoint.Lazy},
+	}
+	revoked, running, ended := u, u, u
+	revoked.State, revoked.Why = leftovers.UndoRevoked, "the server has purged its binlog from the time since the swap"
+	running.State, running.Record.Back = leftovers.UndoRunning, true
+	ended.State, ended.Why = leftovers.UndoEnded, "its time is over"
+	return []leftovers.Undoable{u, revoked, running, ended}
+}
+
 func golden(t *testing.T, path, text string, width int) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "\n") {
 		if utf8.RuneCountInString(line) > width && strings.Contains(strings.TrimSpace(line), " ") &&
-			!strings.HasPrefix(line, "Old table kept") {
+			!strings.HasPrefix(line, "Old table kept") && !strings.HasPrefix(line, "Kept for that") {
 			t.Errorf("%s: wider than %d: %s", path, width, line)
 		}
 	}

@@ -6,45 +6,145 @@ import (
 	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 )
 
-// OfUndoables lists the changes of a server that can be undone.
-func OfUndoables(all []leftovers.Undoable, address string) string {
-	if len(all) == 0 {
-		return fmt.Sprintf("No change on %s can be undone. Keep one open with: midstream run --undo=24h \"ALTER TABLE ...\"\n", address)
+// OfUndoables lists the changes of a server that can be undone, in a line each for those who want quiet.
+func OfUndoables(all []leftovers.Undoable, address string, style Style, quiet bool) string {
+	if quiet {
+		return briefUndoables(all)
 	}
-	var b strings.Builder
+	s := newSheet(style)
+	if len(all) == 0 {
+		s.heading("No change on %s can be undone. To keep one undoable: midstream run --undo=24h \"ALTER TABLE ...\"", escape.Line(address))
+	}
 	for _, u := range all {
-		what := "change"
-		if u.Record.Back {
-			what = "undo"
-		}
-		fmt.Fprintf(&b, "%s  %s", u.Table, u.State)
+		text := fmt.Sprintf("%s: %s", u.Table, u.State)
 		if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
-			fmt.Fprintf(&b, " until %s", moment(u.Record.Until))
+			text += " until " + moment(u.Record.Until)
 		}
 		if u.Why != "" {
-			fmt.Fprintf(&b, ": %s", escape.Line(u.Why))
+			text += ", because " + escape.Line(u.Why)
 		}
-		fmt.Fprintf(&b, "\n  %s of %s: %s\n", what, moment(u.Record.Swapped), escape.Line(ddl.Shorten(u.Alter)))
-		switch {
-		case u.Record.Ledger == nil:
-			fmt.Fprintf(&b, "  old table %s, %s; unfit rows not checked\n", u.Old, u.Record.Mode)
-		case u.Record.Old != "":
-			fmt.Fprintf(&b, "  old table %s\n", u.Old)
+		s.heading("%s", text)
+		s.line("Change", "%s of %s: %s", changeOrUndo(u.Record.Back), moment(u.Record.Swapped), escape.Line(ddl.Shorten(u.Alter)))
+		if u.Record.Old != "" {
+			s.line("Old table", "%s", u.Old)
 		}
-		switch u.State {
-		case leftovers.UndoOpen:
-			fmt.Fprintf(&b, "  undo it: midstream undo %s\n", u.Table.Argument())
-		case leftovers.UndoRevoked:
-			fmt.Fprintf(&b, "  undo it by all rows: midstream undo --cold %s\n", u.Table.Argument())
-		case leftovers.UndoEnded:
-			fmt.Fprintf(&b, "  remove what is left: midstream undo --end %s\n", u.Table.Argument())
+		if u.State == leftovers.UndoOpen && u.Record.Ledger == nil {
+			s.line("Rows", "not checked: the undo finds a row that the former definition refuses")
 		}
+		s.line("Next", "%s", NextForUndo(u))
+	}
+	return s.String()
+}
+
+func briefUndoables(all []leftovers.Undoable) string {
+	var b strings.Builder
+	for _, u := range all {
+		fmt.Fprintf(&b, "%s %s %s\n", u.Table.Argument(), u.State, u.Record.Until.Format(time.RFC3339))
 	}
 	return b.String()
+}
+
+// NextForUndo is what to do about a change that can be undone, or could be.
+func NextForUndo(u leftovers.Undoable) string {
+	table := u.Table.Argument()
+	switch u.State {
+	case leftovers.UndoOpen:
+		return fmt.Sprintf("midstream undo %s takes it back", table)
+	case leftovers.UndoRevoked:
+		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
+	case leftovers.UndoRunning:
+		return fmt.Sprintf("wait, or midstream undo %s resumes it; midstream cleanup %s gives the attempt up", table, table)
+	}
+	return fmt.Sprintf("midstream undo --end %s removes what is left", table)
+}
+
+func changeOrUndo(back bool) string {
+	if back {
+		return "undo"
+	}
+	return "change"
+}
+
+// takenBack names the change that an undo takes back.
+func takenBack(b *plan.Back) string {
+	return fmt.Sprintf("%s of %s (%s)", changeOrUndo(b.Redo), moment(b.Swapped), escape.Line(ddl.Shorten(b.Alter)))
+}
+
+// undoNotKept is what a plan says of a change that nobody wants to undo.
+const undoNotKept = "not kept (--undo=24h keeps it)"
+
+// undoable says whether a change can be undone afterwards, until when, and what would be lost; "" for runs that change nothing.
+func undoable(p Planned) string {
+	u, open := p.Undoable(), p.Config.Undo
+	switch {
+	case p.Purpose != plan.Altering || p.Choice.Method == plan.MethodNone:
+		return ""
+	case !u.Possible:
+		return "not possible: " + u.Why + "; --undo=24h --method=shadow keeps one"
+	case open <= 0:
+		return undoNotKept
+	}
+	text := fmt.Sprintf("possible for %s after the swap, with midstream undo %s", humanize.About(open), escape.Line(p.Source.Name.Argument()))
+	if !u.Lazy {
+		text += "; it syncs all rows"
+	}
+	if len(u.Lost) > 0 {
+		text += fmt.Sprintf("; it gives up the values of the new %s", columns(u.Lost))
+	}
+	return text
+}
+
+func columns(names []string) string {
+	word := "column "
+	if len(names) > 1 {
+		word = "columns "
+	}
+	return word + escape.Line(strings.Join(names, ", "))
+}
+
+// undone writes the end of an undo.
+func undone(p *plan.Plan, r migration.Result) string {
+	return fmt.Sprintf("undone in %s: %s has the definition from before the %s of %s", humanize.Span(r.Elapsed), p.Source.Name,
+		changeOrUndo(p.Back.Redo), moment(p.Back.Swapped))
+}
+
+// synced says in one sentence what an undo has done.
+func synced(p *plan.Plan, r migration.Result) string {
+	text := "; " + humanize.Plural(r.RowsCopied, "row") + " copied"
+	if p.Lazy() {
+		text = "; " + humanize.Plural(r.Applied, "changed row") + " synced"
+	} else if r.Applied > 0 {
+		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
+	}
+	switch {
+	case r.Verify == 0:
+		return text + ", rows not compared"
+	case r.Repaired > 0:
+		return text + fmt.Sprintf(", all verified (%s differed and %s repaired)", humanize.Plural(r.Repaired, "row"), humanize.Was(r.Repaired))
+	}
+	return text + ", all verified"
+}
+
+// howToUndo says how a change that has just ended can be undone, or an undo redone; "" if it cannot.
+func howToUndo(p *plan.Plan, u *leftovers.Undoable) string {
+	if u == nil || u.State != leftovers.UndoOpen && u.State != leftovers.UndoRevoked {
+		return ""
+	}
+	word, how := "undo", "midstream undo "
+	if p.Back != nil {
+		word = "redo"
+	}
+	if u.State == leftovers.UndoRevoked {
+		how += "--cold "
+	}
+	return fmt.Sprintf("To %s it, until %s: %s%s\n", word, moment(u.Record.Until), how, escape.Line(p.Source.Name.Argument()))
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }

@@ -23,6 +23,7 @@ type Lines struct {
 	shown   time.Time   // of the last line of progress
 	phase   event.Phase // current
 	entered time.Time   // of the current phase
+	copied  time.Time   // when an undo began to copy
 }
 
 // Show prints an event, or nothing.
@@ -59,6 +60,19 @@ func (l *Lines) enter(e event.PhaseEntered) {
 	if l.Quiet {
 		return
 	}
+	if last == event.PhaseCopy {
+		l.copied = began
+	}
+	switch {
+	case e.Undo && last == event.PhaseShadow:
+		l.print(e.At, "prepare: old table taken over")
+	case e.Undo && e.Phase == event.PhaseVerify && !l.copied.IsZero():
+		l.print(e.At, "copy: old table brought up to date in "+humanize.Span(e.At.Sub(l.copied)))
+		l.copied = time.Time{}
+	}
+	if e.Undo {
+		last = ""
+	}
 	switch last {
 	case event.PhaseShadow:
 		l.print(e.At, "prepare: new table created")
@@ -68,7 +82,7 @@ func (l *Lines) enter(e event.PhaseEntered) {
 		l.print(e.At, "indexes: built in "+humanize.Span(e.At.Sub(began)))
 	}
 	if l.Verbose || e.Phase == event.PhaseHold || e.Phase == event.PhaseNative || e.Phase == event.PhaseCopy {
-		l.print(e.At, humanize.Phase(e.Phase))
+		l.print(e.At, humanize.PhaseOf(e.Phase, e.Undo))
 	}
 }
 

@@ -26,6 +26,7 @@ type model struct {
 	table    string
 	width    int
 	phase    event.Phase
+	undo     bool          // the run takes a change back
 	entered  []event.Phase // so far, in their order
 	progress event.Progress
 	most     int          // keys in the backlog so far: the backlog's bar is a part of it
@@ -59,6 +60,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.blocked = nil
 		}
 	case event.PhaseEntered:
+		m.undo = e.Undo
 		m.enter(e.Phase)
 	case event.Blocked:
 		m.blocked = &e

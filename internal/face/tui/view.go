@@ -22,7 +22,7 @@ var (
 // View draws the lines, as wide as the terminal is.
 func (m model) View() tea.View {
 	p := m.progress
-	lines := []string{bold.Render(m.table) + "  " + humanize.Headline(m.phase) + dim.Render("  "+humanize.Span(p.Elapsed))}
+	lines := []string{bold.Render(m.table) + "  " + humanize.Headline(m.phase, m.undo) + dim.Render("  "+humanize.Span(p.Elapsed))}
 	if rail := m.rail(); rail != "" {
 		lines = append(lines, rail)
 	}
@@ -94,6 +94,8 @@ func (m model) rowsLine() string {
 	case m.phase == event.PhaseVerify:
 		text := fmt.Sprintf("%s of ~%s  %s", humanize.Count(p.Verified), humanize.Count(p.RowsTotal), humanize.ETA(p))
 		return m.barLine("verify", humanize.VerifiedFraction(p), text)
+	case p.Fraction >= 1 && m.undo:
+		return fmt.Sprintf("copy     %s %s synced", m.drawBar(p.Fraction), humanize.Plural(p.RowsCopied+p.Applied, "row"))
 	case p.Fraction >= 1:
 		return fmt.Sprintf("copy     %s %s copied", m.drawBar(p.Fraction), humanize.Count(p.RowsCopied))
 	}

@@ -49,7 +49,7 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 		State:    status.State,
 		Mood:     "good",
 		Why:      escape.Line(status.Why),
-		Phase:    humanize.Headline(event.Phase(status.Phase)),
+		Phase:    humanize.Headline(event.Phase(status.Phase), status.Undoes),
 		Held:     escape.Line(status.Held),
 		Share:    status.CopyShare,
 		Progress: status.Progress,
@@ -210,7 +210,7 @@ func told(line []byte) []byte {
 func lineOf(e event.Event) string {
 	switch e := e.(type) {
 	case event.PhaseEntered:
-		return humanize.Headline(e.Phase)
+		return humanize.Headline(e.Phase, e.Undo)
 	case event.Progress:
 		return humanize.Progress(e)
 	case event.Retry:

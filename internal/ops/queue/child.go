@@ -219,6 +219,9 @@ func (e *entry) settle(result *record.Result) {
 		if result.Rehearsal != "" {
 			e.Why += "; it was a " + result.Rehearsal + ", and the table is unchanged"
 		}
+		if result.Undoes {
+			e.Why += "; it was an undo"
+		}
 		if result.Old != "" {
 			e.Why += "; the old table is kept as " + schema.NameOf(result.Old).String()
 			e.Next = strings.TrimSpace(

@@ -8,8 +8,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// PlanOf returns the record of a plan.
-func PlanOf(p *plan.Plan, address string, predicted plan.Prediction) Plan {
+// PlanOf returns the record of a plan. undo is how long the change is to be kept undoable.
+func PlanOf(p *plan.Plan, address string, predicted plan.Prediction, undo time.Duration) Plan {
 	captureFrom := ""
 	if p.Server.Capture != nil {
 		captureFrom = p.Server.Capture.Address
@@ -21,7 +21,9 @@ func PlanOf(p *plan.Plan, address string, predicted plan.Prediction) Plan {
 		Head: HeadOf(
 			NamePlan, time.Now(),
 		),
-		Rehearsal:     string(p.Purpose),
+		Rehearsal:     p.Purpose.Rehearsal(),
+		Undoes:        undoesOf(p),
+		Undo:          undoableOf(p, undo),
 		Table:         p.Source.Name.Dotted(),
 		Alter:         p.Alter.Clauses,
 		Method:        string(p.Choice.Method),
@@ -100,6 +102,7 @@ func ResultOf(r migration.Result, code int, outcome string) Result {
 		Outcome:  outcome,
 		ExitCode: code,
 		Swapped:  r.Swapped,
+		Undo:     OpenOf(r.Undo),
 		Problems: []Risk{},
 		Old:      r.Old,
 		Tables:   []Table{},

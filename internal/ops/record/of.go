@@ -42,7 +42,7 @@ func HeadOf(name string, at time.Time) Head { return Head{Event: name, At: at.UT
 func Of(e event.Event) any {
 	switch e := e.(type) {
 	case event.PhaseEntered:
-		return Phase{HeadOf(NamePhase, e.At), string(e.Phase)}
+		return Phase{HeadOf(NamePhase, e.At), e.Undo, string(e.Phase)}
 	case event.Note:
 		return Note{HeadOf(NameNote, e.At), e.Text}
 	case event.Resumed:

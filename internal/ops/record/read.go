@@ -20,7 +20,9 @@ func Read(line []byte) (event.Event, *Result, error) {
 	}
 	switch h.Event {
 	case NamePhase:
-		return into(line, func(r Phase) event.Event { return event.PhaseEntered{Phase: event.Phase(r.Phase), At: at} })
+		return into(line, func(r Phase) event.Event {
+			return event.PhaseEntered{Phase: event.Phase(r.Phase), At: at, Undo: r.Undo}
+		})
 	case NameNote:
 		return into(line, func(r Note) event.Event { return event.Note{Text: r.Text, At: at} })
 	case NameResumed:

@@ -30,6 +30,7 @@ type Run struct {
 	Alter     string `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
 	Server    string `json:"server" doc:"host:port, or the path of a socket"`
 	Rehearsal string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
+	Undoes    bool   `json:"undoes" doc:"true: the run takes the last change of the table back"`
 	User      string `json:"user" doc:"the user who gave the command"`
 	Host      string `json:"host" doc:"the machine that runs it"`
 	Process   int    `json:"process" doc:"id of the run's process"`
@@ -69,6 +70,8 @@ type Plan struct {
 	Risks         []Risk     `json:"risks" doc:"the risks that the operator should know; may be empty"`
 	Statement     string     `json:"statement" doc:"RENAME TABLE, DROP TABLE, TRUNCATE TABLE or CREATE TABLE; empty for an ALTER"`
 	Steps         []string   `json:"steps" doc:"the steps of such a statement, in order, for people; empty for an ALTER"`
+	Undoes        *Undoes    `json:"undoes" doc:"the change that the run takes back; null unless the run is an undo"`
+	Undo          *Undoable  `json:"undo" doc:"whether the change can be undone after the run; null for an undo, a rehearsal, and a statement on complete tables"`
 	Locks         []string   `json:"locks" doc:"the tables that the statement locks for a moment; empty for an ALTER"`
 }
 
@@ -123,6 +126,7 @@ func Risks(risks []plan.Risk) []Risk {
 // Phase tells the begin of a phase.
 type Phase struct {
 	Head
+	Undo  bool   `json:"undo" doc:"true: a phase of a run that takes a change back"`
 	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, hold, cutover, lock (in a rehearsal), cleanup or done. catchup comes before verify and before each cutover or lock"`
 }
 
@@ -388,6 +392,8 @@ type Result struct {
 	RedoBytes       int64  `json:"redo_bytes" doc:"redo log that the server wrote during the run; 0: not known"`
 	BinlogBytes     int64  `json:"binlog_bytes" doc:"binlog that the run wrote, without the application's; 0: not known"`
 	Rehearsal       string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty"`
+	Undoes          bool   `json:"undoes" doc:"true: the run was an undo"`
+	Undo            *Open  `json:"undo" doc:"how the change can be undone now; null: it cannot"`
 	LockWaitedMS    MS     `json:"lock_waited_ms" doc:"time of the last attempt until the lock was granted"`
 	Blockers        int    `json:"blockers_seen" doc:"number of sessions that were seen to block the lock"`
 	BlockedMS       MS     `json:"blocked_ms" doc:"approximate time for which sessions blocked the lock"`

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 )
 
 // Undos are the changes of a server that can be undone.
@@ -20,6 +21,7 @@ type Undo struct {
 	State   string    `json:"state" doc:"open, revoked, running or ended"`
 	Why     string    `json:"why" doc:"why it is revoked or ended, or empty"`
 	Mode    string    `json:"mode" doc:"lazy or cold"`
+	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
 	Alter   string    `json:"alter" doc:"the clauses of the change"`
 	Redo    bool      `json:"redo" doc:"the change was an undo: to take it back is the redo"`
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
@@ -34,6 +36,65 @@ func UndosOf(all []leftovers.Undoable, address string) Undos {
 			Table: u.Table.Dotted(), Old: u.Old.Dotted(), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
 			Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until,
 		})
+	}
+	return r
+}
+
+// Open is how a finished change can be undone.
+type Open struct {
+	State string    `json:"state" doc:"open, revoked (only by all rows: --cold), running or ended" enum:"open,revoked,running,ended"`
+	Why   string    `json:"why" doc:"why it is revoked or ended; may be empty"`
+	Mode  string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows"`
+	Until time.Time `json:"open_until" doc:"until when the undo is open"`
+	Unfit *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
+}
+
+// OpenOf returns how a change can be undone; nil if it cannot.
+func OpenOf(u *leftovers.Undoable) *Open {
+	if u == nil {
+		return nil
+	}
+	return &Open{State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Until: u.Record.Until}
+}
+
+// Undoes is a change that a run takes back.
+type Undoes struct {
+	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
+	Alter   string    `json:"alter" doc:"the clauses of the change"`
+	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced and compared; cold: all rows"`
+	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
+}
+
+func undoesOf(p *plan.Plan) *Undoes {
+	if p.Back == nil {
+		return nil
+	}
+	return &Undoes{Swapped: p.Back.Swapped, Alter: p.Back.Alter, Mode: p.Back.Way(), Redo: p.Back.Redo}
+}
+
+// Undoable is whether the change of a plan can be undone after the run.
+type Undoable struct {
+	Possible bool     `json:"possible" doc:"true: the run can keep what an undo needs (--undo)"`
+	ForMS    MS       `json:"for_ms" doc:"how long the undo will be open after the swap; 0: the run does not keep it"`
+	Mode     string   `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; empty: not possible"`
+	Why      string   `json:"why" doc:"why it is not possible, or not lazy; may be empty"`
+	Lost     []string `json:"lost" doc:"columns whose values an undo gives up, because the change adds them"`
+}
+
+func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
+	if p.Purpose != plan.Altering {
+		return nil
+	}
+	u := p.Undoable()
+	r := &Undoable{Possible: u.Possible, Why: u.Why, Lost: append([]string{}, u.Lost...)}
+	switch {
+	case u.Possible && u.Lazy:
+		r.Mode = "lazy"
+	case u.Possible:
+		r.Mode = "cold"
+	}
+	if u.Possible {
+		r.ForMS = MSOf(open)
 	}
 	return r
 }

@@ -87,7 +87,8 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 		began: time.Now(), ended: make(chan struct{}),
 	}
 	run := record.Run{
-		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address, Rehearsal: string(options.Purpose),
+		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address,
+		Rehearsal: options.Purpose.Rehearsal(), Undoes: options.Purpose == plan.Undoing,
 	}
 	var err error
 	if s.told, err = options.Machines.begin(run, options.Version); err == nil {
@@ -120,7 +121,8 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 			Alter:     s.options.Change,
 			Server:    server.Address,
 			AnyCase:   anyCase,
-			Rehearsal: string(s.options.Purpose),
+			Rehearsal: s.options.Purpose.Rehearsal(),
+			Undoes:    s.options.Purpose == plan.Undoing,
 			Process:   os.Getpid(),
 			Version:   s.options.Version,
 			Began:     s.began,

@@ -2,9 +2,17 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/park"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -29,4 +37,52 @@ func (t Tending) Tend(ctx context.Context, pool *dbconn.Pool, only *schema.Name)
 		return nil, err
 	}
 	return leftovers.Undoables(ctx, pool, only)
+}
+
+// Keep notes, in the result of a run that has succeeded, how its change can be undone. Whoever cannot read that asks
+// later.
+func Keep(ctx context.Context, s *Server, table schema.Name, result *migration.Result) {
+	if all, err := leftovers.Undoables(ctx, s.Pool, &table); err == nil && len(all) == 1 {
+		result.Undo, result.Old = &all[0], all[0].Old.Dotted()
+	}
+}
+
+// AdviceOnUndo is what to do about an error of a verb that needs a change that can be undone; "" for other errors.
+func AdviceOnUndo(err error) string {
+	switch {
+	case errors.Is(err, leftovers.ErrNoUndo):
+		return `midstream undo --list lists what can be undone; midstream run --undo=24h "ALTER TABLE ..." keeps the next change undoable`
+	case errors.Is(err, leftovers.ErrUndoBegun):
+		return "run that command again, or remove its work with midstream cleanup"
+	}
+	return ""
+}
+
+// UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the undo stays open.
+func UndoFailed(p *plan.Plan, err error) error {
+	var f *migration.Failure
+	if p == nil || p.Back == nil || !errors.As(err, &f) || f.Swapped ||
+		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers) {
+		return err
+	}
+	source, table := p.Source.Name, p.Source.Name.Argument()
+	again := "run the same command again"
+	if f.Kept {
+		f.Left = fmt.Sprintf("%s is unchanged; %s and %s are kept", source, p.Names.Shadow, p.Names.State)
+		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup %s", migration.SameCommand, table)
+		return err
+	}
+	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still open", source, p.Names.Shadow)
+	switch {
+	case errors.Is(err, intake.ErrOldWritten), errors.Is(err, intake.ErrNotSince):
+		f.Next = "Undo it by all rows: midstream undo --cold " + table
+	case errors.Is(err, park.ErrUnfit): // Next has the ways out already
+	case dbconn.NoDefault(err):
+		f.Next = "The column is in the old table only. Give new rows a value: midstream undo --undo-fill column=expression " + table
+	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
+		f.Next = "The former definition has a unique key that these rows violate. Change one of them, then " + again + "."
+	case errors.Is(err, migration.ErrUnfit), dbconn.ValueRefused(err):
+		f.Next = "The former definition refuses this row. Change it, then " + again + "."
+	}
+	return err
 }

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
+
+// TestUndoSpeaksOfTheUndo: a change reports how it is undone, and its undo speaks of that change. Without a
+// record, undo is refused and names what to do.
+func TestUndoSpeaksOfTheUndo(t *testing.T) {
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, _ := table(t, i, 1000)
+		with := func(verb string, args ...string) (code int, stdout, stderr string) {
+			return midstream(t, append(append([]string{verb}, flags(t, i)...), args...)...)
+		}
+		code, _, stderr := with("undo", name)
+		if code != exitRefused {
+			t.Errorf("exit code %d", code)
+		}
+		contains(t, stderr, "no change of this table can be undone", "--undo=24h")
+
+		code, stdout, stderr := with("run", "--no-color", "--undo=24h", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN added INT")
+		if code != exitDone {
+			t.Fatalf("exit code %d\n%s", code, stderr)
+		}
+		contains(t, stdout, "it gives up the values of the new column added", "To undo it, until ", "midstream undo ")
+		_, stdout, _ = with("undo", "--list", name)
+		contains(t, stdout, "open until ", "ADD COLUMN added INT")
+		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+			t.Fatalf("exit code %d\n%s", code, stderr)
+		}
+		contains(t, stdout, "undo of the change of ", "old table taken over", "To redo it, until ")
+		if code, _, stderr = with("undo", "--end", name); code != exitDone {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		if code, _, stderr = with("cleanup", "--old", "--yes", name); code != exitDone {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+	})
+}
