@@ -161,12 +161,7 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 	}
 	if since := from.Since; since != nil {
 		deps.Wrote = func() error { return since.wrote(reader.Position()) }
-		deps.Statement = func(s binlog.Statement) error {
-			if since.tolerates(s) {
-				return nil
-			}
-			return l.judge(s)
-		}
+		deps.Statement = func(s binlog.Statement) error { return since.judge(s, l.judge) }
 	}
 	return capture.New(l.Config, deps, from.Point)
 }

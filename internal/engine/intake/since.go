@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
@@ -17,8 +18,10 @@ var (
 	// ErrNotSince means that the changes since the swap can't be read, or can't be known from the binlog. Nothing was
 	// done.
 	ErrNotSince = errors.New("the changes since the swap can't be read any more")
-	// ErrOldWritten means that a session has written to the old table since the swap (U2).
+	// ErrOldWritten means that a session has written to the old table since the swap, or has changed it (U2).
 	ErrOldWritten = errors.New("another session has written to the old table since the swap")
+	// ErrNotByKeys means that the table was changed since the swap in a way that the keys in the binlog do not show.
+	ErrNotByKeys = errors.New("the changes since the swap can't be known by keys")
 )
 
 // Since is the time between a swap and the beginning of the undo that takes it back.
@@ -26,8 +29,9 @@ type Since struct {
 	old schema.Name
 	// columns is the number of columns of the old table in the binlog.
 	columns int
-	// swap is the RENAME of the swap, as the binlog has it.
-	swap string
+	// swap is the RENAME of the swap, as the binlog has it. named is the end of the statement that gave the old
+	// table its last name, behind the swap; "" if there is none.
+	swap, named string
 	// until is the end of the binlog when the undo began: it has not written to the old table before.
 	until binlog.Position
 	// begun means that another undo has written to the old table before: a row event proves nothing.
@@ -60,13 +64,29 @@ func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.T
 		return from, err
 	}
 	from.Beaten = max(from.Beaten, firstBeat())
+	from.Since, err = l.watchOld(ctx, saved, old)
+	return from, err
+}
+
+// SinceAgain is the rest of the time since a swap, for an undo that resumes another one.
+func (l *Link) SinceAgain(ctx context.Context, saved *checkpoint.Saved, old *schema.Table) (*Since, error) {
+	s, err := l.watchOld(ctx, saved, old)
+	s.begun = true
+	return s, err
+}
+
+func (l *Link) watchOld(ctx context.Context, saved *checkpoint.Saved, old *schema.Table) (*Since, error) {
 	source := l.Plan.Source.Name
-	from.Since = &Since{
+	s := &Since{
 		old: old.Name, columns: old.BinlogColumns(), begun: saved.Undo.Begun,
 		swap: schema.Swap(source, source.Sibling(saved.Start.Old), saved.Start.Shadow.Name),
 	}
-	from.Since.until, err = capture.End(ctx, l.db())
-	return from, err
+	if saved.Start.Kept == old.Name.Table {
+		s.named = "RENAME TO " + old.Name.Quoted() + ", ALGORITHM=INPLACE"
+	}
+	var err error
+	s.until, err = capture.End(ctx, l.db())
+	return s, err
 }
 
 // watch has the reader hand out the row events of the old table.
@@ -82,11 +102,25 @@ func (s *Since) wrote(behind binlog.Position) error {
 	return fmt.Errorf("%w: %s, near %s of the binlog", ErrOldWritten, s.old, behind)
 }
 
-// tolerates reports whether a statement in the binlog is the swap itself, or was behind it and changed neither
-// rows nor columns: the last work of the swap on foreign keys, or an index.
-func (s *Since) tolerates(statement binlog.Statement) bool {
-	if statement.End.Compare(s.until) > 0 {
-		return false
+// judge judges a statement in the binlog. The swap itself is there, and the last work of the swap on foreign keys.
+// other is the judgement of a statement that has nothing to do with the time since the swap.
+func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) error) error {
+	if statement.SQL == s.swap || s.named != "" && strings.HasSuffix(statement.SQL, s.named) {
+		return nil
 	}
-	return statement.SQL == s.swap || ddl.KeepsRows(statement.SQL)
+	// A swap in two sessions drops the table that has kept the name for the old one. A later table of that name comes by
+	// another statement.
+	keeps, before := ddl.KeepsRows(statement.SQL), statement.End.Compare(s.until) <= 0
+	drops := strings.HasPrefix(strings.ToUpper(statement.SQL), "DROP ")
+	if effect := ddl.Refers(statement.SQL, statement.Schema, s.old); !keeps && !drops && (effect == ddl.Changes || effect == ddl.Unknown) {
+		return fmt.Errorf("%w: connection %d: %s", ErrOldWritten, statement.Thread, ddl.Shorten(statement.SQL))
+	}
+	if keeps && before {
+		return nil
+	}
+	err := other(statement)
+	if err != nil && before {
+		err = fmt.Errorf("%w: %w", ErrNotByKeys, err)
+	}
+	return err
 }

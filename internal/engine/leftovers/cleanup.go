@@ -101,6 +101,9 @@ func Cleanup(
 	if !slices.ContainsFunc(found, func(l Table) bool { return !l.Spared }) || !agree(found) {
 		return found, nil
 	}
+	if err := c.keepSwapped(ctx, note); err != nil {
+		return found, err
+	}
 	if err := c.FixCarried(ctx, cutover.Budget{}.WithDefaults().Wait, note, true); err != nil {
 		return found, err
 	}

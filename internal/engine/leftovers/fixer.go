@@ -126,13 +126,9 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 		return err
 	}
 	saved, err := c.Saved(ctx)
-	if err == nil && saved.Checkpoint.Adopted {
-		if _, swapped, err := c.HasSwapped(ctx, saved, there); err == nil && !swapped {
-			c.restoreMark(ctx, saved, there, wait, note)
-		}
-	}
-	if errors.Is(err, checkpoint.ErrUnreadable) ||
-		err == nil && (saved.Start == nil || len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
+	adopted := err == nil && saved.Checkpoint.Adopted
+	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil ||
+		!adopted && len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
 		return nil
 	}
 	if err == nil {
@@ -154,6 +150,8 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	do, what := f.Undeclare, "removed second foreign keys, or stand-ins of triggers, of an earlier run's swap"
 	if _, swapped, err := c.HasSwapped(ctx, saved, there); err != nil {
 		return err
+	} else if !swapped && adopted {
+		c.restoreMark(ctx, saved, there, wait, note)
 	} else if swapped {
 		do, what = f.Settle, "finished the foreign keys or triggers that an earlier run left unfinished after its swap"
 	}

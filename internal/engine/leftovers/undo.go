@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -67,6 +68,17 @@ func (c *Cleaner) keepUndo(ctx context.Context, wish checkpoint.Undo, old string
 	}
 	_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s",
 		state.Quoted(), schema.Literal(schema.MarkFor(checkpoint.UndoKind, c.source)), undo.Quoted()))
+	return err
+}
+
+// keepSwapped finishes a run that was stopped after its swap, if its change may be taken back: its state table has
+// what an undo needs.
+func (c *Cleaner) keepSwapped(ctx context.Context, note func(string)) error {
+	f := finisher{Cleaner: *c, how: Ending{Lock: cutover.Budget{}.WithDefaults()}, note: note}
+	start, former, err := f.swapped(ctx)
+	if err == nil && start != nil && start.Undo != nil {
+		_, err = f.finish(ctx, start, former)
+	}
 	return err
 }
 

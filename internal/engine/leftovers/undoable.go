@@ -121,6 +121,8 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 		return "", "", err
 	case !old.SameColumns(&schema.Table{Columns: saved.Start.Columns}):
 		return UndoEnded, fmt.Sprintf("the old table %s was altered", u.Old), nil
+	case !u.Record.Begun && !isMarked(old, u.Table):
+		return UndoEnded, fmt.Sprintf("%s has no mark of an old table: it may be another one", u.Old), nil
 	case now.After(u.Record.Until):
 		return UndoEnded, "its time is over", nil
 	case u.Record.Mode != checkpoint.Lazy:
@@ -154,6 +156,12 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 		return UndoEnded, "its time is over", nil
 	}
 	return UndoOpen, "", nil
+}
+
+// isMarked reports whether a table has the mark of an old table of the source.
+func isMarked(old *schema.Table, source schema.Name) bool {
+	_, marked := schema.MarkedOld(old.Comment, source)
+	return marked
 }
 
 // unread is why the changes since the swap cannot be read from this server's binlog; "" if they can.
@@ -208,7 +216,11 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) (old schema.Name, err error) {
 	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
 		old = table.Sibling(saved.Undo.Old)
-		if saved.Undo.DropOld {
+		there, err := c.List(ctx)
+		if err != nil {
+			return err
+		}
+		if _, marked := schema.MarkedOld(there[old].comment, table); marked && saved.Undo.DropOld {
 			if err := (Old{Pool: pool, Source: table, Name: old}).Drop(ctx); err != nil {
 				return err
 			}

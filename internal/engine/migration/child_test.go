@@ -46,16 +46,23 @@ var slowly = []string{"--chunk-time=10ms", "--workers=1", "--copy-share=10%", "-
 // child starts midstream run on table t. do, if any, is called when a line first contains at.
 func (b *bench) child(clauses, at string, do func(*child), flags ...string) *child {
 	b.Helper()
+	return b.process(at, do, append([]string{"run", "--method=shadow", "ALTER TABLE " + b.schema + ".t " + clauses}, flags...)...)
+}
+
+// undoing starts midstream undo on table t.
+func (b *bench) undoing(flags ...string) *child {
+	b.Helper()
+	return b.process("", nil, append([]string{"undo", b.schema + ".t"}, flags...)...)
+}
+
+// process starts midstream with a verb of a change, and arguments.
+func (b *bench) process(at string, do func(*child), args ...string) *child {
+	b.Helper()
 	host, port, err := net.SplitHostPort(b.address)
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := append(
-		[]string{
-			"run", "--method=shadow", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host,
-			"--port=" + port, "--user=" + b.server.User, "ALTER TABLE " + b.schema + ".t " + clauses,
-		},
-		flags...)
+	args = append(args, "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host="+host, "--port="+port, "--user="+b.server.User)
 	if !b.steered {
 		args = append(args, "--full-speed")
 	}
@@ -97,6 +104,14 @@ func (b *bench) killedAt(statement, clauses string, flags ...string) {
 // killedBy is killedAt by a rule.
 func (b *bench) killedBy(rule fault.Rule, clauses string, flags ...string) {
 	b.Helper()
+	if code, last := b.killIf(rule, func() *child { return b.child(clauses, "", nil, flags...) }); code != -1 {
+		b.Fatalf("exit code %d: %s", code, last)
+	}
+}
+
+// killIf starts midstream, and kills it if the rule's command comes. It returns what child.wait does.
+func (b *bench) killIf(rule fault.Rule, start func() *child) (code int, last string) {
+	b.Helper()
 	var c *child
 	ready := make(chan struct{})
 	rule.Cut, rule.Call = true, func() {
@@ -104,12 +119,11 @@ func (b *bench) killedBy(rule fault.Rule, clauses string, flags ...string) {
 		c.kill()
 	}
 	b.wire(rule)
-	c = b.child(clauses, "", nil, flags...)
+	c = start()
 	close(ready)
-	if code, last := c.wait(); code != -1 {
-		b.Fatalf("exit code %d: %s", code, last)
-	}
+	code, last = c.wait()
 	b.address = b.server.Address
+	return code, last
 }
 
 func (c *child) hear(line string) {

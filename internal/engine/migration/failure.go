@@ -17,6 +17,7 @@ import (
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
+	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -146,7 +147,7 @@ func (r *run) endings(ctx context.Context, err error) []ending {
 		{when: is(ErrLeftovers), texts: r.notRemoved},
 		{when: true, texts: texts(
 			fmt.Sprintf("%s is untouched and nothing is left on the server.", source),
-			NextAfter(ctx, err),
+			r.nextAfter(ctx, err),
 		)},
 	}
 }
@@ -185,6 +186,15 @@ func (r *run) notRemoved() (left, next string) {
 	source := r.plan.Source.Name
 	return fmt.Sprintf("%s %s. Left on the server: %s.", source, table, strings.Join(r.debts.left, ", ")),
 		fmt.Sprintf("Remove it with: midstream cleanup %s%s", old, source.Argument())
+}
+
+// nextAfter is NextAfter for this run. A cold undo needs nothing of the time since the swap.
+func (r *run) nextAfter(ctx context.Context, err error) string {
+	unknown := isAny(err, intake.ErrOldWritten, intake.ErrNotByKeys, intake.ErrNotSince, binlog.ErrSchemaDrift, ErrMismatch)
+	if r.plan.Lazy() && (unknown || sourceChanged(err) || binlogLost(err)) {
+		return SameCommand + " with --cold: it looks at all rows."
+	}
+	return NextAfter(ctx, err)
 }
 
 // NextAfter returns what to do after an error that left nothing behind.

@@ -222,7 +222,9 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 	if err != nil {
 		return "", err
 	}
-	if !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name || !maps.Equal(start.Map, r.plan.Map) {
+	undoes := start.Purpose == string(plan.Undoing)
+	if undoes != (r.plan.Back != nil) || !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name ||
+		!maps.Equal(start.Map, r.plan.Map) {
 		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
 			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter), start.Key, c.Rows)
 	}
@@ -296,6 +298,9 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	d.start.Undo = r.cfg.undoWish(r.plan, d.specs.Pairs)
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
+	if f.from.Since, err = (undoing{r}).sinceAgain(ctx, f.shadow.Table); err != nil {
+		return nil, err
+	}
 	r.debts.unmarked.Store(c.Unmarked)
 	r.debts.doubtful = c.Unmarked
 	if err := d.keep(ctx, r); err != nil {

@@ -126,7 +126,7 @@ func (m *maker) openUndo(ctx context.Context) (until string, err error) {
 	}
 	found, err := leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
 	for _, u := range found {
-		if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
+		if u.State != leftovers.UndoEnded {
 			return u.Record.Until.Format("2006-01-02 15:04 UTC"), err
 		}
 	}

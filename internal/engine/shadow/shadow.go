@@ -247,8 +247,8 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 }
 
 // Adopt returns the old table of an earlier run, to which an undo goes back. columns are those that it had as
-// the source. Adopt fails with ErrAltered if it has others now.
-func Adopt(ctx context.Context, pool *dbconn.Pool, source, old schema.Name, columns []schema.Column) (*Shadow, error) {
+// the source. Adopt fails with ErrAltered if it has others now, or, unless an undo has begun before, no mark.
+func Adopt(ctx context.Context, pool *dbconn.Pool, source, old schema.Name, columns []schema.Column, begun bool) (*Shadow, error) {
 	table, err := schema.Load(ctx, pool.DB(), old)
 	if err != nil {
 		return nil, fmt.Errorf("read the old table %s: %w", old, err)
@@ -257,6 +257,9 @@ func Adopt(ctx context.Context, pool *dbconn.Pool, source, old schema.Name, colu
 		return nil, fmt.Errorf("the old table %s: %w", old, ErrAltered)
 	}
 	comment, marked := schema.MarkedOld(table.Comment, source)
+	if !marked && !begun {
+		return nil, fmt.Errorf("the old table %s: %w: it has no mark of an old table, so it may be another one", old, ErrAltered)
+	}
 	if !marked { // an undo before this one was killed
 		comment = table.Comment
 	}
