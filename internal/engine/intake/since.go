@@ -68,8 +68,15 @@ func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.T
 	return from, err
 }
 
-// SinceAgain is the rest of the time since a swap, for an undo that resumes another one.
-func (l *Link) SinceAgain(ctx context.Context, saved *checkpoint.Saved, old *schema.Table) (*Since, error) {
+// SinceAgain is the rest of the time since a swap, for an undo that resumes another one: that one may not have come to
+// the swap in the binlog. load reads the undo table.
+func (l *Link) SinceAgain(
+	ctx context.Context, load func(context.Context) (*checkpoint.Saved, error), old *schema.Table,
+) (*Since, error) {
+	saved, err := load(ctx)
+	if err != nil || saved == nil || saved.Start == nil || saved.Undo == nil {
+		return nil, err
+	}
 	s, err := l.watchOld(ctx, saved, old)
 	s.begun = true
 	return s, err

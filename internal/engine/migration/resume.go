@@ -298,8 +298,11 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	d.start.Undo = r.cfg.undoWish(r.plan, d.specs.Pairs)
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
-	if f.from.Since, err = (undoing{r}).sinceAgain(ctx, f.shadow.Table); err != nil {
-		return nil, err
+	if r.plan.Lazy() {
+		r.verifies, r.repairs = true, true
+		if f.from.Since, err = r.link.SinceAgain(ctx, r.leftovers.Undo, f.shadow.Table); err != nil {
+			return nil, err
+		}
 	}
 	r.debts.unmarked.Store(c.Unmarked)
 	r.debts.doubtful = c.Unmarked

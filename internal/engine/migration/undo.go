@@ -51,7 +51,9 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 	from := origin{tracker: frontier.New(d.specs.Sync.Key)}
 	if r.plan.Back.Lazy {
 		from.tracker.End(from.tracker.Begin(""))
-		from.Origin, err = r.link.Since(ctx, saved, d.shadow.Table)
+		if from.Origin, err = r.link.Since(ctx, saved, d.shadow.Table); err == nil {
+			from.distrusted, err = r.link.Distrust(ctx, saved.Checkpoint, r.serverStart)
+		}
 	} else if r.plan.Back.Park {
 		from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
 	} else if err = r.prescanBefore(ctx, d.specs.Prescan); err == nil {
@@ -60,42 +62,15 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 	if err != nil {
 		return nil, r.nameForbidding(ctx, err)
 	}
-	if err := r.distrusts(ctx, saved, &from); err != nil {
-		return nil, err
-	}
 	r.enter(event.PhaseStart)
+	// More rows may differ than the binlog shows.
+	if from.again = saved.Undo.Begun || from.distrusted; from.again {
+		r.verifies, r.repairs = true, true
+	}
 	if err := r.leftovers.BeginUndo(ctx, saved); err != nil {
 		return nil, err
 	}
 	return d.open(ctx, r.run, from)
-}
-
-// distrusts finds out whether more rows may differ than those that the binlog shows: an undo before this one has
-// written to the old table, or the server has lost a part of its binlog since the swap. Then all rows are compared,
-// and rows that differ are synced again.
-func (r undoing) distrusts(ctx context.Context, saved *checkpoint.Saved, from *origin) (err error) {
-	from.again = saved.Undo.Begun
-	if r.plan.Back.Lazy {
-		from.distrusted, err = r.link.Distrust(ctx, saved.Checkpoint, r.serverStart)
-	}
-	if from.again = from.again || from.distrusted; from.again {
-		r.verifies, r.repairs = true, true
-	}
-	return err
-}
-
-// sinceAgain is what is left of the time since the swap for an undo that resumes another one; nil for other runs. The
-// other one may not have come to the swap in the binlog.
-func (r undoing) sinceAgain(ctx context.Context, old *schema.Table) (*intake.Since, error) {
-	if !r.plan.Lazy() {
-		return nil, nil
-	}
-	r.verifies, r.repairs = true, true
-	saved, err := r.leftovers.Undo(ctx)
-	if err != nil || saved == nil || saved.Start == nil || saved.Undo == nil {
-		return nil, err
-	}
-	return r.link.SinceAgain(ctx, saved, old)
 }
 
 // adopt takes the old table as the shadow.
