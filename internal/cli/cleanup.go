@@ -52,12 +52,15 @@ func (a *app) cleanupCommand() *cobra.Command {
 }
 
 func (c *cleanup) run(ctx context.Context, args []string) error {
-	name, nameErr := oneTable(c.app, c.database, args, "midstream cleanup")
-	var askErr error
-	if !c.yes && !onTerminal(c.app.Stdin) {
-		askErr = errNotAsked
-	}
-	server, err := c.connection.reach(ctx, &output{app: c.app}, "midstream help cleanup", append(c.checks.problems, nameErr, askErr))
+	var name schema.Name
+	server, err := c.connection.reach(ctx, &output{app: c.app}, "midstream help cleanup", func() []error {
+		var nameErr, askErr error
+		name, nameErr = oneTable(c.app, c.database, args, "midstream cleanup")
+		if !c.yes && !onTerminal(c.app.Stdin) {
+			askErr = errNotAsked
+		}
+		return append(c.checks.problems, nameErr, askErr)
+	})
 	if err != nil {
 		return err
 	}

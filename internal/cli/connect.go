@@ -131,10 +131,10 @@ func unreachable(ctx context.Context, err error) error {
 	return &coded{code: exitFailed, err: err, left: "nothing was changed", next: next}
 }
 
-// reach checks the command line of a verb, and connects to its server. problems are what is wrong with the rest of it.
-func (c *connection) reach(ctx context.Context, out *output, help string, problems []error) (*server, error) {
+// reach checks a verb's command line, and connects. Option files come first: problems may need what they say, and reads the rest.
+func (c *connection) reach(ctx context.Context, out *output, help string, problems func() []error) (*server, error) {
 	cfg, notes, err := c.config()
-	if err := usageOf(help, append(problems, err)...); err != nil {
+	if err := usageOf(help, append(problems(), err)...); err != nil {
 		return nil, err
 	}
 	for _, note := range notes {

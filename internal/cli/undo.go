@@ -45,13 +45,15 @@ func (a *app) undoCommand() *cobra.Command {
 // tendUndo lists what can be undone, or ends or extends the undo of a table.
 func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending) error {
 	var only *schema.Name
-	statement, nameErr := c.target.Parse(args)
-	if statement != nil {
-		only = &statement.Alter.Table
-	} else if u.List && len(args) == 0 {
-		nameErr = nil
-	}
-	s, err := c.connection.reach(ctx, &c.output, c.help, append(c.checks.problems, nameErr, c.output.check()))
+	s, err := c.connection.reach(ctx, &c.output, c.help, func() []error {
+		statement, nameErr := c.target.Parse(args)
+		if statement != nil {
+			only = &statement.Alter.Table
+		} else if u.List && len(args) == 0 {
+			nameErr = nil
+		}
+		return append(c.checks.problems, nameErr, c.output.check())
+	})
 	if err != nil {
 		return err
 	}
