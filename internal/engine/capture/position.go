@@ -13,7 +13,17 @@ import (
 
 // Now asks the server for the end of its binlog. NB: changes before it may not be visible
 // yet (law L1: a heartbeat is committed before the first row is read).
-func Now(ctx context.Context, db *sql.DB) (Point, error) {
+func Now(ctx context.Context, db *sql.DB) (Point, error) { return now(ctx, db, endStatements()) }
+
+// NowOn is Now for a server of which it is known whether it is a MySQL 8.2 or later: each round trip counts.
+func NowOn(ctx context.Context, db *sql.DB, modern bool) (Point, error) {
+	if modern {
+		return now(ctx, db, endStatements()[:1])
+	}
+	return now(ctx, db, endStatements()[1:])
+}
+
+func now(ctx context.Context, db *sql.DB, statements []string) (Point, error) {
 	// Read the set first: its transactions come before a position that is read later.
 	gtids, err := Executed(ctx, db)
 	if err != nil {
@@ -23,15 +33,21 @@ func Now(ctx context.Context, db *sql.DB) (Point, error) {
 	if p.GTIDs, err = binlog.ParseGTIDs(gtids); err != nil {
 		return Point{}, err
 	}
-	p.Position, err = End(ctx, db)
+	p.Position, err = end(ctx, db, statements)
 	return p, err
 }
 
 // End asks the server for the end of its binlog: everything committed before the call is before it.
 func End(ctx context.Context, db *sql.DB) (binlog.Position, error) {
-	// MySQL 8.2 renamed the statement, 8.4 dropped the old name.
+	return end(ctx, db, endStatements())
+}
+
+// endStatements ask for it: MySQL 8.2 renamed the statement, 8.4 dropped the old name.
+func endStatements() []string { return []string{"SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"} }
+
+func end(ctx context.Context, db *sql.DB, statements []string) (binlog.Position, error) {
 	var failed error
-	for _, statement := range []string{"SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"} {
+	for _, statement := range statements {
 		position, err := showPosition(ctx, db, statement)
 		if err == nil {
 			return position, nil

@@ -53,8 +53,8 @@ func (noRows) Rows() int64 { return 0 }
 type flying interface{ InFlight() int }
 
 func newAccount(m *Migration) *account {
-	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, undo: m.plan.Back != nil, scanned: noRows{}, verified: noRows{},
-		forecast: forecast.NewForecaster()}
+	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, undo: m.plan.Back != nil, scanned: noRows{},
+		verified: noRows{}, forecast: forecast.NewForecaster()}
 }
 
 // enter begins a phase.

@@ -69,6 +69,10 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	if !w.plan.Server.GTID {
 		return state, nil
 	}
+	if at := w.swapsAt.Load(); at != nil && at.GTIDs.String() != "" { // under the lock each round trip counts
+		state.Executed = at.GTIDs.String()
+		return state, nil
+	}
 	// Read this last: it must include everything that is claimed above.
 	var err error
 	state.Executed, err = capture.Executed(ctx, w.pool.DB())

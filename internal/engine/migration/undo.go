@@ -24,9 +24,6 @@ import (
 // An undo is a run whose shadow is the old table that a change has left. It ends like every run. Only its
 // beginning differs, and, if it is lazy, what it copies and compares.
 
-// ErrNoUndo means that no change of the table can be taken back. Nothing was done.
-var ErrNoUndo = leftovers.ErrNoUndo
-
 // undoing begins an undo.
 type undoing struct{ *run }
 
@@ -36,7 +33,7 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 	r.enter(event.PhaseShadow)
 	saved, err := r.leftovers.Undo(ctx)
 	if err == nil && (saved == nil || saved.Start == nil || saved.Undo == nil) {
-		err = ErrNoUndo
+		err = leftovers.ErrNoUndo
 	}
 	if err != nil {
 		return nil, err
@@ -136,7 +133,8 @@ func (w *work) noteSwap(ctx context.Context) error {
 	var at capture.Point // none, if the changes are in no binlog or in a replica's
 	if w.intake.Stream != nil && w.link.From == nil {
 		var err error
-		if at, err = capture.Now(ctx, w.pool.DB()); err != nil {
+		v := w.plan.Server.Version
+		if at, err = capture.NowOn(ctx, w.pool.DB(), !v.MariaDB && v.AtLeast(8, 2, 0)); err != nil {
 			return err
 		}
 	}

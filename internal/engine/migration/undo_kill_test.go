@@ -86,7 +86,7 @@ func (b *bench) mustBeUndoable(after, others string) {
 // work. The same command again comes to its end, and no row is lost.
 func TestL7_KilledUndoComesToItsEnd(t *testing.T) {
 	sideBySide(t)
-	for _, cold := range []bool{false, true} {
+	for _, cold := range halfInTurn(t, []bool{false, true}) {
 		t.Run(map[bool]string{false: "lazy", true: "cold"}[cold], func(t *testing.T) {
 			sideBySide(t)
 			onTwo(t, func(b *bench) {

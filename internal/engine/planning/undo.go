@@ -30,14 +30,14 @@ type Undo struct {
 }
 
 // makeUndo makes the plan of the undo of the last change of a table: its Alter leads back. It fails with
-// migration.ErrNoUndo if there is none.
+// leftovers.ErrNoUndo if there is none.
 func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, options Options) (*plan.Plan, error) {
 	saved, err := leftovers.New(server.Pool, name, plan.Undoing).Undo(ctx)
 	if err != nil {
 		return nil, failed(ReadFacts, name, err)
 	}
 	if saved == nil || saved.Undo == nil || saved.Start == nil {
-		return nil, failed(ReadFacts, name, migration.ErrNoUndo)
+		return nil, failed(ReadFacts, name, leftovers.ErrNoUndo)
 	}
 	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	if err != nil {

@@ -63,6 +63,7 @@ func defaultSettings(durable bool) []setting {
 		{name: "max_connect_errors", value: "1000000"}, // waiting for readiness hangs up before logging in
 		{name: "character_set_server", value: "utf8mb4"},
 		{name: "performance_schema", value: "ON"},
+		{name: "performance_schema_digests_size", value: "20000"},                       // tests of many databases fill the usual 10,000
 		{name: "performance_schema_consumer_events_statements_current", value: "ON"},    // not by default on MariaDB
 		{name: "performance_schema_instrument", value: "wait/lock/metadata/sql/mdl=ON"}, // not by default on 5.7 and MariaDB
 		{name: "log_error_verbosity", value: "2", loose: true},
