@@ -29,8 +29,8 @@ type Config struct {
 	// shadows from which a chunk can't delete rows that apply has written ahead of it. Such keys
 	// don't count towards the limit: if the copy had to wait for them, neither would ever end.
 	AwaitCopy bool
-	// Remember is the number of changed keys to remember (Remembered).
-	Remember int
+	// Remember has the changed keys remembered (Remembered).
+	Remember bool
 	// KeepRepeats has a key synced once a change, to measure what merging is worth.
 	KeepRepeats bool
 }
@@ -50,6 +50,9 @@ type Batch struct {
 	worker int
 	oldest uint64
 }
+
+// mostRemembered is the most keys that are remembered: beyond it, to compare all rows is as good.
+const mostRemembered = 1_000_000
 
 // afterCopy is the barrier that the end of the row copy passes.
 const afterCopy = frontier.Finished - 1
@@ -118,7 +121,7 @@ func New(cfg Config, tracker *frontier.Tracker) *Backlog {
 	if cfg.KeepRepeats {
 		b.repeats = map[key.Key]int{}
 	}
-	if cfg.Remember > 0 {
+	if cfg.Remember {
 		b.remembered = &btree.Set[key.Key]{}
 	}
 	for range cfg.Workers {
@@ -139,7 +142,7 @@ func (b *Backlog) Add(k key.Key) {
 		b.watched[k] = true
 	}
 	if b.remembered != nil {
-		if b.remembered.Insert(k); b.remembered.Len() > b.cfg.Remember {
+		if b.remembered.Insert(k); b.remembered.Len() > mostRemembered {
 			b.remembered = nil
 		}
 	}
@@ -147,7 +150,7 @@ func (b *Backlog) Add(k key.Key) {
 }
 
 // Remembered returns the keys that were added since the beginning, in order. all is false if there were more
-// than Config.Remember.
+// than mostRemembered, or Config.Remember is not set.
 func (b *Backlog) Remembered() (keys []key.Key, all bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

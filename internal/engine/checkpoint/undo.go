@@ -19,17 +19,9 @@ const KeptKind = "kept"
 // removed.
 const ParkedKind = "parked"
 
-// Modes of an undo (docs/undo.md).
-const (
-	// Lazy keeps the position of the swap and does nothing until the undo.
-	Lazy = "lazy"
-	// Cold keeps nothing but the old table.
-	Cold = "cold"
-)
-
 // Undo is what a run wished, and then what it left, so that its change can be taken back.
 type Undo struct {
-	// For is how long undo stays possible after the swap. Mode is Lazy or Cold.
+	// For is how long undo stays possible after the swap. Mode is one of package plan's.
 	For  time.Duration
 	Mode string
 	// DropOld means that the end of the undo drops the old table.

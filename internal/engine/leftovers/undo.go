@@ -54,17 +54,8 @@ func (c *Cleaner) keepUndo(ctx context.Context, wish checkpoint.Undo, old string
 	if err := store.Amend(ctx, session, wish); err != nil {
 		return err
 	}
-	gone := []schema.Name{plan.KeptOf(c.source)} // of the undo that has just swapped
-	if c.HasUndo(there) {
-		gone = append(gone, undo)
-	}
-	for _, name := range gone {
-		if t, is := there[name]; !is || !schema.MarkedFor(t.comment, c.source) {
-			continue
-		}
-		if _, err := session.Exec(ctx, "DROP TABLE IF EXISTS "+name.Quoted()); err != nil {
-			return err
-		}
+	if err := c.dropUndo(ctx, there); err != nil { // of the change before
+		return err
 	}
 	_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s",
 		state.Quoted(), schema.Literal(schema.MarkFor(checkpoint.UndoKind, c.source)), undo.Quoted()))
@@ -120,6 +111,15 @@ func (c *Cleaner) HasUndo(there Listing) bool {
 	return there[plan.UndoOf(c.source)].comment == schema.MarkFor(checkpoint.UndoKind, c.source)
 }
 
+// UndoOfAlter reads the undo table of the source if it is that of an ALTER; otherwise it fails with ErrNoUndo.
+func (c *Cleaner) UndoOfAlter(ctx context.Context) (*checkpoint.Saved, error) {
+	saved, err := c.Undo(ctx)
+	if err == nil && (saved == nil || saved.Start == nil || saved.Undo == nil) {
+		err = ErrNoUndo
+	}
+	return saved, err
+}
+
 // Undo reads the undo table of the source; nil if there is none. It fails as Store.Load does.
 func (c *Cleaner) Undo(ctx context.Context) (*checkpoint.Saved, error) {
 	session, err := c.pool.Session(ctx)
@@ -127,19 +127,23 @@ func (c *Cleaner) Undo(ctx context.Context) (*checkpoint.Saved, error) {
 		return nil, err
 	}
 	defer session.Close()
-	undo := plan.UndoOf(c.source)
-	comment := ""
-	err = session.Rows(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = "+
-		schema.Literal(undo.Schema)+" AND table_name = "+schema.Literal(undo.Table),
-		func(rows *sql.Rows) error { return rows.Scan(&comment) })
-	if err != nil || comment != schema.MarkFor(checkpoint.UndoKind, c.source) {
+	if there, err := UndoTableThere(ctx, session, c.source); err != nil || !there {
 		return nil, err
 	}
-	saved, err := checkpoint.New(undo, c.source, c.pool.Name(), "").Peek(ctx, session)
+	saved, err := checkpoint.New(plan.UndoOf(c.source), c.source, c.pool.Name(), "").Peek(ctx, session)
 	if dbconn.NoSuchTable(err) {
 		return nil, nil
 	}
 	return saved, err
+}
+
+// UndoTableThere reports whether the undo table of a source exists, by its mark.
+func UndoTableThere(ctx context.Context, session checkpoint.Reader, source schema.Name) (bool, error) {
+	undo, comment := plan.UndoOf(source), ""
+	err := session.Rows(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = "+
+		schema.Literal(undo.Schema)+" AND table_name = "+schema.Literal(undo.Table),
+		func(rows *sql.Rows) error { return rows.Scan(&comment) })
+	return comment == schema.MarkFor(checkpoint.UndoKind, source), err
 }
 
 // ServerTime reads the server's clock, in UTC.

@@ -125,7 +125,7 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 		return UndoEnded, fmt.Sprintf("%s has no mark of an old table: it may be another one", u.Old), nil
 	case now.After(u.Record.Until):
 		return UndoEnded, "its time is over", nil
-	case u.Record.Mode != checkpoint.Lazy:
+	case u.Record.Mode != plan.UndoLazy:
 		return UndoOpen, "", nil
 	}
 	if why, err = unread(ctx, pool, saved.Checkpoint); err != nil || why != "" {
@@ -194,8 +194,8 @@ func unread(ctx context.Context, pool *dbconn.Pool, c checkpoint.Checkpoint) (wh
 }
 
 // ExtendUndo keeps the undo of a table's last change open for longer. It fails with ErrNoUndo or ErrClaimed.
-func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) (until time.Time, err error) {
-	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) error {
+	return withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
 		now, err := ServerTime(ctx, pool.DB())
 		if err != nil {
 			return err
@@ -205,17 +205,15 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 			record.Until = now
 		}
 		record.Until = record.Until.Add(by)
-		until = record.Until
 		return c.Amend(ctx, record)
 	})
-	return until, err
 }
 
 // EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
-// wished (--drop-old). It returns the old table, or no name if that was dropped. It fails with ErrNoUndo or ErrClaimed.
-func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) (old schema.Name, err error) {
-	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
-		old = table.Sibling(saved.Undo.Old)
+// wished (--drop-old). It fails with ErrNoUndo or ErrClaimed.
+func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
+	return withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+		old := table.Sibling(saved.Undo.Old)
 		there, err := c.List(ctx)
 		if err != nil {
 			return err
@@ -224,11 +222,9 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) (old sch
 			if err := (Old{Pool: pool, Source: table, Name: old}).Drop(ctx); err != nil {
 				return err
 			}
-			old = schema.Name{}
 		}
 		return c.DropUndo(ctx)
 	})
-	return old, err
 }
 
 // withUndo does something to the undo table of a source while no run works on that.
@@ -266,13 +262,18 @@ func (c *Cleaner) DropUndo(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range []schema.Name{plan.KeptOf(c.source), plan.UndoOf(c.source)} {
-			if t, is := there[name]; is && schema.MarkedFor(t.comment, c.source) {
-				if err := c.Drop(ctx, Table{Name: name}); err != nil {
-					return err
-				}
+		return c.dropUndo(ctx, there)
+	})
+}
+
+// dropUndo is one try of DropUndo, among these tables.
+func (c *Cleaner) dropUndo(ctx context.Context, there Listing) error {
+	for _, name := range []schema.Name{plan.KeptOf(c.source), plan.UndoOf(c.source)} {
+		if t, is := there[name]; is && schema.MarkedFor(t.comment, c.source) {
+			if err := c.Drop(ctx, Table{Name: name}); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }

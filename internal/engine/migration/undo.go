@@ -11,7 +11,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
-	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
@@ -31,10 +30,7 @@ type undoing struct{ *run }
 // has nothing to copy. Law L1 holds as for each run: the position first, then a heartbeat, then rows.
 func (r undoing) begin(ctx context.Context) (*work, error) {
 	r.enter(event.PhaseShadow)
-	saved, err := r.leftovers.Undo(ctx)
-	if err == nil && (saved == nil || saved.Start == nil || saved.Undo == nil) {
-		err = leftovers.ErrNoUndo
-	}
+	saved, err := r.leftovers.UndoOfAlter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +47,13 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 		if from.Origin, err = r.link.Since(ctx, saved, d.shadow.Table); err == nil {
 			from.distrusted, err = r.link.Distrust(ctx, saved.Checkpoint, r.serverStart)
 		}
-	} else if r.plan.Back.Park {
-		from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
-	} else if err = r.prescanBefore(ctx, d.specs.Prescan); err == nil {
-		from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
+	} else {
+		if !r.plan.Back.Park {
+			err = r.prescanBefore(ctx, d.specs.Prescan)
+		}
+		if err == nil {
+			from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
+		}
 	}
 	if err != nil {
 		return nil, r.nameForbidding(ctx, err)
@@ -144,7 +143,7 @@ func (w *work) noteSwap(ctx context.Context) error {
 
 // undoWish is what a run of the plan keeps for an undo of its change; nil for nothing.
 func (c Config) undoWish(p *plan.Plan, pairs map[string]string) *checkpoint.Undo {
-	wish := checkpoint.Undo{For: c.Undo, Mode: checkpoint.Lazy, DropOld: c.DropOld, Pairs: pairs}
+	wish := checkpoint.Undo{For: c.Undo, Mode: plan.UndoLazy, DropOld: c.DropOld, Pairs: pairs}
 	if back := p.Back; back != nil {
 		wish.For, wish.Mode, wish.Back = back.For, back.Mode, true
 	}
@@ -172,9 +171,6 @@ func (w *work) compareRows(ctx context.Context, verifier *verify.Verifier) (veri
 	w.note(fmt.Sprintf("comparing the %d rows that have changed since the swap", len(keys)))
 	return verifier.Changed(ctx, keys)
 }
-
-// remembered is the most keys of which a lazy undo remembers that they have changed. Beyond it, all rows are compared.
-const remembered = 1_000_000
 
 // NotSince returns why a lazy undo is not possible now; "" if it is. saved is the content of the undo table.
 func (m *Migration) NotSince(ctx context.Context, saved *checkpoint.Saved) (why string, err error) {

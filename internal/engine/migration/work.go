@@ -90,7 +90,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 	}
 	w.backlog = backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
-		Remember:  map[bool]int{true: remembered}[r.plan.Lazy()],
+		Remember:  r.plan.Lazy(),
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, from.tracker)
 	w.copier = r.newCopier(spec, w.syncer, w.backlog, from)

@@ -66,12 +66,23 @@ type Back struct {
 	Fills map[string]string `json:",omitempty"`
 }
 
-// Way is the word for the mode of the undo itself: lazy or cold.
-func (b *Back) Way() string {
-	if b.Lazy {
-		return "lazy"
+// Modes of an undo (docs/undo.md).
+const (
+	// UndoLazy syncs the rows that have changed since the swap. It needs the position of the swap.
+	UndoLazy = "lazy"
+	// UndoCold syncs all rows. It needs the old table.
+	UndoCold = "cold"
+)
+
+// Way is the mode of the undo itself.
+func (b *Back) Way() string { return UndoMode(b.Lazy) }
+
+// UndoMode is the mode of an undo that is lazy, or is not.
+func UndoMode(lazy bool) string {
+	if lazy {
+		return UndoLazy
 	}
-	return "cold"
+	return UndoCold
 }
 
 // Lazy reports whether the run syncs only what has changed since the swap that it takes back.

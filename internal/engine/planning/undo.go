@@ -13,7 +13,6 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
@@ -32,12 +31,9 @@ type Undo struct {
 // makeUndo makes the plan of the undo of the last change of a table: its Alter leads back. It fails with
 // leftovers.ErrNoUndo if there is none.
 func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, options Options) (*plan.Plan, error) {
-	saved, err := leftovers.New(server.Pool, name, plan.Undoing).Undo(ctx)
+	saved, err := leftovers.New(server.Pool, name, plan.Undoing).UndoOfAlter(ctx)
 	if err != nil {
 		return nil, failed(ReadFacts, name, err)
-	}
-	if saved == nil || saved.Undo == nil || saved.Start == nil {
-		return nil, failed(ReadFacts, name, leftovers.ErrNoUndo)
 	}
 	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	if err != nil {
@@ -63,30 +59,42 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
 	}
 	lazy := back
-	lazy.Lazy = !undo.Cold && saved.Undo.Mode == checkpoint.Lazy
+	lazy.Lazy = !undo.Cold && saved.Undo.Mode == plan.UndoLazy
 	o.Back = &lazy
 	options.Undo = nil
 	p, err := Make(ctx, server, alter, options)
-	if err != nil || !lazy.Lazy {
-		return findable(p, old, err)
+	if err != nil {
+		return nil, err
 	}
-	why := "foreign keys change rows of the table without a trace in the binlog"
-	if len(p.Acting) == 0 {
-		run := migration.New(server.Pool, server.Binlog, p, options.Config, operator.NewControl(options.Settings), event.Discard)
-		if why, err = run.NotSince(ctx, saved); err != nil {
+	if p.Lazy() {
+		why, err := notLazy(ctx, server, p, saved, options)
+		if err != nil {
 			return nil, failed(ReadFacts, name, server.readingFrom(err))
 		}
-	}
-	if why == "" {
-		return p, nil
-	}
-	o.Back = &back
-	if p, err = cold(ctx, server, alter, options, old); err == nil {
+		if why == "" {
+			return p, nil
+		}
+		o.Back = &back
+		if p, err = Make(ctx, server, alter, options); err != nil {
+			return nil, err
+		}
 		p.Risks = append(p.Risks, plan.Risk{
 			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
 		})
 	}
-	return p, err
+	if err := findable(p, old); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// notLazy is why the plan of a lazy undo cannot be carried out; "" if it can.
+func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.Saved, options Options) (why string, err error) {
+	if len(p.Acting) > 0 {
+		return "foreign keys change rows of the table without a trace in the binlog", nil
+	}
+	run := migration.New(server.Pool, server.Binlog, p, options.Config, operator.NewControl(options.Settings), event.Discard)
+	return run.NotSince(ctx, saved)
 }
 
 // backwards has the table's column for each column of the old table, "" for none. pairs are those of the change: the
@@ -133,26 +141,17 @@ func (m *maker) openUndo(ctx context.Context) (until string, err error) {
 	return "", err
 }
 
-// cold makes the plan of an undo of all rows.
-func cold(ctx context.Context, server Server, alter *ddl.Alter, options Options, old *schema.Table) (*plan.Plan, error) {
-	p, err := Make(ctx, server, alter, options)
-	return findable(p, old, err)
-}
-
 // findable refuses an undo of all rows if ranges of the table's key select other rows of the old table.
-func findable(p *plan.Plan, old *schema.Table, err error) (*plan.Plan, error) {
-	if err != nil {
-		return nil, err
-	}
+func findable(p *plan.Plan, old *schema.Table) error {
 	columns, err := p.Columns(old)
 	if err == nil && !columns.KeyChanged() {
-		return p, nil
+		return nil
 	}
 	why := "the change altered the key, so that a range of it has other rows in the old table"
 	if err != nil {
 		why = err.Error()
 	}
-	return nil, &plan.Refused{Table: p.Source.Name.String(), Blocking: []plan.Risk{{
+	return &plan.Refused{Table: p.Source.Name.String(), Blocking: []plan.Risk{{
 		Code: plan.CodeUndo, What: "an undo cannot look at all rows", Why: why,
 		Fix: "Change the table back with midstream run, which makes a new table", Blocking: true,
 	}}}

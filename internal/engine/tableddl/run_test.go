@@ -69,31 +69,14 @@ func (r *rig) renew() {
 
 func (r *rig) exec(statements ...string) {
 	r.Helper()
-	for _, s := range statements {
-		if _, err := r.db.ExecContext(r.Context(), s); err != nil {
-			r.Fatalf("%s: %v", s, err)
-		}
-	}
+	mysqltest.Exec(r, r.db, statements...)
 }
 
 // text is the one value of a query, or the error.
-func (r *rig) text(query string) string {
-	var text sql.NullString
-	if err := r.db.QueryRow(query).Scan(&text); err != nil {
-		return err.Error()
-	}
-	return text.String
-}
+func (r *rig) text(query string) string { return mysqltest.Text(r.db, query) }
 
 // state is the contents of the database: each table with its number of rows.
-func (r *rig) state() string {
-	r.Helper()
-	var parts []string
-	for _, table := range strings.Split(r.text("SELECT GROUP_CONCAT(table_name ORDER BY 1) FROM information_schema.tables WHERE table_schema = DATABASE()"), ",") {
-		parts = append(parts, table+" "+r.text("SELECT COUNT(*) FROM `"+table+"`"))
-	}
-	return strings.Join(parts, ", ")
-}
+func (r *rig) state() string { return mysqltest.Contents(r.db) }
 
 func (r *rig) listen(e event.Event) {
 	r.mu.Lock()

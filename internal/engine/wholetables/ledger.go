@@ -43,14 +43,7 @@ func Record(ctx context.Context, pool *dbconn.Pool, source schema.Name) (*checkp
 
 // write writes the record, and creates the table if it must. REQUIRES: the source is claimed.
 func (b book) write(ctx context.Context, record checkpoint.Undo) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
-	defer cancel()
-	return leftovers.RetryBriefly(ctx, func() error {
-		session, err := b.pool.Session(ctx)
-		if err != nil {
-			return err
-		}
-		defer session.Close()
+	return b.patiently(ctx, func(ctx context.Context, session *dbconn.Session) error {
 		there, err := Record(ctx, b.pool, b.source)
 		if err != nil {
 			return err
@@ -66,24 +59,8 @@ func (b book) write(ctx context.Context, record checkpoint.Undo) error {
 	})
 }
 
-// bookPatience bounds the work on an undo table, which no other session uses.
-const bookPatience = 30 * time.Second
-
-// drop drops the undo table, if it is the source's.
-func (b book) drop(ctx context.Context, session *dbconn.Session) error {
-	comment := ""
-	err := session.Rows(ctx, fmt.Sprintf(
-		"SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
-		schema.Literal(b.name().Schema), schema.Literal(b.name().Table)), func(rows *sql.Rows) error { return rows.Scan(&comment) })
-	if err != nil || comment != schema.MarkFor(checkpoint.UndoKind, b.source) {
-		return err
-	}
-	_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+b.name().Quoted())
-	return err
-}
-
-// close ends the undo.
-func (b book) close(ctx context.Context) error {
+// patiently does work on the undo table in a session, even if ctx has ended, and tries it again for a while.
+func (b book) patiently(ctx context.Context, work func(context.Context, *dbconn.Session) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
 	defer cancel()
 	return leftovers.RetryBriefly(ctx, func() error {
@@ -92,8 +69,26 @@ func (b book) close(ctx context.Context) error {
 			return err
 		}
 		defer session.Close()
-		return b.drop(ctx, session)
+		return work(ctx, session)
 	})
+}
+
+// bookPatience bounds the work on an undo table, which no other session uses.
+const bookPatience = 30 * time.Second
+
+// drop drops the undo table, if it is the source's.
+func (b book) drop(ctx context.Context, session *dbconn.Session) error {
+	there, err := leftovers.UndoTableThere(ctx, session, b.source)
+	if err != nil || !there {
+		return err
+	}
+	_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+b.name().Quoted())
+	return err
+}
+
+// close ends the undo.
+func (b book) close(ctx context.Context) error {
+	return b.patiently(ctx, b.drop)
 }
 
 // ErrNoNumbers means that only InnoDB's numbers of the tables could show whether a statement was executed, and that

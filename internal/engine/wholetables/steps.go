@@ -45,7 +45,7 @@ func (c *Change) announce(ctx context.Context) error {
 			return err
 		}
 		ledger.DropOld = p.DropOld
-		c.undo = checkpoint.Undo{For: p.Undo, Mode: checkpoint.Lazy, Table: p.Subject().Table, Ledger: ledger}
+		c.undo = checkpoint.Undo{For: p.Undo, Mode: plan.UndoLazy, Table: p.Subject().Table, Ledger: ledger}
 		return c.book().write(ctx, c.undo)
 	}
 	if saved == nil || saved.Undo.Ledger == nil {

@@ -107,13 +107,18 @@ func work(r migration.Result) string {
 	if r.Applied > 0 {
 		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
 	}
+	return text + proof(r, "all rows verified")
+}
+
+// proof says what the comparison has shown; equal says that all that was compared is equal.
+func proof(r migration.Result, equal string) string {
 	switch {
 	case r.Verify == 0:
-		return text + ", rows not compared"
+		return ", rows not compared"
 	case r.Repaired > 0:
-		return text + fmt.Sprintf(", all rows verified (%s differed and %s repaired)", humanize.Plural(r.Repaired, "row"), humanize.Was(r.Repaired))
+		return fmt.Sprintf(", %s (%s differed and %s repaired)", equal, humanize.Plural(r.Repaired, "row"), humanize.Was(r.Repaired))
 	}
-	return text + ", all rows verified"
+	return ", " + equal
 }
 
 // workLines write what runs and rehearsals have in common.

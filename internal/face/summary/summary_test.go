@@ -118,7 +118,7 @@ func undosOf() []leftovers.Undoable {
 	at := time.Date(2026, 11, 26, 9, 28, 0, 0, time.UTC)
 	u := leftovers.Undoable{
 		Table: name, Old: name.Sibling("orders_old"), State: leftovers.UndoOpen, Alter: "DROP COLUMN note, ADD COLUMN region INT",
-		Record: checkpoint.Undo{Swapped: at, Until: at.Add(24 * time.Hour), Mode: checkpoint.Lazy},
+		Record: checkpoint.Undo{Swapped: at, Until: at.Add(24 * time.Hour), Mode: plan.UndoLazy},
 	}
 	revoked, running, ended := u, u, u
 	revoked.State, revoked.Why = leftovers.UndoRevoked, "the server has purged its binlog from the time since the swap"

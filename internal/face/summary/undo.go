@@ -123,13 +123,7 @@ func synced(p *plan.Plan, r migration.Result) string {
 	} else if r.Applied > 0 {
 		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
 	}
-	switch {
-	case r.Verify == 0:
-		return text + ", rows not compared"
-	case r.Repaired > 0:
-		return text + fmt.Sprintf(", all verified (%s differed and %s repaired)", humanize.Plural(r.Repaired, "row"), humanize.Was(r.Repaired))
-	}
-	return text + ", all verified"
+	return text + proof(r, "all verified")
 }
 
 // howToUndo says how a change that has just ended can be undone, or an undo redone; "" if it cannot.

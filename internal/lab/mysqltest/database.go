@@ -92,3 +92,32 @@ func (i *Instance) remove(ctx context.Context, look func(context.Context) (lefto
 		_, _ = i.admin.ExecContext(ctx, fmt.Sprintf("KILL %d", s.id)) // it may be gone by now
 	}
 }
+
+// Exec runs statements, or ends the test.
+func Exec(t testing.TB, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// Text is the one value of a query, or the error.
+func Text(db *sql.DB, query string) string {
+	var text sql.NullString
+	if err := db.QueryRow(query).Scan(&text); err != nil {
+		return err.Error()
+	}
+	return text.String
+}
+
+// Contents lists the tables of a database, each with its number of rows.
+func Contents(db *sql.DB) string {
+	var parts []string
+	tables := Text(db, "SELECT GROUP_CONCAT(table_name ORDER BY 1) FROM information_schema.tables WHERE table_schema = DATABASE()")
+	for _, table := range strings.Split(tables, ",") {
+		parts = append(parts, table+" "+Text(db, "SELECT COUNT(*) FROM `"+table+"`"))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -87,14 +87,8 @@ func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
 	}
 	u := p.Undoable()
 	r := &Undoable{Possible: u.Possible, Why: u.Why, Lost: append([]string{}, u.Lost...)}
-	switch {
-	case u.Possible && u.Lazy:
-		r.Mode = "lazy"
-	case u.Possible:
-		r.Mode = "cold"
-	}
 	if u.Possible {
-		r.ForMS = MSOf(open)
+		r.Mode, r.ForMS = plan.UndoMode(u.Lazy), MSOf(open)
 	}
 	return r
 }

@@ -29,9 +29,9 @@ func (t Tending) Tend(ctx context.Context, pool *dbconn.Pool, only *schema.Name)
 	var err error
 	switch {
 	case t.End:
-		_, err = leftovers.EndUndo(ctx, pool, *only)
+		err = leftovers.EndUndo(ctx, pool, *only)
 	case t.Extend > 0:
-		_, err = leftovers.ExtendUndo(ctx, pool, *only, t.Extend)
+		err = leftovers.ExtendUndo(ctx, pool, *only, t.Extend)
 	}
 	if err != nil {
 		return nil, err
