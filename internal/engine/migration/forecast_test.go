@@ -86,6 +86,9 @@ func TestProfile(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.awaited("a longer time by the load", known(before+10*time.Second))
+		if err := w.control.Set(b.ctx(), map[string]string{"copy-share": "100%"}); err != nil {
+			b.Fatal(err)
+		}
 		w.set("")
 		if result := w.run.wait(b); !result.Swapped {
 			b.Errorf("%+v", result)
