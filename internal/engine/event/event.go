@@ -122,6 +122,14 @@ type Progress struct {
 	Scanned   int64 // rows that the prescan has checked
 	// Deadline is the last report about the deadline; By is zero if there is none.
 	Deadline Deadline
+	// Unfit is what an undo knows of rows that the former definition refuses; nil for other runs.
+	Unfit *Unfit
+}
+
+// Unfit are rows that the former definition refuses: their number, and the keys of some, as literals.
+type Unfit struct {
+	Rows int64
+	Keys []string
 }
 
 // Deadline reports whether a run will end by its deadline. It is emitted each minute, and when the

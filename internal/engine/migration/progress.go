@@ -77,6 +77,7 @@ func (w *work) report(p *event.Progress, before event.Progress) {
 	if w.intake.Stream != nil {
 		p.BinlogRead, p.Position = w.intake.Stream.BytesRead(), w.intake.Stream.Position().String()
 	}
+	p.Unfit = w.lot.Standing(w.unfit)
 	w.account.update(func() { w.account.rehearsed.CaptureDelay = max(w.account.rehearsed.CaptureDelay, p.CaptureDelay) })
 	w.estimate(p, before)
 }

@@ -44,6 +44,19 @@ func (u *Unfit) Rows() []UnfitRow {
 	return rows
 }
 
+// Some is their number, and up to most of them, in any order.
+func (u *Unfit) Some(most int) (all int64, rows []UnfitRow) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for k, cause := range u.rows {
+		if len(rows) == most {
+			break
+		}
+		rows = append(rows, UnfitRow{Key: k, Cause: cause})
+	}
+	return int64(len(u.rows)), rows
+}
+
 // Len is their number.
 func (u *Unfit) Len() int {
 	if u == nil {

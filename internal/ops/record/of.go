@@ -98,6 +98,10 @@ func progressOf(e event.Progress) Progress {
 	r.Deadline = goalOf(e.Deadline)
 	r.ETAMS, r.ETALeastMS, r.ETAMostMS = knownMS(e.ETA), knownMS(e.ETALeast), knownMS(e.ETAMost)
 	r.ReplicaLagMS = knownMS(e.ReplicaLag)
+	if r.UnfitKeys = []string{}; e.Unfit != nil {
+		rows := e.Unfit.Rows
+		r.Unfit, r.UnfitKeys = &rows, append(r.UnfitKeys, e.Unfit.Keys...)
+	}
 	return r
 }
 

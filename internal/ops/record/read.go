@@ -147,6 +147,9 @@ func (r Progress) event(at time.Time) event.Event {
 		Scanned:            r.Scanned,
 	}
 	e.Deadline = r.Deadline.event()
+	if r.Unfit != nil {
+		e.Unfit = &event.Unfit{Rows: *r.Unfit, Keys: r.UnfitKeys}
+	}
 	if r.Slower != nil {
 		e.Slowdown = *r.Slower
 	}

@@ -179,6 +179,8 @@ type Progress struct {
 	Verified        int64    `json:"rows_verified" doc:"rows compared with the new table's"`
 	Scanned         int64    `json:"rows_scanned" doc:"rows that the prescan has checked"`
 	Deadline        Goal     `json:"deadline" doc:"the deadline of the run (--finish-by, --finish-within), as the last report about it"`
+	Unfit           *int64   `json:"unfit_rows" doc:"of an undo: rows that the former definition refuses, as far as it has synced; null: no undo"`
+	UnfitKeys       []string `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
 }
 
 // Goal tells whether a run will end by its deadline.

@@ -123,6 +123,7 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 			AnyCase:   anyCase,
 			Rehearsal: s.options.Purpose.Rehearsal(),
 			Undoes:    s.options.Purpose == plan.Undoing,
+			Follows:   s.options.Purpose == plan.Undoing && s.options.Settings.When.Hold,
 			Process:   os.Getpid(),
 			Version:   s.options.Version,
 			Began:     s.began,

@@ -26,6 +26,7 @@ type About struct {
 	AnyCase   bool      `json:"any_case" doc:"true: the server ignores the letter case of table names"`
 	Rehearsal string    `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
 	Undoes    bool      `json:"undoes" doc:"true: the run takes the last change of the table back"`
+	Follows   bool      `json:"follows" doc:"true: an undo that began held, and follows the table until it is released"`
 	Process   int       `json:"process" doc:"id of the run's process"`
 	Version   string    `json:"version" doc:"version of midstream"`
 	Began     time.Time `json:"began" doc:"when the run began"`
