@@ -44,6 +44,7 @@ func (p *page) show(c *change, s *session.Session, told record.Run) (end func(re
 			next: "name usable folders by --control-dir and --history-dir, or leave out --listen",
 		}
 	}
+	begun := p.runs.Begin(told, s.History(), s.Handler()) // before a reader can know the page's address
 	if p.stop == nil {
 		// A page that is gone is no reason to end a run.
 		gone := func(err error) { c.output.note(fmt.Sprintf("the page of the run failed: %v", err)) }
@@ -54,7 +55,7 @@ func (p *page) show(c *change, s *session.Session, told record.Run) (end func(re
 		p.stop = stop
 		c.output.note(fmt.Sprintf("the page of the run is at %s; its access token is in %s", p.url(), p.server.TokenFile()))
 	}
-	return p.runs.Begin(told, s.History(), s.Handler()).End, nil
+	return begun.End, nil
 }
 
 // close ends the pages, when those who look have heard of the end.
