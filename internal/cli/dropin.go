@@ -117,8 +117,11 @@ func (c *change) steps(more func(flags []string) error) speech.Steps {
 }
 
 // driven is a verb's work where another package drives the run.
-func driven(alter func(context.Context, *ddl.Alter, *server) (migration.Result, error)) doing {
-	return doing{alter: func(ctx context.Context, a *ddl.Alter, s *server) (migration.Result, error) {
+func driven(
+	alter func(context.Context, *ddl.Alter, *server) (migration.Result, error),
+	tables func(context.Context, *ddl.Statement, *server) (migration.Result, error),
+) doing {
+	return doing{tables: tables, alter: func(ctx context.Context, a *ddl.Alter, s *server) (migration.Result, error) {
 		result, err := alter(ctx, a, s)
 		return result, unheld(ctx, err)
 	}}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/compat/ghost"
+	"midstream/internal/engine/planning"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/session"
@@ -32,24 +33,16 @@ func (a *app) ghostCommand() *cobra.Command {
 func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	args = a.hide(args, ghost.Secrets)
 	line, err := ghost.Read(args, a.Getenv, time.Now())
-	var told *ghost.Told
-	var wrong *ghost.Wrong
-	switch {
-	case errors.As(err, &told):
-		return ghost.Tell(told, a.Version, a.Stdout)
-	case errors.As(err, &wrong):
-		return ghost.Refuse(wrong, a.Stdout, a.Stderr)
+	if err != nil {
+		return ghost.Answer(err, a.Version, a.Stdout, a.Stderr)
 	}
 	signal.Ignore(syscall.SIGHUP) // that program goes on when its terminal is gone
 	speaker := ghost.NewSpeaker(line, a.Version, a.Stdout, a.Stderr)
 	c, more := a.asRun(speaker, line.Flags())
 	speaker.Begin()
 	a.password = given{password: line.Password, ask: line.AskPassword && line.Password == nil}
-	if line.KeepOnSignal() {
-		var undo func()
-		ctx, undo = session.Keeping(ctx)
-		defer undo()
-	}
+	ctx, undo := session.Keeping(ctx, line.KeepOnSignal())
+	defer undo()
 	steps := c.steps(more)
 	steps.Drop = func(ctx context.Context, table schema.Name, s *server) error {
 		dropping, _ := a.asRun(ghost.Dropping{Speaker: speaker}, line.Connecting())
@@ -61,6 +54,10 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 		return err
 	}
 	drive := ghost.NewDrive(line, speaker, steps)
-	err = drive.Ended(c.conduct(ctx, nil, driven(drive.Alter)))
+	c.endUndo = true // that program knows no open undo: a note tells of it
+	if line.Reverts() {
+		c.target.Verb, c.target.Undo, c.undo = "undo", true, &planning.Undo{}
+	}
+	err = drive.Ended(c.conduct(ctx, line.Arguments(), driven(drive.Alter, drive.Statement)))
 	return speaker.End(err, a.complaint(err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))))
 }

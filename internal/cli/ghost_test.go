@@ -416,7 +416,7 @@ func TestGhostFails(t *testing.T) {
 		says string
 	}{
 		{2, []string{"--bogus"}, "flag provided but not defined: -bogus"},
-		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--revert"}, "FATAL --revert can't be taken"},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--revert"}, "FATAL --revert must be called with --old-table"},
 		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--execute"}, "--allow-on-master"},
 		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--port=1"}, "FATAL "},
 		{1, []string{"--table=keyless", "--alter=ADD COLUMN c INT", "--execute", "--allow-on-master"}, "FATAL "},

@@ -31,17 +31,12 @@ var errStoppedReplication = fmt.Errorf("a replica has stopped replicating: %w", 
 func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	args = a.hide(args, ptosc.Secrets)
 	asked, err := ptosc.Read(args, a.Home)
-	var told *ptosc.Told
-	var wrong *ptosc.Wrong
-	switch {
-	case errors.As(err, &told):
-		return ptosc.Tell(told, a.Version, a.Stdout)
-	case errors.As(err, &wrong):
-		return ptosc.Refuse(wrong, a.Stdout, a.Stderr)
+	if err != nil {
+		return ptosc.Answer(err, a.Version, a.Stdout, a.Stderr)
 	}
 	release, err := asked.HoldPID()
 	if err != nil {
-		return ptosc.Refuse(&ptosc.Wrong{Warnings: []string{err.Error()}}, a.Stdout, a.Stderr)
+		return ptosc.Answer(err, a.Version, a.Stdout, a.Stderr)
 	}
 	defer release()
 	speaker := ptosc.NewSpeaker(asked, a.Stdout, a.Stderr, func() { a.Interrupts.End(errStoppedReplication) })
@@ -54,13 +49,10 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	if len(asked.Variables) > 0 {
 		c.connection.variables = asked.Variables
 	}
-	if asked.KeepOnSignal {
-		var undo func()
-		ctx, undo = session.Keeping(ctx)
-		defer undo()
-	}
+	ctx, undo := session.Keeping(ctx, asked.KeepOnSignal)
+	defer undo()
 	drive := ptosc.Drive{Asked: asked, Speaker: speaker, Steps: c.steps(more)}
-	err = c.conduct(ctx, nil, driven(drive.Alter))
+	err = c.conduct(ctx, nil, driven(drive.Alter, nil))
 	own := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
 	return speaker.End(err, drive.Met, a.complaint(err, own))
 }

@@ -32,6 +32,7 @@ type Asked struct {
 	masterPassword *dbconn.Secret
 	replicas       []string // host:port, of --throttle-control-replicas
 	shadow, old    string   // names of tables
+	safely         bool     // the plan names the old table
 }
 
 // quiet and verbose say how much is told.
@@ -73,13 +74,21 @@ func (a *Asked) connecting(address, user string) []string {
 func (a *Asked) Flags() []string {
 	flags := a.Connecting()
 	add := func(format string, args ...any) { flags = append(flags, fmt.Sprintf(format, args...)) }
-	add("--table=`%s`", strings.ReplaceAll(a.Table.Table, "`", "``"))
-	add("--alter=%s", a.Alter)
-	if a.Tries() {
-		flags = append(flags, "--rehearse", "--on-replica", "--rehearse-lock", "--keep-shadow")
-	} else {
+	switch {
+	case a.Reverts():
+		add("--old-name=%s", a.old)
+	default:
+		add("--table=`%s`", strings.ReplaceAll(a.Table.Table, "`", "``"))
+		add("--alter=%s", a.Alter)
+		if a.Tries() {
+			flags = append(flags, "--rehearse", "--on-replica", "--rehearse-lock", "--keep-shadow")
+			break
+		}
 		add("--shadow-name=%s", a.shadow)
 		add("--old-name=%s", a.old)
+	}
+	if a.keeps() {
+		add("--undo=%s", keptFor)
 	}
 	if ratio := a.said.number("nice-ratio"); ratio > 0 {
 		add("--copy-share=%s", copyShare(ratio))
@@ -116,11 +125,12 @@ func (a *Asked) loads(most, critical string) (waits, ends string) {
 // ways are the flags that say by which method, how long the swap is tried, and what becomes of the old table.
 func (a *Asked) ways() []string {
 	flags := []string{"--lock-give-up=" + a.patience().String()}
-	drops := a.said.on("ok-to-drop-table")
+	drops := a.drops()
 	if drops {
 		flags = append(flags, "--drop-old")
 	}
 	switch instant := a.said.on("attempt-instant-ddl"); {
+	case a.Reverts():
 	case !instant || a.Tries():
 		flags = append(flags, "--method=shadow")
 	case !drops: // what builds the table would leave no old one

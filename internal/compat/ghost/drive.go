@@ -63,11 +63,17 @@ func (r *Drive) Alter(ctx context.Context, alter *ddl.Alter, s *session.Server) 
 	if err != nil {
 		return migration.Result{}, speech.Unwritten(err, "")
 	}
+	if r.asked.Reverts() {
+		return r.revert(ctx, alter, primary)
+	}
 	if err := r.asked.Approves(alter); err != nil {
 		return migration.Result{}, &session.Error{Outcome: session.Refused, Err: err, Left: "nothing was written"}
 	}
 	if alter, err = r.asked.Discarding(ctx, primary.Pool.DB(), alter); err != nil {
 		return migration.Result{}, speech.Unwritten(fmt.Errorf("--discard-foreign-keys: %w", err), "")
+	}
+	if err := r.noteUndo(ctx, primary); err != nil {
+		return migration.Result{}, speech.Unwritten(err, "")
 	}
 	if !r.asked.Execute {
 		if err := r.look(ctx, alter, primary); err != nil {
@@ -84,7 +90,42 @@ func (r *Drive) Alter(ctx context.Context, alter *ddl.Alter, s *session.Server) 
 	if err := r.clear(ctx, alter.Table, primary); err != nil {
 		return migration.Result{}, err
 	}
-	return r.migrate(ctx, alter, primary, nil)
+	result, err := r.migrate(ctx, alter, primary, nil)
+	if err == nil {
+		err = r.dropKept(ctx, primary, result)
+	}
+	return result, err
+}
+
+// revert takes the last change back, or makes the plan of that.
+func (r *Drive) revert(ctx context.Context, alter *ddl.Alter, s *session.Server) (migration.Result, error) {
+	if alter == nil { // the primary has it of another statement
+		return migration.Result{}, r.noCheckpoint(ctx, s, r.asked.Table.Sibling(r.asked.shadow))
+	}
+	if !r.asked.Execute {
+		err := r.revertible(ctx, s)
+		if err == nil {
+			err = r.look(ctx, alter, s)
+		}
+		if err == nil {
+			err = r.hooks.Looked(ctx)
+		}
+		return migration.Result{}, err
+	}
+	if result, done, err := r.steps.Finish(ctx, alter, s); done || err != nil {
+		return result, err
+	}
+	if err := r.revertible(ctx, s); err != nil {
+		return migration.Result{}, err
+	}
+	if err := r.clear(ctx, alter.Table, s); err != nil {
+		return migration.Result{}, err
+	}
+	result, err := r.migrate(ctx, alter, s, nil)
+	if err == nil {
+		err = r.dropKept(ctx, s, result)
+	}
+	return result, err
 }
 
 // try does it on a replica, where the table stays as it is.
@@ -204,7 +245,7 @@ func (r *Drive) find(ctx context.Context, s *session.Server) (Place, *session.Se
 
 // clear removes what the command line wants removed before the run.
 func (r *Drive) clear(ctx context.Context, table schema.Name, s *session.Server) error {
-	if r.asked.Restarts() {
+	if r.asked.Restarts() && !r.asked.Reverts() {
 		_, err := leftovers.Cleanup(ctx, s.Pool, table, false, func(found []leftovers.Table) bool {
 			for _, l := range found {
 				if !l.Spared {

@@ -186,6 +186,9 @@ func (a *Asked) ofRing(
 
 // Meet are the flags of midstream run that follow from the servers.
 func (a *Asked) Meet(place Place) (flags []string) {
+	if a.safely {
+		flags = append(flags, "--old-name=")
+	}
 	if place.Ring {
 		flags = append(flags, "--source-replicates")
 	}
@@ -207,7 +210,7 @@ func (a *Asked) Account() (user string, password *dbconn.Secret) {
 // Drops are the tables that are to be dropped before the run, of those that are there: the new
 // table's name and the old one's, where the command line says so.
 func (a *Asked) Drops(ctx context.Context, db schema.Querier) (list []schema.Name, err error) {
-	for name, drops := range map[string]bool{a.shadow: a.Restarts(), a.old: a.said.on("initially-drop-old-table")} {
+	for name, drops := range map[string]bool{a.shadow: a.Restarts() && !a.Reverts(), a.old: a.said.on("initially-drop-old-table")} {
 		if !drops {
 			continue
 		}

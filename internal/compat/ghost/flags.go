@@ -140,8 +140,11 @@ func changing() []Flag {
 			"initially-drop-old-table", onOff, "", speech.Same,
 			"A table of the old table's name is dropped first. Without it such a table refuses the run.",
 		},
-		{"revert", onOff, "", speech.Refused, "The old table is not kept in step after the swap. The way back is another ALTER."},
-		{"old-table", word, "", speech.Refused, "It is for --revert."},
+		{
+			"revert", onOff, "", speech.Same,
+			"Take back the last change of the table, if its run had --checkpoint, and keep every write since (midstream undo). The table that is put aside is _t_rev_del. The old table is brought up to date from the binlog, and each row that has changed is compared before the swap. Rows that the old definition refuses are listed, and nothing is changed.",
+		},
+		{"old-table", word, "", speech.Same, "With --revert: the old table that the change has left, such as _t_del."},
 	}
 }
 
@@ -174,7 +177,7 @@ func copying() []Flag {
 		},
 		{
 			"checkpoint", onOff, "", speech.Same,
-			"A run that is ended by a signal, panic or a flag file keeps its work. (A run that was killed, or lost its server, can always resume.)",
+			"A run that is ended by a signal, panic or a flag file keeps its work. (A run that was killed, or lost its server, can always resume.) Without --ok-to-drop-table the run also keeps what --revert needs: the old table and its position in the binlog, for 30 days (midstream undo --extend or --end changes that).",
 		},
 		{"checkpoint-seconds", whole, "300", speech.Noted, "A checkpoint is written every five seconds, into the same table."},
 		{

@@ -67,7 +67,7 @@ func (h *Hooks) Startup(ctx context.Context) error { return h.once(ctx, hookStar
 // Looked is called in a run that changes nothing, after the plan.
 func (h *Hooks) Looked(ctx context.Context) error {
 	err := h.once(ctx, hookValidated)
-	if err == nil {
+	if err == nil && !h.speaker.asked.Reverts() {
 		err = h.once(ctx, hookRowCount)
 	}
 	return err
@@ -267,7 +267,7 @@ func (s *Speaker) environment() []string {
 		{"INSPECTED_LAG", behind}, {"HEARTBEAT_LAG", behind}, {"PROGRESS", 100 * p.Fraction}, {"ETA_SECONDS", int64(eta)},
 		{"MIGRATED_HOST", hostOf(s.place.Primary)}, {"INSPECTED_HOST", hostOf(s.place.Inspected)}, {"EXECUTING_HOST", here},
 		{"HOOKS_HINT", a.said.text("hooks-hint")}, {"HOOKS_HINT_OWNER", a.said.text("hooks-hint-owner")}, {"HOOKS_HINT_TOKEN", a.said.text("hooks-hint-token")},
-		{"DRY_RUN", !a.Execute}, {"REVERT", false},
+		{"DRY_RUN", !a.Execute}, {"REVERT", a.Reverts()},
 	} {
 		format := "GH_OST_%s=%v"
 		if _, fraction := v.value.(float64); fraction {

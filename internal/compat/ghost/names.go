@@ -23,9 +23,13 @@ func (a *Asked) sibling(suffix string) string {
 
 // names sets what the new table and the old one are called.
 func (a *Asked) names() {
-	old := "_del"
+	stamp := ""
 	if a.said.on("timestamp-old-table") {
-		old = "_" + a.Began.Format("20060102150405") + old
+		stamp = "_" + a.Began.Format("20060102150405")
 	}
-	a.shadow, a.old = a.sibling("_gho"), a.sibling(old)
+	if a.Reverts() {
+		a.revertNames(stamp)
+		return
+	}
+	a.shadow, a.old = a.sibling("_gho"), a.sibling(stamp+"_del")
 }

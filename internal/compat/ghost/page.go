@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -33,8 +34,21 @@ func (s *Speaker) End(err error, complaint string) int {
 	return exitDone
 }
 
+// Answer answers a command line that asks for no run, as Read's error says, and returns the exit code.
+func Answer(err error, midstream string, out, errs io.Writer) int {
+	var told *Told
+	if errors.As(err, &told) {
+		return Tell(told, midstream, out)
+	}
+	var wrong *Wrong
+	if !errors.As(err, &wrong) {
+		wrong = &Wrong{Problems: []string{err.Error()}}
+	}
+	return Refuse(wrong, out, errs)
+}
+
 // Refuse tells what is wrong with a command line, and Tell what one asks to read.
-func Refuse(w *Wrong, out, errors io.Writer) int {
+func Refuse(w *Wrong, out, errs io.Writer) int {
 	if w.Unread {
 		for _, text := range w.Problems {
 			fmt.Fprintln(out, escape.Line(text))
@@ -43,7 +57,7 @@ func Refuse(w *Wrong, out, errors io.Writer) int {
 		return exitUnread
 	}
 	for _, text := range w.Problems {
-		log{out: errors}.fatal("%s", text)
+		log{out: errs}.fatal("%s", text)
 	}
 	return exitFatal
 }

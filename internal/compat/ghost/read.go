@@ -103,7 +103,7 @@ func Read(args []string, getenv func(string) string, now time.Time) (*Asked, err
 	if len(rest) > 0 {
 		r.note("ignored the arguments from %q on: write the value of an on/off flag after =", rest[0])
 	}
-	for _, part := range []func(){r.fates, r.table, r.together, r.servers, r.values} {
+	for _, part := range []func(){r.fates, r.revert, r.table, r.together, r.servers, r.values} {
 		part()
 	}
 	r.account(getenv)
@@ -166,13 +166,13 @@ func (r *reading) table() {
 	}
 	a.Alter = text
 	switch {
-	case text == "":
+	case text == "" && !r.on("revert"):
 		r.problem("--alter must be provided and statement must not be empty")
 	case a.Table.Schema == "":
 		r.problem("--database must be provided and database name must not be empty, or --alter must specify database name")
 	case a.Table.Table == "":
 		r.problem("--table must be provided and table name must not be empty, or --alter must specify table name")
-	default:
+	case !r.on("revert"):
 		r.renamed()
 	}
 }

@@ -99,7 +99,8 @@ func (s *Speaker) Planned(p *plan.Plan, former string) {
 	if again {
 		return
 	}
-	s.log.info("Migrating %s", p.Source.Name.Quoted())
+	doing, _ := s.asked.verbs()
+	s.log.info("%s", doing)
 	for _, r := range p.Risks {
 		text := r.What
 		if r.Why != "" {
@@ -139,6 +140,13 @@ func (s *Speaker) Reached(ctx context.Context, db schema.Querier) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if name := s.asked.nameSafely(version); name != "" {
+		s.log.warning("The old table will be %s, and not %s: --revert swaps with it, and this server swaps in the order of names",
+			name, s.asked.sibling("_del"))
+	}
+	if s.asked.Reverts() { // the old table has its name
+		return nil
+	}
 	s.fresh = plan.ShadowName(version, s.asked.Table, s.asked.shadow).Table
 	return nil
 }
@@ -273,10 +281,13 @@ func (s *Speaker) Done(_ schema.Name, r migration.Result) {
 		s.hint()
 		s.tell()
 	}
-	if r.Old != "" {
+	if text := s.keptText(r.Undo); text != "" {
+		fmt.Fprint(s.out, s.log.speech.Of(text))
+	} else if r.Old != "" {
 		s.log.info("While not required, the following command is implied: drop table %s", r.Old)
 	}
-	s.log.info("Done migrating %s", s.asked.Table.Quoted())
+	_, done := s.asked.verbs()
+	s.log.info("%s", done)
 }
 
 // Dropping tells of the drop of a table before the run: of what somebody should know alone.

@@ -180,10 +180,23 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 	return exit
 }
 
+// Answer answers a command line that asks for no run, as Read's error says, and returns the exit code.
+func Answer(err error, midstream string, out, errs io.Writer) int {
+	var told *Told
+	if errors.As(err, &told) {
+		return Tell(told, midstream, out)
+	}
+	var wrong *Wrong
+	if !errors.As(err, &wrong) {
+		wrong = &Wrong{Warnings: []string{err.Error()}}
+	}
+	return Refuse(wrong, out, errs)
+}
+
 // Refuse tells what is wrong with a command line, and Tell what one asks to read.
-func Refuse(w *Wrong, out, errors io.Writer) int {
+func Refuse(w *Wrong, out, errs io.Writer) int {
 	for _, text := range w.Warnings {
-		fmt.Fprintln(errors, escape.Line(text))
+		fmt.Fprintln(errs, escape.Line(text))
 	}
 	fmt.Fprintf(out, "%s\nErrors in command-line arguments:\n", usage)
 	for _, text := range w.Problems {

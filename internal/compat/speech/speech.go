@@ -62,7 +62,7 @@ func (s *Speech) command(verb, flags, rest string) string {
 	switch verb {
 	case "check", "plan":
 		return known + " " + s.Connect + flags + " " + s.Statement
-	case "cleanup", "run":
+	case "cleanup", "run", "undo":
 		if argument.MatchString(rest) {
 			return known + " " + s.Connect + flags
 		}

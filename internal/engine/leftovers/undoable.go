@@ -210,15 +210,15 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 }
 
 // EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
-// wished (--drop-old). It fails with ErrNoUndo or ErrClaimed.
-func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
+// wished (--drop-old) or drop is set. It fails with ErrNoUndo or ErrClaimed.
+func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop bool) error {
 	return withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
 		old := table.Sibling(saved.Undo.Old)
 		there, err := c.List(ctx)
 		if err != nil {
 			return err
 		}
-		if _, marked := schema.MarkedOld(there[old].comment, table); marked && saved.Undo.DropOld {
+		if _, marked := schema.MarkedOld(there[old].comment, table); marked && (drop || saved.Undo.DropOld) {
 			if err := (Old{Pool: pool, Source: table, Name: old}).Drop(ctx); err != nil {
 				return err
 			}

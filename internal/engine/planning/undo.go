@@ -51,8 +51,10 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	o := &options.Plan
 	o.Purpose, o.Method, o.Map, o.OpenUndo = plan.Undoing, plan.MethodShadow, says, ""
 	o.Names.Shadow = old.Name.Table
-	if o.Names.Old, err = undone(ctx, server.Pool, name, saved.Undo); err != nil {
-		return nil, failed(ReadFacts, name, err)
+	if o.Names.Old == "" {
+		if o.Names.Old, err = undone(ctx, server.Pool, name, saved.Undo); err != nil {
+			return nil, failed(ReadFacts, name, err)
+		}
 	}
 	back := plan.Back{
 		For: saved.Undo.For, Mode: saved.Undo.Mode, Park: undo.Park, Fills: undo.Fills,

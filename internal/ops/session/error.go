@@ -31,8 +31,11 @@ func (a *Aborted) Is(err error) bool {
 	return err == ErrInterrupted || a.Keep && err == migration.ErrKeep
 }
 
-// Keeping is a context that ends as ctx does, but has the run keep its work where somebody's signal has ended it.
-func Keeping(ctx context.Context) (kept context.Context, undo func()) {
+// Keeping is a context that ends as ctx does, but has the run keep its work if a signal has ended it and keeps is set.
+func Keeping(ctx context.Context, keeps bool) (kept context.Context, undo func()) {
+	if !keeps {
+		return ctx, func() {}
+	}
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		var command *Aborted

@@ -29,7 +29,7 @@ func (t Tending) Tend(ctx context.Context, pool *dbconn.Pool, only *schema.Name)
 	var err error
 	switch {
 	case t.End:
-		err = leftovers.EndUndo(ctx, pool, *only)
+		err = leftovers.EndUndo(ctx, pool, *only, false)
 	case t.Extend > 0:
 		err = leftovers.ExtendUndo(ctx, pool, *only, t.Extend)
 	}
