@@ -79,6 +79,8 @@ var everyEvent = []event.Event{
 		By: moment.Add(7 * time.Hour), State: event.DeadlineImpossible, Expected: moment.Add(8 * time.Hour), Limit: "50%", Factor: 10, Highest: true,
 		At: moment,
 	},
+	event.UnfitFound{Key: "2", Cause: "Out of range value", At: moment},
+	event.Parked{Table: "shop.orders_parked", Rows: 2, Keys: []string{"2"}, At: moment},
 	event.Prescanned{Needed: true, Rows: 77, Refused: 1, Elapsed: 1500 * time.Millisecond, At: moment},
 }
 
@@ -132,6 +134,8 @@ func TestLines(t *testing.T) {
 		"To kill it: KILL 17.", "--old-snapshots=ignore",
 		"5/5 cut over  locked for 4.1 ms, 3 changes applied under the lock, attempt 2",
 		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n",
+		"unfit: the former definition refuses the row with key (2): Out of range value\n",
+		"rows that the former definition refuses are in shop.orders_parked, 2 of them: (2), ...\n",
 		"fix:  MODIFY `v` int NULL\n", "1/5 prepare   1 problem found in 1.5 s",
 	)
 	out.Reset()
@@ -140,8 +144,8 @@ func TestLines(t *testing.T) {
 		quiet.Show(e)
 	}
 	// the note, what is gone on with, the blocker and what to do, the finding with
-	// its keys, list and fix, and that the deadline cannot be met
-	if n := strings.Count(out.String(), "\n"); n != 9 {
+	// its keys, list and fix, that the deadline cannot be met, and unfit and parked rows of an undo
+	if n := strings.Count(out.String(), "\n"); n != 11 {
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }

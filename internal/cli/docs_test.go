@@ -86,6 +86,8 @@ func recordTypes() map[string]any {
 		record.NameVerified:    &record.Verified{},
 		record.NameFinding:     &record.Finding{},
 		record.NamePrescanned:  &record.Prescanned{},
+		record.NameUnfitFound:  &record.UnfitFound{},
+		record.NameParked:      &record.Parked{},
 		record.NameResumed:     &record.Resumed{},
 		record.NameDeadline:    &record.Deadline{},
 		record.NameResult:      &record.Result{},
@@ -106,7 +108,8 @@ func eventsPage() string {
 	)
 	types := recordTypes()
 	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote,
-		record.NameResumed, record.NameProgress, record.NameDeadline, record.NameFinding, record.NamePrescanned, record.NameBlocked,
+		record.NameResumed, record.NameProgress, record.NameDeadline, record.NameFinding, record.NamePrescanned, record.NameUnfitFound, record.NameParked,
+		record.NameBlocked,
 		record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped,
 		record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)

@@ -211,6 +211,22 @@ type Finding struct {
 	At      time.Time
 }
 
+// UnfitFound means that an undo has found a row that the former definition refuses, and that the definition has taken
+// all rows before it.
+type UnfitFound struct {
+	Key   string // of the row, as a literal
+	Cause string // the server's reason
+	At    time.Time
+}
+
+// Parked means that an undo has copied the rows that the former definition refuses.
+type Parked struct {
+	Table string   // the table with the copies: schema.table
+	Rows  int      //
+	Keys  []string // of the first rows, as literals
+	At    time.Time
+}
+
 // Prescanned means that the prescan has checked the source.
 type Prescanned struct {
 	// Needed is false if the definitions alone prove that the shadow accepts every row.
@@ -358,3 +374,5 @@ func (Prescanned) event()   {}
 func (Controlled) event()   {}
 func (Resumed) event()      {}
 func (Deadline) event()     {}
+func (UnfitFound) event()   {}
+func (Parked) event()       {}

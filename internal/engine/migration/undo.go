@@ -110,7 +110,7 @@ func (w *work) saveForUndo(ctx context.Context, session *dbconn.Session) error {
 			return err
 		}
 		if len(rows) > 0 {
-			w.note(w.lot.Told(rows))
+			w.emit(w.lot.Parked(rows))
 		}
 	}
 	if w.start.Undo == nil {

@@ -111,19 +111,37 @@ func TestU4_UnfitRowsStopTheUndoOrAreParked(t *testing.T) {
 			b.mustMigrate("MODIFY n INT NULL, DROP INDEX u")
 			b.exec("UPDATE "+b.schema+".t SET n = 1000 WHERE id = 2", "UPDATE "+b.schema+".t SET u = 1 WHERE id = 3",
 				"UPDATE "+b.schema+".t SET n = NULL WHERE id = 4", "INSERT INTO "+b.schema+".t VALUES (5, 5, 5)")
-			var found int
-			_, err := b.undo(b.ctx(), planning.Undo{Cold: cold}, func(e event.Event) {
-				if f, is := e.(event.Finding); is && f.Refused {
-					found += int(f.Rows)
+			var found, first, parked, unfit int
+			count := func(e event.Event) {
+				switch e := e.(type) {
+				case event.Finding:
+					found += int(e.Rows)
+				case event.UnfitFound:
+					first++
+				case event.Parked:
+					parked = e.Rows
+				case event.Progress:
+					if e.Unfit != nil {
+						unfit = int(e.Unfit.Rows)
+					}
 				}
-			})
+			}
+			_, err := b.undo(b.ctx(), planning.Undo{Cold: cold}, count)
 			if !errors.Is(err, park.ErrUnfit) && !errors.Is(err, migration.ErrUnfit) {
 				b.Fatalf("undo with unfit rows: %v", err)
 			}
 			if found != 3 && !cold || found == 0 {
 				b.Errorf("%d unfit rows were reported", found)
 			}
-			b.mustUndo(planning.Undo{Cold: cold, Park: true})
+			if !cold && (first != 1 || unfit != 3) {
+				b.Errorf("the first unfit row was reported %d times, and at last %d unfit rows", first, unfit)
+			}
+			if _, err := b.undo(b.ctx(), planning.Undo{Cold: cold, Park: true}, count); err != nil {
+				b.Fatal(err)
+			}
+			if parked != 3 {
+				b.Errorf("%d rows were reported as parked", parked)
+			}
 			const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, IFNULL(n, 'NULL'), u) ORDER BY id SEPARATOR ', ') FROM "
 			if got := b.value(rows + b.schema + ".t"); got != "1 1 1, 5 5 5" {
 				b.Errorf("rows are %s", got)

@@ -85,7 +85,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
 	w.syncer.Carry(d.moves)
 	if r.plan.Back != nil {
-		w.unfit, w.lot = rowsync.NewUnfit(), park.New(r.pool, r.plan.Source, spec, r.plan.Back.Park)
+		w.unfit, w.lot = park.Watched(spec, r.emit), park.New(r.pool, r.plan.Source, spec, r.plan.Back.Park)
 		w.syncer.SetApart(w.unfit)
 	}
 	w.backlog = backlog.New(backlog.Config{

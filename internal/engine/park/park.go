@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"midstream/internal/engine/checkpoint"
@@ -135,14 +134,18 @@ func (l *Lot) Findings(rows []rowsync.UnfitRow) []event.Finding {
 	return all
 }
 
-// Told writes which rows are parked.
-func (l *Lot) Told(rows []rowsync.UnfitRow) string {
-	var keys []string
+// Parked lists the rows that are parked.
+func (l *Lot) Parked(rows []rowsync.UnfitRow) event.Parked {
+	e := event.Parked{Table: l.table.Dotted(), Rows: len(rows), At: time.Now()}
 	for _, r := range rows[:min(len(rows), mostListed)] {
-		keys = append(keys, "("+l.spec.Key.Format(r.Key)+")")
+		e.Keys = append(e.Keys, l.spec.Key.Format(r.Key))
 	}
-	if len(rows) > mostListed {
-		keys = append(keys, "...")
-	}
-	return fmt.Sprintf("rows that the old definition refuses are in %s, %d of them: %s", l.table, len(rows), strings.Join(keys, ", "))
+	return e
+}
+
+// Watched returns an empty list of unfit rows that emits its first one.
+func Watched(spec *rowsync.Spec, emit event.Listener) *rowsync.Unfit {
+	return rowsync.NewUnfit(func(r rowsync.UnfitRow) {
+		emit(event.UnfitFound{Key: spec.Key.Format(r.Key), Cause: dbconn.Message(r.Cause), At: time.Now()})
+	})
 }

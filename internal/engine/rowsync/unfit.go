@@ -16,12 +16,13 @@ import (
 // definition may refuse rows that the application has written since the change. An unfit row has no row in the shadow, and
 // each change of it is a new try. It is safe for concurrent use.
 type Unfit struct {
-	mu   sync.Mutex
-	rows map[key.Key]error
+	first func(UnfitRow)
+	mu    sync.Mutex
+	rows  map[key.Key]error
 }
 
-// NewUnfit returns an empty list.
-func NewUnfit() *Unfit { return &Unfit{rows: map[key.Key]error{}} }
+// NewUnfit returns an empty list. It calls first with each row that is the only one in the list.
+func NewUnfit(first func(UnfitRow)) *Unfit { return &Unfit{first: first, rows: map[key.Key]error{}} }
 
 // UnfitRow is one of them, with the server's reason.
 type UnfitRow struct {
@@ -79,8 +80,13 @@ func (u *Unfit) Without(keys []key.Key) []key.Key {
 
 func (u *Unfit) put(k key.Key, cause error) {
 	u.mu.Lock()
-	defer u.mu.Unlock()
+	_, listed := u.rows[k]
 	u.rows[k] = cause
+	first := !listed && len(u.rows) == 1
+	u.mu.Unlock()
+	if first {
+		u.first(UnfitRow{Key: k, Cause: cause})
+	}
 }
 
 // fits removes keys whose rows were synced.

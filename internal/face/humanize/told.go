@@ -139,6 +139,10 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 		return e.At, fmt.Sprintf("cut over: lock attempt %d not granted within %s, withdrawn", e.Number, Span(e.Waited)), false
 	case event.Finding:
 		return e.At, Finding(e), true
+	case event.UnfitFound:
+		return e.At, UnfitFound(e), true
+	case event.Parked:
+		return e.At, Parked(e), true
 	case event.Prescanned:
 		return e.At, Prescanned(e), false
 	case event.Deadline:
@@ -357,6 +361,9 @@ func Progress(p event.Progress) string {
 	}
 	if follows && p.Backlog > 0 {
 		add(fmt.Sprintf("backlog %s (%s/s)", Count(p.Backlog), Rate(p.ApplyRate)))
+	}
+	if p.Unfit != nil && p.Unfit.Rows > 0 {
+		add(Plural(p.Unfit.Rows, "row") + " unfit")
 	}
 	if follows && p.CaptureDelay >= lateCapture {
 		add("capture " + Span(p.CaptureDelay) + " behind")

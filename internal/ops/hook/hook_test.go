@@ -222,3 +222,11 @@ func TestBeforeEachWay(t *testing.T) {
 		t.Errorf("asked before %v", asked)
 	}
 }
+
+// TestOnUndoUnfit: the first unfit row of an undo is a moment.
+func TestOnUndoUnfit(t *testing.T) {
+	var way tracker
+	if got := way.moments(event.UnfitFound{Key: "1"}, false); !slices.Equal(got, []Moment{OnUndoUnfit}) {
+		t.Errorf("the moments are %v", got)
+	}
+}

@@ -368,6 +368,12 @@ func readLockHeld(r *Run, _ time.Time, tell func(float64, ...string)) {
 	}
 }
 
+func readUnfit(r *Run, _ time.Time, tell func(float64, ...string)) {
+	if p := r.state.progress; p != nil && p.Unfit != nil {
+		tell(float64(p.Unfit.Rows))
+	}
+}
+
 // ofProof count rows that do not fit, differ, or were repaired.
 func ofProof() []metric {
 	const counter = prometheus.CounterValue
@@ -380,6 +386,10 @@ func ofProof() []metric {
 		{
 			"mismatches_total", "Values of the new table that differ from what the ALTER makes of the old values.",
 			counter, nil, one(func(s *state) float64 { return float64(s.mismatch) }),
+		},
+		{
+			"undo_unfit_rows", "Rows that the former definition refuses now; no sample if the run is not an undo, and before it follows changes.",
+			prometheus.GaugeValue, nil, atWork(readUnfit),
 		},
 		{
 			"rows_repaired_total", "Rows that differed and were copied again (--repair).", counter, nil,

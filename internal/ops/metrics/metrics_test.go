@@ -48,7 +48,7 @@ func began(t *testing.T) *Run {
 	for _, e := range []event.Event{
 		event.PhaseEntered{Phase: event.PhaseCheck, At: at.Add(-3 * time.Second)}, event.PhaseEntered{Phase: event.PhaseCopy, At: at},
 		event.Progress{RowsCopied: 5, RowsTotal: 10, ETA: -1, ReplicaLag: -1, Slowdown: -1, StatementTime: 2 * time.Millisecond,
-			CaptureDelay: time.Millisecond, Backlog: 7},
+			CaptureDelay: time.Millisecond, Backlog: 7, Unfit: &event.Unfit{Rows: 2}},
 		event.ChunkCopied{Rows: 5, Elapsed: 20 * time.Millisecond}, event.LockAttempt{Granted: false,
 			Waited: 250 * time.Millisecond}, event.LockAttempt{Granted: true},
 		event.Throttled{At: at, Gates: []event.Gate{{Name: "replica-lag db2:3306", Since: at}, {Name: "replica-lag db3:3306", Since: at.Add(time.Second)}, {Name: "file", Since: at}}},
@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 		`midstream_throttled_seconds_total{gate="replica-lag",` + of + `}`: "10", `midstream_throttled_seconds_total{gate="file",` + of + `}`: "4",
 		"midstream_blockers{" + of + "}": "2", "midstream_kills_total{" + of + "}": "1", "midstream_retries_total{" + of + `,what="chunk"}`: "1", "midstream_retries_total{" + of + `,what="keys"}`: "0",
 		`midstream_commands_total{outcome="refused",` + of + `}`: "1", `midstream_findings_total{kind="null",` + of + `}`: "1", "midstream_mismatches_total{" + of + "}": "1",
-		"midstream_rows_repaired_total{" + of + "}": "3", "midstream_lock_held_seconds{" + of + "}": "0.03", `midstream_run_ended{outcome="done",` + of + `}`: "",
+		"midstream_undo_unfit_rows{" + of + "}": "2", "midstream_rows_repaired_total{" + of + "}": "3", "midstream_lock_held_seconds{" + of + "}": "0.03", `midstream_run_ended{outcome="done",` + of + `}`: "",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q instead of %q", name, got[name], want)

@@ -25,6 +25,8 @@ const (
 	NameMismatch    = "mismatch"
 	NameVerified    = "verified"
 	NameFinding     = "finding"
+	NameUnfitFound  = "unfit_found"
+	NameParked      = "parked"
 	NamePrescanned  = "prescanned"
 	NameResumed     = "resumed"
 	NameDeadline    = "deadline"
@@ -70,6 +72,10 @@ func Of(e event.Event) any {
 		}
 	case event.Finding:
 		return findingOf(e)
+	case event.UnfitFound:
+		return UnfitFound{HeadOf(NameUnfitFound, e.At), e.Key, e.Cause}
+	case event.Parked:
+		return Parked{HeadOf(NameParked, e.At), e.Table, e.Rows, append([]string{}, e.Keys...)}
 	case event.Prescanned:
 		return Prescanned{HeadOf(NamePrescanned, e.At), e.Needed, e.Rows, e.Refused, MSOf(e.Elapsed)}
 	case event.Deadline:

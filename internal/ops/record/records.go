@@ -347,6 +347,21 @@ type Finding struct {
 	Refused bool     `json:"refused" doc:"true: a run stops at such a row; false: the value changes"`
 }
 
+// UnfitFound tells of the first row that an undo cannot bring back.
+type UnfitFound struct {
+	Head
+	Key   string `json:"key" doc:"key of the row, as a literal"`
+	Cause string `json:"cause" doc:"why the former definition refuses the row"`
+}
+
+// Parked tells which rows an undo has copied aside.
+type Parked struct {
+	Head
+	Table string   `json:"table" doc:"the table with the copies"`
+	Rows  int      `json:"rows" doc:"number of these rows"`
+	Keys  []string `json:"keys" doc:"keys of the first 20 rows, as literals"`
+}
+
 // Prescanned tells that the table was looked at.
 type Prescanned struct {
 	Head

@@ -84,7 +84,7 @@ func (j *journal) Show(e event.Event) {
 		if len(e.Gates) > 0 {
 			level = slog.LevelWarn
 		}
-	case event.Blocked, event.Killed, event.Finding:
+	case event.Blocked, event.Killed, event.Finding, event.UnfitFound, event.Parked:
 		level = slog.LevelWarn
 	case event.Mismatch:
 		level = slog.LevelError

@@ -1,0 +1,27 @@
+package humanize
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+)
+
+// UnfitFound reports the first row that an undo cannot bring back.
+func UnfitFound(e event.UnfitFound) string {
+	return fmt.Sprintf("unfit: the former definition refuses the row with key (%s): %s", escape.Line(e.Key), escape.Line(e.Cause))
+}
+
+// Parked reports the rows that an undo has copied aside.
+func Parked(e event.Parked) string {
+	keys := make([]string, 0, len(e.Keys)+1)
+	for _, key := range e.Keys {
+		keys = append(keys, "("+escape.Line(key)+")")
+	}
+	if e.Rows > len(keys) {
+		keys = append(keys, "...")
+	}
+	return fmt.Sprintf("rows that the former definition refuses are in %s, %d of them: %s", schema.NameOf(e.Table), e.Rows, strings.Join(keys, ", "))
+}
