@@ -169,14 +169,14 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 		return &coded{
 			code: exitFailed,
 			err:  err,
-			left: s.goOn(service),
+			left: service.Continuing(),
 			next: "find the other service, stop it, and start this one again",
 		}
 	}
 	if err := context.Cause(ctx); !errors.Is(err, errInterrupted) {
 		return err
 	}
-	s.note("the queue is closed. " + s.goOn(service))
+	s.note("the queue is closed. " + service.Continuing())
 	return nil
 }
 
@@ -217,18 +217,6 @@ func (s *serving) openAll(ctx context.Context) (store queue.Store, where string,
 		case <-time.After(openEvery):
 		}
 	}
-}
-
-// goOn says what becomes of runs.
-func (s *serving) goOn(service *queue.Service) string {
-	ids := service.Running()
-	if len(ids) == 0 {
-		return "No run is active."
-	}
-	return fmt.Sprintf(
-		"These runs continue: %s. If you start midstream serve again, it reports how they end; midstream abort stops them.",
-		strings.Join(ids, ", "),
-	)
 }
 
 // note tells whoever looks after the service.

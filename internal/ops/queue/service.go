@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -431,6 +432,18 @@ func (s *Service) Running() []string {
 		}
 	}
 	return ids
+}
+
+// Continuing says what becomes of runs when the service ends.
+func (s *Service) Continuing() string {
+	ids := s.Running()
+	if len(ids) == 0 {
+		return "No run is active."
+	}
+	return fmt.Sprintf(
+		"These runs continue: %s. If you start midstream serve again, it reports how they end; midstream abort stops them.",
+		strings.Join(ids, ", "),
+	)
 }
 
 // folder is that of a change.
