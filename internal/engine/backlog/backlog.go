@@ -69,7 +69,8 @@ type Backlog struct {
 	queues []queue
 	// repeats counts further syncs that a key is owed; only with KeepRepeats.
 	repeats map[key.Key]int
-	length  int              // keys in all places
+	length  int // keys in all places
+	resting resting
 	watched map[key.Key]bool // true: changed since Watch
 	counts  Counts
 	// remembered are the changed keys; nil if there are too many, or none is to be remembered.
@@ -202,6 +203,9 @@ func (b *Backlog) Pending(keys []key.Key) map[key.Key]bool {
 		}
 	}
 	held := map[key.Key]bool{}
+	for k := range b.resting.oldest {
+		pending[k] = true
+	}
 	for _, k := range keys {
 		if pending[k] || slices.ContainsFunc(sets, func(s set) bool { return s.keys.Contains(k) }) {
 			held[k] = true
@@ -267,7 +271,9 @@ func (b *Backlog) reveal(k key.Key, segment uint64) {
 	}
 	q := &b.queues[b.cfg.Partition(k, len(b.queues))]
 	if place.Barrier == 0 {
-		b.ready(q, k, segment)
+		if !b.rests(k, segment) {
+			b.ready(q, k, segment)
+		}
 		return
 	}
 	s := q.waiting[place.Barrier]
@@ -283,6 +289,7 @@ func (b *Backlog) reveal(k key.Key, segment uint64) {
 // the filling one.
 func (b *Backlog) ready(q *queue, k key.Key, segment uint64) {
 	if q.draining.keys.Contains(k) {
+		q.draining.oldest = min(q.draining.oldest, segment)
 		b.insert(&q.draining, k)
 		return
 	}
@@ -372,6 +379,7 @@ func (b *Backlog) Done(batch *Batch) {
 	delete(q.taken, batch)
 	b.length -= len(batch.Keys)
 	b.counts.Synced += int64(len(batch.Keys))
+	b.noteSynced(batch.Keys)
 	for _, k := range batch.Keys {
 		if b.repeats[k] > 0 {
 			if b.repeats[k]--; b.repeats[k] == 0 {
@@ -467,6 +475,9 @@ func (b *Backlog) Again() []key.Key {
 	for i := range b.sealed {
 		keys = append(keys, b.sealed[i].keys.Keys()...)
 	}
+	for k := range b.resting.oldest {
+		keys = append(keys, k)
+	}
 	for i := range b.queues {
 		q := &b.queues[i]
 		keys = append(append(keys, q.draining.keys.Keys()...), q.filling.keys.Keys()...)
@@ -486,6 +497,9 @@ func (b *Backlog) Oldest() uint64 {
 	oldest := b.number
 	if len(b.sealed) > 0 {
 		oldest = b.sealed[0].oldest
+	}
+	for _, segment := range b.resting.oldest {
+		oldest = min(oldest, segment)
 	}
 	for i := range b.queues {
 		q := &b.queues[i]

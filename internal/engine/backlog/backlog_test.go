@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/key"
@@ -317,9 +318,12 @@ func TestNothingIsLostOrCountedWrongly(t *testing.T) {
 		owed := map[key.Key]bool{} // added since its last batch
 		var taken [2]*Batch
 		oldest := uint64(0)
+		rests := seed%3 == 0 // keys that were synced a short time ago
 		for step := range 400 {
 			worker := random.IntN(2)
 			switch batch := taken[worker]; {
+			case rests && random.IntN(20) == 0:
+				r.Rest([]time.Duration{0, 1, time.Hour}[random.IntN(3)])
 			case step < 300 && random.IntN(3) == 0:
 				k := key.Key(rune('a' + random.IntN(8)))
 				r.Add(k)
@@ -348,6 +352,7 @@ func TestNothingIsLostOrCountedWrongly(t *testing.T) {
 				oldest = now
 			}
 		}
+		r.Rest(0)
 		for worker, batch := range taken {
 			if batch != nil {
 				r.Done(batch)
@@ -364,6 +369,39 @@ func TestNothingIsLostOrCountedWrongly(t *testing.T) {
 			t.Fatalf("seed %d: %v are lost, %d keys are left", seed, owed, r.Len())
 		}
 	}
+}
+
+// TestL5_ARestingKeyIsNotLost: a key that was synced a short time ago rests, and each other key does not. It still counts as
+// not synced, and comes out after its time, or as soon as nothing rests.
+func TestL5_ARestingKeyIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setup(t)
+		r.tracker.End(r.tracker.Begin(""))
+		r.Rest(time.Minute)
+		r.reveal("a")
+		r.Done(r.take(0, 9, "a"))
+		r.reveal("ab")
+		r.Done(r.take(0, 9, "b"))
+		r.reveal("a")
+		r.take(0, 9, "")
+		r.has(1, 2)
+		if !r.Pending([]key.Key{"a"})["a"] || len(r.Again()) != 1 {
+			t.Error("the key that rests is not pending")
+		}
+		time.Sleep(59 * time.Second)
+		r.Rest(time.Minute)
+		r.take(0, 9, "")
+		time.Sleep(time.Second)
+		r.Rest(time.Minute)
+		r.Done(r.take(0, 9, "a"))
+		r.has(0, 4)
+		r.reveal("a")
+		r.take(0, 9, "")
+		r.Rest(0)
+		r.Done(r.take(0, 9, "a"))
+		r.reveal("a")
+		r.Done(r.take(0, 9, "a"))
+	})
 }
 
 // Keys come out in their order, generation by generation: keys that exist when a worker begins with

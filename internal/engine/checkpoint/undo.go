@@ -21,9 +21,11 @@ const ParkedKind = "parked"
 
 // Undo is what a run wished, and then what it left, so that its change can be taken back.
 type Undo struct {
-	// For is how long undo stays possible after the swap. Mode is one of package plan's.
+	// For is how long undo stays possible after the swap. Mode is one of package plan's. Warm means that a process is to
+	// follow the table in that time.
 	For  time.Duration
 	Mode string
+	Warm bool `json:",omitempty"`
 	// DropOld means that the end of the undo drops the old table.
 	DropOld bool `json:",omitempty"`
 	// Pairs are the columns that both tables have: name in the new table to name in the old one.
@@ -63,6 +65,19 @@ func (s *Store) Amend(ctx context.Context, on Execer, u Undo) error {
 		s.name.Quoted(), undoRow, schema.Literal(s.run), state))
 	if err != nil {
 		return fmt.Errorf("write the undo record to %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// Reach writes a later checkpoint into an undo table.
+func (s *Store) Reach(ctx context.Context, on Execer, reached Checkpoint) error {
+	state, err := literal(reached)
+	if err != nil {
+		return err
+	}
+	_, err = on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = %s WHERE id = %d", s.name.Quoted(), state, checkpointRow))
+	if err != nil {
+		return fmt.Errorf("write the position to %s: %w", s.name, err)
 	}
 	return nil
 }

@@ -84,6 +84,44 @@ func (c *Cleaner) BeginUndo(ctx context.Context, saved *checkpoint.Saved) error 
 	return c.Amend(ctx, record)
 }
 
+// HandBack writes how far an undo has brought the old table: the next one begins from there. The old table has every
+// change before that position (U1). REQUIRES: the source is claimed.
+func HandBack(c *Cleaner, reached func(context.Context) (checkpoint.Checkpoint, error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	session, err := c.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	return session.Patiently(ctx, func() error {
+		state, err := reached(ctx)
+		if err != nil {
+			return err
+		}
+		return checkpoint.New(plan.UndoOf(c.source), c.source, c.pool.Name(), "").Reach(ctx, session, state)
+	})
+}
+
+// StoppedUndo reads the state table if it is that of an undo that was stopped; nil for none, or if it cannot be read.
+func StoppedUndo(ctx context.Context, c *Cleaner) *checkpoint.Saved {
+	saved, err := c.SavedHere(ctx)
+	if err != nil || saved == nil || saved.Start == nil || !saved.Checkpoint.Adopted {
+		return nil
+	}
+	return saved
+}
+
+// TimeLeft is the rest of the time of the undo, by the server's clock.
+func (c *Cleaner) TimeLeft(ctx context.Context) (time.Duration, error) {
+	saved, err := c.UndoOfAlter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now, err := ServerTime(ctx, c.pool.DB())
+	return saved.Undo.Until.Sub(now), err
+}
+
 // Amend writes the record of the undo table. REQUIRES: the source is claimed.
 func (c *Cleaner) Amend(ctx context.Context, record checkpoint.Undo) error {
 	session, err := c.pool.Session(ctx)

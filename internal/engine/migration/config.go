@@ -49,6 +49,8 @@ type Config struct {
 	DropOld bool
 	// Undo is how long the change may be taken back after the swap; 0 for not at all.
 	Undo time.Duration
+	// Warm means that a process is to follow the table in that time (docs/undo.md).
+	Warm bool
 
 	// ApplyAhead applies keys above the frontier instead of dropping them. KeepRepeats syncs a key
 	// once for each of its changes. They exist to measure the worth of the two rules.

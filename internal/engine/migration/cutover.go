@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,8 +97,8 @@ type lockTurn struct{ work *work }
 // Wait returns when neither the operator nor the window nor a pause holds the run.
 func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	began := time.Now()
-	waited, err := t.work.permission().Wait(ctx, t.work.verifyAgain)
-	if err != nil || !waited {
+	waited, err := t.work.permission().Wait(ctx, t.work.follower.Meanwhile)
+	if err = cmp.Or(err, t.work.follower.Released()); err != nil || !waited {
 		return 0, err
 	}
 	t.work.enter(event.PhaseCatchUp)
@@ -143,7 +144,7 @@ type swapTurn struct {
 
 // Prepare gives the shadow its final comment, and saves that a swap may follow, for leftovers.Finish.
 func (t *swapTurn) Prepare(ctx context.Context) (bool, error) {
-	if err := t.work.fits(ctx); err != nil {
+	if fits, err := t.work.follower.Fits(ctx); !fits {
 		return false, err
 	}
 	if unmarked, err := t.unmark(ctx); !unmarked {

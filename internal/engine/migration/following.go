@@ -18,8 +18,8 @@ var errFinished = errors.New("finished")
 
 // following runs the story while the changes of the source are captured and applied.
 // When one of these fails the story's context ends with its error.
-func (w *work) following(ctx context.Context, story func(ctx context.Context) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
+func (w *work) following(parent context.Context, story func(ctx context.Context) error) error {
+	ctx, stop := context.WithCancelCause(parent)
 	var background sync.WaitGroup
 	spawn := func(work func(context.Context) error) {
 		background.Go(func() {
@@ -46,6 +46,7 @@ func (w *work) following(ctx context.Context, story func(ctx context.Context) er
 	w.apply.stop()
 	background.Wait()
 	w.keepAll(err)
+	w.handBack(parent, err)
 	w.intake.Close()
 	return err
 }
@@ -96,10 +97,10 @@ func (a *applying) stop() {
 }
 
 // whileStopped runs work while apply holds still.
-func (a *applying) whileStopped(ctx context.Context, work func() error) error {
+func (a *applying) whileStopped(work func() error) error {
 	a.stop()
 	err := work()
-	if ctx.Err() == nil {
+	if a.ctx.Err() == nil { // ctx may be that of a comparison that is given up
 		a.start(a.ctx, a.fail)
 	}
 	return err
@@ -108,13 +109,13 @@ func (a *applying) whileStopped(ctx context.Context, work func() error) error {
 // linger returns how long apply gathers changes before it applies them. Each transaction of apply is one more
 // commit that the application's commits wait for, and a key that changes twice in this time is synced once.
 // During the row copy nothing waits for apply, until the backlog is so long that its gate closes. In the
-// phases after it, changes gather only next to an application that keeps the server busy.
+// phases after it, changes gather only next to an application that keeps the server busy, or for an undo that follows.
 func (r *run) linger() time.Duration {
 	switch r.account.phaseNow() {
 	case event.PhaseCopy:
 		return lingers
 	case event.PhaseIndex, event.PhaseVerify, event.PhaseHold:
-		if r.brakes.governor.Busy() {
+		if r.brakes.governor.Busy() || r.plan.Back != nil && r.live().When.Hold {
 			return lingers
 		}
 	}

@@ -288,7 +288,7 @@ func (w *work) buildIndexes(ctx context.Context) error {
 	if err := w.brakes.gates.Copy(ctx); err != nil { // once begun, it can't be held
 		return err
 	}
-	return w.apply.whileStopped(ctx, func() error {
+	return w.apply.whileStopped(func() error {
 		started := time.Now()
 		if err := w.shadow.BuildIndexes(ctx, w.pool, w.brakes.governor.Threads(dbconn.BuildThreads)); err != nil {
 			return err

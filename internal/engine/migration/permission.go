@@ -19,13 +19,15 @@ func (r *run) permission() operator.Permission {
 	}
 }
 
-// verifyAgain compares the tables again after a while: the run swaps only tables that were compared
-// not long before. It does not begin what would wait for the next copy window.
-func (w *work) verifyAgain(ctx context.Context) error {
+// verifyDue reports whether the tables must be compared again: the run swaps only tables that were compared not long
+// before. It does not begin what would wait for the next copy window.
+func (w *work) verifyDue() bool {
 	fits := w.live().Throttle.CopyWindow.Fits(time.Now(), 2*w.comparison.took)
-	if !w.verifies || !fits || time.Since(w.comparison.ended) < max(leastBetweenComparisons, 10*w.comparison.took) {
-		return nil
-	}
+	return w.verifies && fits && time.Since(w.comparison.ended) >= max(leastBetweenComparisons, 10*w.comparison.took)
+}
+
+// verifyAgain compares the tables again.
+func (w *work) verifyAgain(ctx context.Context) error {
 	if err := w.verify(ctx); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/follow"
+	"midstream/internal/engine/leftovers"
 )
 
 // checkpoints writes the state of the run to the server now and then.
@@ -88,5 +90,17 @@ func (w *work) keepAll(err error) {
 	defer cancel()
 	if err := w.checkpoint(ctx); err != nil { // the one before will do
 		w.note("the last checkpoint could not be written, so a resumed run repeats some work: " + err.Error())
+	}
+}
+
+// handBack writes, for an undo that ends because its operator or its time ended it, how far the old table has come: the
+// next undo of the table begins from there. parent is the context that an operator ends.
+func (w *work) handBack(parent context.Context, err error) {
+	asked := errors.Is(err, follow.ErrOver) || parent.Err() != nil && !errors.Is(err, ErrKeep)
+	if !asked || !w.plan.Lazy() || w.debts.done || !w.tracker.Complete() || w.link.From != nil {
+		return
+	}
+	if err := leftovers.HandBack(w.leftovers, w.state); err != nil {
+		w.note("an undo begins from the swap again, because its new position could not be written: " + err.Error())
 	}
 }

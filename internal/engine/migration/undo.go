@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
-	"midstream/internal/engine/park"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
@@ -143,9 +142,9 @@ func (w *work) noteSwap(ctx context.Context) error {
 
 // undoWish is what a run of the plan keeps for an undo of its change; nil for nothing.
 func (c Config) undoWish(p *plan.Plan, pairs map[string]string) *checkpoint.Undo {
-	wish := checkpoint.Undo{For: c.Undo, Mode: plan.UndoLazy, DropOld: c.DropOld, Pairs: pairs}
+	wish := checkpoint.Undo{For: c.Undo, Mode: plan.UndoLazy, Warm: c.Warm, DropOld: c.DropOld, Pairs: pairs}
 	if back := p.Back; back != nil {
-		wish.For, wish.Mode, wish.Back = back.For, back.Mode, true
+		wish.For, wish.Mode, wish.Warm, wish.Back = back.For, back.Mode, false, true
 	}
 	if wish.For <= 0 {
 		return nil
@@ -172,39 +171,16 @@ func (w *work) compareRows(ctx context.Context, verifier *verify.Verifier) (veri
 	return verifier.Changed(ctx, keys)
 }
 
-// NotSince returns why a lazy undo is not possible now; "" if it is. saved is the content of the undo table.
+// NotSince returns why a lazy undo is not possible now; "" if it is. saved is the content of the undo table. An undo that
+// was stopped may have come further.
 func (m *Migration) NotSince(ctx context.Context, saved *checkpoint.Saved) (why string, err error) {
-	_, err = newRun(m).link.HasSince(ctx, saved)
+	r := newRun(m)
+	if stopped := leftovers.StoppedUndo(ctx, r.leftovers); stopped != nil {
+		saved = stopped
+	}
+	_, err = r.link.HasSince(ctx, saved)
 	if errors.Is(err, intake.ErrNotSince) {
 		return err.Error(), nil
 	}
 	return "", err
-}
-
-// fits fails with park.ErrUnfit, before the lock, if the old table refuses rows and they are not to be parked (U4). Rows
-// that were refused once are tried again: another row may have been in their way.
-func (w *work) fits(ctx context.Context) error {
-	rows := w.unfit.Rows()
-	if len(rows) == 0 {
-		return nil
-	}
-	keys := park.Keys(rows)
-	for _, k := range keys {
-		w.backlog.Add(k)
-	}
-	if err := w.intake.Fence(ctx); err != nil {
-		return err
-	}
-	for len(w.backlog.Pending(keys)) > 0 {
-		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	if rows = w.unfit.Rows(); len(rows) == 0 {
-		return nil
-	}
-	for _, f := range w.lot.Findings(rows) {
-		w.emit(f)
-	}
-	return w.lot.Prepare(ctx, rows)
 }

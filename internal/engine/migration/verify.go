@@ -90,7 +90,7 @@ func (w *work) verifyCount(ctx context.Context) error {
 		return err
 	}
 	var surplus int64
-	err := w.apply.whileStopped(ctx, func() (err error) {
+	err := w.apply.whileStopped(func() (err error) {
 		surplus, err = w.comparison.verifier.Surplus(ctx)
 		return err
 	})

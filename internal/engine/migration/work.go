@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/follow"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/key"
@@ -39,6 +40,7 @@ type work struct {
 	syncer     *rowsync.Syncer
 	unfit      *rowsync.Unfit // of an undo; else nil
 	lot        *park.Lot      // of an undo; else nil
+	follower   *follow.Follower
 	apply      *applying
 	distrusted bool // as origin has it
 	// comparesAll means that more rows than the changed ones may differ.
@@ -100,6 +102,10 @@ func (r *run) newWork(d *draft, from origin) *work {
 	})}
 	w.intake = r.link.Open(from.Origin, intake.Opening{
 		Key: spec.Key, Backlog: w.backlog, Moves: d.moves, Shadow: d.shadow.Name, Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
+	})
+	w.follower = follow.New(follow.Deps{
+		Control: r.control, Backlog: w.backlog, Unfit: w.unfit, Lot: w.lot, Fence: w.intake.Fence,
+		Due: w.verifyDue, Compare: w.verifyAgain, Left: r.leftovers.TimeLeft, Emit: r.emit,
 	})
 	r.account.flies(w.syncer)
 	r.account.flies(w.copier)

@@ -410,6 +410,19 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	return still, err
 }
 
+// Release ends the hold of an undo that follows, and any window. With parks, it copies the rows that the former definition
+// refuses to a table of their own. It fails with *NotNow, also if the undo is paused.
+func (c *Control) Release(ctx context.Context, parks bool) error {
+	c.mu.Lock()
+	c.settings.When.Park = c.settings.When.Park || parks
+	c.mu.Unlock()
+	still, err := c.CutOver(ctx, true)
+	if err == nil && still != "" {
+		err = &NotNow{"the undo cannot be released", still, "midstream status shows when it can"}
+	}
+	return err
+}
+
 // swapless fails with *NotNow if the run does not swap.
 func (c *Control) swapless(what string) error {
 	c.mu.Lock()

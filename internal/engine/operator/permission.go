@@ -11,7 +11,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/window"
-	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -22,6 +21,8 @@ type When struct {
 	Gone string
 	// Hold has the run wait until Control.CutOver.
 	Hold bool
+	// Park has an undo copy the rows that the former definition refuses to a table of their own.
+	Park bool
 }
 
 // lookEvery is how often a run that is held looks whether it may go on.
@@ -93,6 +94,7 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 	h.Control.waitsToCopy(h.Copies)
 	defer h.Control.waitsToCopy(false)
 	for {
+		changed := h.Control.Changing()
 		why, err := h.WhyNot(time.Now())
 		if err != nil || why == "" {
 			return told != "", err
@@ -104,8 +106,11 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 			h.Note("held: " + why)
 			told = why
 		}
-		if err := dbconn.Sleep(ctx, lookEvery); err != nil {
-			return true, err
+		select { // a release counts at once
+		case <-ctx.Done():
+			return true, context.Cause(ctx)
+		case <-changed:
+		case <-time.After(lookEvery):
 		}
 		if meanwhile == nil {
 			continue

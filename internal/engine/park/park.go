@@ -38,10 +38,11 @@ func New(pool *dbconn.Pool, source *schema.Table, spec *rowsync.Spec, wished boo
 // Table is the table that the rows are copied to; no name if there is none.
 func (l *Lot) Table() schema.Name { return l.table }
 
-// Prepare creates the table for the rows, or fails with ErrUnfit if they are not to be parked.
-func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow) error {
+// Prepare creates the table for the rows, or fails with ErrUnfit if they are not to be parked, as it was wished at the
+// beginning or is wished now.
+func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool) error {
 	switch {
-	case !l.wished:
+	case !l.wished && !wished:
 		return l.refused(rows)
 	case l.table != (schema.Name{}):
 		return nil

@@ -20,6 +20,8 @@ import (
 type Undo struct {
 	// Cold syncs all rows, and not only those that have changed since the swap.
 	Cold bool
+	// Lazy refuses an undo that would have to sync all rows.
+	Lazy bool
 	// Merge takes over, for the undo of a TRUNCATE, the rows that were written since.
 	Merge bool
 	// Park copies the rows that the old definition refuses to a table of their own.
@@ -76,6 +78,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		if why == "" {
 			return p, nil
 		}
+		if undo.Lazy {
+			return nil, revoked(name, why)
+		}
 		o.Back = &back
 		if p, err = Make(ctx, server, alter, options); err != nil {
 			return nil, err
@@ -83,6 +88,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		p.Risks = append(p.Risks, plan.Risk{
 			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
 		})
+	}
+	if undo.Lazy {
+		return nil, revoked(name, "the change kept no position")
 	}
 	if err := findable(p, old); err != nil {
 		return nil, err
@@ -156,5 +164,13 @@ func findable(p *plan.Plan, old *schema.Table) error {
 	return &plan.Refused{Table: p.Source.Name.String(), Blocking: []plan.Risk{{
 		Code: plan.CodeUndo, What: "an undo cannot look at all rows", Why: why,
 		Fix: "Change the table back with midstream run, which makes a new table", Blocking: true,
+	}}}
+}
+
+// revoked refuses a lazy undo that has become impossible.
+func revoked(table schema.Name, why string) error {
+	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{{
+		Code: plan.CodeUndo, What: "the undo is revoked: the changes since the swap cannot be followed", Why: why, Blocking: true,
+		Fix: "Undo it by all rows, while the old table exists: midstream undo --cold " + table.Argument(),
 	}}}
 }
