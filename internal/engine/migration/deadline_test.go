@@ -75,7 +75,7 @@ func TestDeadlineIsFollowed(t *testing.T) {
 func TestDeadlineLive(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
-		l := b.slowCopy(60_000)
+		l := b.slowCopy(25_000)
 		b.settings.Rest = 0.98 // so that the copy lasts, however fast the machine is
 		b.start(l)
 		pool, err := b.open(b.ctx())
