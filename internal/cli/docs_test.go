@@ -108,8 +108,8 @@ func eventsPage() string {
 	)
 	types := recordTypes()
 	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote,
-		record.NameResumed, record.NameProgress, record.NameDeadline, record.NameFinding, record.NamePrescanned, record.NameUnfitFound, record.NameParked,
-		record.NameBlocked,
+		record.NameResumed, record.NameProgress, record.NameDeadline, record.NameFinding, record.NamePrescanned,
+		record.NameUnfitFound, record.NameParked, record.NameBlocked,
 		record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped,
 		record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)

@@ -31,15 +31,18 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
-	c.checks.flags.StringVar(
-		&c.resultFile, "result-file", "",
-		"for midstream serve: write the result over this file; the run does not end before that",
-	)
-	_ = c.checks.flags.MarkHidden("result-file") // it has just been added
+	c.registerResultFile()
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, doing{c.migrate, c.runTables})
 	})
 	return c, cmd
+}
+
+// registerResultFile adds a flag for midstream serve.
+func (c *change) registerResultFile() {
+	const use = "for midstream serve: write the result over this file; the run does not end before that"
+	c.checks.flags.StringVar(&c.resultFile, "result-file", "", use)
+	_ = c.checks.flags.MarkHidden("result-file") // it has just been added
 }
 
 // registerTuning adds the flags that say how a run works. A plan takes them too, so that a

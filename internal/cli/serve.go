@@ -20,6 +20,7 @@ import (
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/retention"
 	"midstream/internal/ops/socket"
+	"midstream/internal/ops/undos"
 )
 
 // serving is the verb serve.
@@ -140,9 +141,12 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	if s.app.Executable == "" {
 		return errors.New("serve: cannot find this program's file, which serve needs to run changes as processes")
 	}
-	store, where, service, err := s.openAll(ctx)
+	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: s.configs}, queue.Config{
+		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers, Limit: s.limit,
+		Read: s.read, Note: s.note, Undos: undos.New(s.configs, s.control),
+	})
 	if err != nil {
-		return err
+		return &coded{code: exitFailed, err: err, left: "active runs continue; nothing was changed", next: queue.Unopened(err)}
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	defer func() { err = errors.Join(err, service.Close()) }()
@@ -180,78 +184,18 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	return nil
 }
 
-// openEvery is the time between two tries to open the store, and openMost bounds all of them.
-const (
-	openEvery = 2 * time.Second
-	openMost  = 5 * time.Minute
-)
-
-// openAll opens the store and the queue. If the cause of a failure passes by itself, such as a full
-// disk or a full server, it tries again.
-func (s *serving) openAll(ctx context.Context) (store queue.Store, where string, service *queue.Service, err error) {
-	told := ""
-	for began := time.Now(); ; {
-		store, where, err = s.open(ctx)
-		if err == nil {
-			service, err = queue.Open(
-				ctx,
-				queue.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
-					Limit: s.limit, Read: s.read, Note: s.note},
-				store,
-			)
-			if err == nil {
-				return store, where, service, nil
-			}
-			err = s.unopened(errors.Join(err, store.Close()))
-		}
-		if !dbconn.Passes(err) || time.Since(began) > openMost {
-			return nil, "", nil, err
-		}
-		if text := escape.Sentence(err); text != told {
-			s.note(fmt.Sprintf("cannot open the queue yet: %s. Trying again for up to %s", text, openMost))
-			told = text
-		}
-		select {
-		case <-ctx.Done():
-			return nil, "", nil, err
-		case <-time.After(openEvery):
-		}
-	}
-}
-
 // note tells whoever looks after the service.
 func (s *serving) note(text string) { fmt.Fprintf(s.app.Stdout, "midstream: %s\n", escape.Line(text)) }
 
-// read reads a statement as a run would.
-func (s *serving) read(arguments []string, statement string) (*ddl.Statement, error) {
+// read reads a statement as a run would, or the table of an undo.
+func (s *serving) read(verb string, arguments []string, statement string) (*ddl.Statement, error) {
 	c, cmd := s.app.alone().newRun()
+	if verb == "undo" {
+		c, cmd = s.app.alone().newUndo()
+	}
 	if err := cmd.ParseFlags(arguments); err != nil {
 		return nil, flagError(cmd, err)
 	}
 	read, problems := c.asked([]string{statement}, true)
 	return read, usageOf("", problems...)
-}
-
-// open opens the store, and says where it is.
-func (s *serving) open(ctx context.Context) (store queue.Store, where string, err error) {
-	if s.store == "" {
-		where = filepath.Join(s.folder, "queue.db")
-		store, err = queue.OpenFile(where)
-	} else {
-		name, database, _ := strings.Cut(s.store, "/")
-		if database == "" {
-			database = "midstream"
-		}
-		where = fmt.Sprintf("%s.%s on %s", database, queue.StoreTable, name)
-		store, err = queue.OpenTable(ctx, s.configs[name], database)
-	}
-	if err != nil {
-		return nil, "", s.unopened(err)
-	}
-	return store, where, nil
-}
-
-// unopened says what to do about a store that can't be used.
-func (s *serving) unopened(err error) error {
-	return &coded{code: exitFailed, err: err, left: "active runs continue; nothing was changed", next: queue.Unopened(err)}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,6 +48,7 @@ type submitting struct {
 	*asking
 	asked   queue.Submission
 	options map[string]string
+	undo    string // id of the change to take back; "" to submit a statement
 	wait    bool
 }
 
@@ -76,6 +75,7 @@ func (a *app) submitCommand() *cobra.Command {
 		s.options[name] = value
 		return nil
 	})
+	f.flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")
 	f.boolean(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")
 	cmd.RunE = a.verb(s.run)
 	return cmd
@@ -83,17 +83,19 @@ func (a *app) submitCommand() *cobra.Command {
 
 func (s *submitting) run(ctx context.Context, args []string) error {
 	var problems []error
-	if len(args) != 1 {
+	if s.undo != "" && (len(args) > 0 || s.asked.Server != "" || s.asked.ID != "" || len(s.asked.After) > 0) {
+		problems = append(problems, errors.New("--undo takes no statement, --server, --id or --after: the service knows them"))
+	}
+	if s.undo == "" && len(args) != 1 {
 		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes", len(args)))
 	}
-	if s.asked.Server == "" {
+	if s.undo == "" && s.asked.Server == "" {
 		problems = append(problems, errors.New("name a server of the service: --server main"))
 	}
 	if err := s.check(problems...); err != nil {
 		return err
 	}
-	s.asked.Statement, s.asked.Options, s.asked.By = args[0], s.options, thisUser()
-	c, err := s.client.Submit(ctx, s.asked)
+	c, err := s.send(ctx, args)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
@@ -104,16 +106,13 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 	return s.follow(ctx, c)
 }
 
-// thisUser says who gives the command.
-func thisUser() string {
-	name := "unknown"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
+// send puts the change, or the undo, into the queue.
+func (s *submitting) send(ctx context.Context, args []string) (queue.Change, error) {
+	if s.undo != "" {
+		return s.client.Undo(ctx, s.undo, queue.UndoRequest{Options: s.options, By: queue.ThisUser()})
 	}
-	if host, err := os.Hostname(); err == nil {
-		name += "@" + host
-	}
-	return name
+	s.asked.Statement, s.asked.Options, s.asked.By = args[0], s.options, queue.ThisUser()
+	return s.client.Submit(ctx, s.asked)
 }
 
 // follow prints how a change continues until it has ended.

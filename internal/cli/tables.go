@@ -12,6 +12,7 @@ import (
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // makeTables makes the plan of a statement on whole tables.
@@ -75,6 +76,9 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 				result, err = c.attemptTables(ctx, p, s)
 				return err
 			})
+			if err == nil {
+				session.Keep(ctx, s, p.Subject(), &result)
+			}
 			return result, err
 		},
 	)

@@ -15,6 +15,12 @@ import (
 )
 
 func (a *app) undoCommand() *cobra.Command {
+	_, cmd := a.newUndo()
+	return cmd
+}
+
+// newUndo makes the verb undo, and what it fills.
+func (a *app) newUndo() (*change, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:     "undo database.table",
 		Short:   "Take back the last change of a table, or list what can be taken back",
@@ -25,7 +31,10 @@ func (a *app) undoCommand() *cobra.Command {
 	c, u := a.newChange(cmd), session.Tending{}
 	c.target.Undo, c.undo = true, &planning.Undo{}
 	c.registerTuning()
+	c.registerResultFile()
 	f := &c.checks
+	f.add("", "swapped", "time", "", "for midstream serve: undo only the change that was swapped at this time", c.target.OnlySwapped)
+	_ = f.flags.MarkHidden("swapped") // it has just been added
 	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
 	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
 	f.duration(&u.Extend, "extend", 0, 0, 10_000*time.Hour, "keep the undo open for longer by this time")
@@ -39,7 +48,7 @@ func (a *app) undoCommand() *cobra.Command {
 		}
 		return c.tendUndo(ctx, args, u)
 	})
-	return cmd
+	return c, cmd
 }
 
 // tendUndo lists what can be undone, or ends or extends the undo of a table.

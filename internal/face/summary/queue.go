@@ -41,11 +41,15 @@ func OfChange(c queue.Change) string {
 	for name, value := range c.Options {
 		line("option", name+"="+value)
 	}
+	line("undoes", c.Undoes)
 	line("after", strings.Join(c.After, ", "))
 	line("submitted", at(&c.Submitted)+" by "+c.SubmittedBy)
 	line("began", at(c.Began))
 	line("ended", at(c.Ended))
 	line("history", c.History)
+	if c.Undo != nil {
+		line("undo", strings.TrimPrefix(c.Undo.Text, "undo: "))
+	}
 	line("next", c.Next)
 	return b.String()
 }

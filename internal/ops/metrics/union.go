@@ -30,6 +30,16 @@ type Queue struct {
 	Counts func() map[string]int
 	// Sources returns the runs at work.
 	Sources func() []Source
+	// Undos returns the undos of finished changes; it may be nil.
+	Undos func() []Undo
+}
+
+// Undo is how a finished change can be taken back.
+type Undo struct {
+	Change, Table, Server string
+	Open                  bool
+	Until                 time.Time
+	Unfit                 *int64 // nil: not known
 }
 
 // patience bounds the wait for a run that does not answer. Prometheus waits for ten seconds.
@@ -44,8 +54,24 @@ var (
 	}
 )
 
+// The metrics of undos.
+var (
+	undoLabels = []string{"table", "server"}
+	undoOpenOf = Description{
+		prefix + "undo_open", "gauge",
+		"1 for each finished change whose undo is open, 0 if the promise no longer holds or the server does not answer.", undoLabels,
+	}
+	undoUntilOf = Description{
+		prefix + "undo_open_until_seconds", "gauge", "Time for which the undo of a finished change is still promised.", undoLabels,
+	}
+	undoUnfitOf = Description{
+		prefix + "undo_unfit_rows", "gauge",
+		"Rows that the former definition refuses, as a follower has found; no sample if none runs.", undoLabels,
+	}
+)
+
 // OfQueues describes the metrics of a queue, in addition to the metrics of its runs.
-func OfQueues() []Description { return []Description{changesOf, upOf} }
+func OfQueues() []Description { return []Description{changesOf, upOf, undoOpenOf, undoUntilOf} }
 
 // Union answers Prometheus with the metrics of a queue and those of all of its runs, each with the label change.
 func Union(q Queue) http.Handler {
@@ -77,6 +103,11 @@ func (q Queue) gather(ctx context.Context) []*dto.MetricFamily {
 		add(all, family(upOf, s.Change, up))
 		for _, f := range read[i] {
 			add(all, f)
+		}
+	}
+	if q.Undos != nil {
+		for _, u := range q.Undos() {
+			u.add(all)
 		}
 	}
 	var sorted []*dto.MetricFamily
@@ -114,6 +145,20 @@ func add(all map[string]*dto.MetricFamily, f *dto.MetricFamily) {
 		all[f.GetName()] = f
 	case there.GetType() == f.GetType():
 		there.Metric = append(there.Metric, f.Metric...)
+	}
+}
+
+// add adds the metrics of an undo.
+func (u Undo) add(all map[string]*dto.MetricFamily) {
+	put := func(d Description, value float64) {
+		labels := []*dto.LabelPair{label("change", u.Change), label("server", u.Server), label("table", u.Table)}
+		add(all, &dto.MetricFamily{Name: &d.Name, Help: &d.Help, Type: dto.MetricType_GAUGE.Enum(),
+			Metric: []*dto.Metric{{Label: labels, Gauge: &dto.Gauge{Value: &value}}}})
+	}
+	put(undoOpenOf, truth(u.Open))
+	put(undoUntilOf, time.Until(u.Until).Seconds())
+	if u.Unfit != nil {
+		put(undoUnfitOf, float64(*u.Unfit))
 	}
 }
 

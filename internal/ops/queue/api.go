@@ -171,6 +171,26 @@ func (s *Service) registerChanges(api huma.API) {
 	huma.Register(
 		api,
 		huma.Operation{
+			OperationID:   "undo",
+			Method:        http.MethodPost,
+			Path:          "/v1/changes/{id}/undo",
+			Summary:       "Take a change back that is done",
+			DefaultStatus: http.StatusCreated,
+			Description:   "201: the undo is a change of its own in the queue, with the id ID-undo (ID-undo-2 and so on for later ones); to undo that is the redo. 409: the change has no open undo, or is undone already. 422: an option is not permitted.",
+			Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
+		},
+		func(ctx context.Context, in *commanded[UndoRequest]) (*body[Change], error) {
+			source, _ := ctx.Value(from{}).(string)
+			c, err := s.Undo(ctx, in.ID, in.Body, source)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &body[Change]{c}, nil
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
 			OperationID: "servers",
 			Method:      http.MethodGet,
 			Path:        "/v1/servers",

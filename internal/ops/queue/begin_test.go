@@ -180,6 +180,10 @@ func TestVersionTellsTheForm(t *testing.T) {
 			"after", "began", "ended", "exit_code", "history", "id", "next", "options", "place", "process",
 			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "why",
 		},
+		2: {
+			"after", "began", "ended", "exit_code", "history", "id", "kept", "next", "options", "place", "process",
+			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "undo", "undoes", "why",
+		},
 	}
 	text, err := json.Marshal(entry{})
 	var there map[string]any

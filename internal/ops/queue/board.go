@@ -16,6 +16,9 @@ type board struct {
 	holding map[string]row // those that run, by the key of a table
 	running map[string]row // by server
 	last    uint64         // the number of the youngest change, 0 for none
+	// kept has the id of the last change of a table that has kept an undo, by the key of that table. takers has the id of
+	// the last undo of a change that is not over in vain, by the id of the change.
+	kept, takers map[string]string
 }
 
 // row is a list of changes in the order of their numbers.
@@ -28,7 +31,8 @@ type spot struct {
 }
 
 func newBoard() *board {
-	return &board{at: map[string]int{}, waiting: map[string]row{}, holding: map[string]row{}, running: map[string]row{}}
+	return &board{at: map[string]int{}, waiting: map[string]row{}, holding: map[string]row{}, running: map[string]row{},
+		kept: map[string]string{}, takers: map[string]string{}}
 }
 
 // find is the change of an id, nil for none.
@@ -60,7 +64,29 @@ func (b *board) set(e *entry) {
 	}
 	b.list(e, row.with)
 	b.last = max(b.last, e.Sequence)
+	b.note(e)
 }
+
+// note keeps what undos are about.
+func (b *board) note(e *entry) {
+	if e.State == StateDone && e.Kept != nil {
+		if last := b.find(b.kept[e.keptKey()]); last == nil || last.Sequence <= e.Sequence {
+			b.kept[e.keptKey()] = e.ID
+		}
+	}
+	switch {
+	case e.Undoes == "":
+	case !e.State.Over() || e.State == StateDone:
+		b.takers[e.Undoes] = e.ID
+	case b.takers[e.Undoes] == e.ID:
+		delete(b.takers, e.Undoes)
+	}
+}
+
+// keptKey is the key of the table whose undo a change has kept.
+func (e *entry) keptKey() string { return keptKey(e.Server, e.Kept.Table) }
+
+func keptKey(server, table string) string { return server + "\x00" + folded(table) }
 
 // list adds a change to the rows that its state belongs to, or takes it out.
 func (b *board) list(e *entry, change func(row, spot) row) {

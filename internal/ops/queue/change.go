@@ -45,6 +45,7 @@ type Change struct {
 	Statement   string            `json:"statement" doc:"the statement, as it was submitted"`
 	Options     map[string]string `json:"options" doc:"the options, as they were submitted"`
 	After       []string          `json:"after" doc:"ids of the changes that must be done first"`
+	Undoes      string            `json:"undoes" doc:"id of the change that this change takes back; empty unless it is an undo"`
 	State       State             `json:"state" enum:"waiting,running,done,failed,aborted,withdrawn,unknown" doc:"state of the change; unknown: the result of its run is not known"`
 	Why         string            `json:"why" doc:"what the change waits for, or how it ended, for people; may be empty"`
 	Next        string            `json:"next" doc:"what to do; may be empty"`
@@ -55,6 +56,7 @@ type Change struct {
 	Process     int               `json:"process" doc:"id of its run's process; 0 before there is one"`
 	ExitCode    *int              `json:"exit_code" doc:"exit code of the run (docs/exit-codes.md); null until the run has ended, or if the code is not known"`
 	History     string            `json:"history" doc:"path of the history of the run, on the machine of the service; empty until there is one"`
+	Undo        *Undo             `json:"undo" doc:"how the change can be taken back, by the last answer of its server; null unless it is done and has kept an undo"`
 }
 
 // entry is a change as the store keeps it.
@@ -66,11 +68,15 @@ type entry struct {
 	Tables []schema.Name `json:"tables"`
 	// Place is the machine and the folder where its run was begun; "" before.
 	Place string `json:"place"`
+	// Kept identifies what the server has for the undo of the change; nil for nothing.
+	Kept *keptUndo `json:"kept"`
+	// Taken is when the change was swapped that this one takes back; zero if it is no undo.
+	Taken time.Time `json:"taken"`
 }
 
 // asks says that a submission is the one that this change was made of.
 func (e *entry) asks(s Submission) bool {
-	return e.Server == s.Server && e.Statement == s.Statement && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After)
+	return e.Undoes == "" && e.Server == s.Server && e.Statement == s.Statement && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After)
 }
 
 // shares is a table that both changes are about, "" for none. Letter case does not count: the

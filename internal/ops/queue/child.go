@@ -93,7 +93,7 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 	defer stderr.Close()
 	cmd := exec.Command(
 		s.cfg.Executable,
-		s.command("run", e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder,
+		s.command(e.verb(), e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder,
 			"--result-file="+filepath.Join(folder, resultFile))...)
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
@@ -113,7 +113,19 @@ func create(folder, name string) (*os.File, error) {
 // command are the arguments of a verb for a change.
 func (s *Service) command(verb string, e *entry, more ...string) []string {
 	args := append([]string{verb, "--defaults-file=" + s.cfg.Servers[e.Server]}, more...)
-	return append(append(args, arguments(e.Options)...), "--", e.Statement)
+	args = append(args, arguments(e.Options)...)
+	if e.Undoes == "" {
+		return append(args, "--", e.Statement)
+	}
+	return append(args, "--swapped="+e.Taken.Format(time.RFC3339Nano), "--", schema.NameOf(e.Table).Argument())
+}
+
+// verb is that of midstream that carries the change out.
+func (e *entry) verb() string {
+	if e.Undoes != "" {
+		return "undo"
+	}
+	return "run"
 }
 
 // alive reports that the process of a change is at work. An error means that it is not known now.
@@ -168,6 +180,7 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 	}
 	changed := *e
 	changed.settle(result)
+	changed.Kept = s.own(changed.Kept, e)
 	return s.keep(ctx, &changed, path)
 }
 
@@ -229,7 +242,7 @@ func (e *entry) settle(result *record.Result) {
 			)
 		}
 	}
-	e.ExitCode = &result.ExitCode
+	e.ExitCode, e.Kept = &result.ExitCode, keptOf(result)
 }
 
 // resubmit says what to do as somebody does it who has submitted a change: with its id he would be

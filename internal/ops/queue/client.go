@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/user"
 	"strings"
 	"time"
 
@@ -35,6 +36,12 @@ func (c *Client) Submit(ctx context.Context, asked Submission) (submitted Change
 	return submitted, err
 }
 
+// Undo has a change taken back.
+func (c *Client) Undo(ctx context.Context, id string, asked UndoRequest) (undo Change, err error) {
+	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/undo", asked, &undo)
+	return undo, err
+}
+
 // Change returns one change.
 func (c *Client) Change(ctx context.Context, id string) (found Change, err error) {
 	err = c.call(ctx, http.MethodGet, "changes/"+url.PathEscape(id), nil, &found)
@@ -51,6 +58,18 @@ func (c *Client) Changes(ctx context.Context) (list []Change, err error) {
 func (c *Client) Withdraw(ctx context.Context, id string) (withdrawn Change, err error) {
 	err = c.call(ctx, http.MethodDelete, "changes/"+url.PathEscape(id), nil, &withdrawn)
 	return withdrawn, err
+}
+
+// ThisUser says who asks a service.
+func ThisUser() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
 }
 
 // followEvery is the time between two requests of Follow. absence bounds how long the service may be

@@ -29,11 +29,21 @@ func Options() []string {
 // repeated are those that may be given several times, each with one part of a value that has commas.
 var repeated = []string{"map", "kill-user", "kill-host"}
 
+// UndoOptions lists the flags of midstream undo that the undo of a change may set.
+func UndoOptions() []string {
+	own := []string{"cold", "park", "merge", "undo-fill"}
+	not := []string{
+		"database", "key", "shadow-name", "old-name", "map", "method", "zero-dates", "calibrate", "defer-indexes", "native-max-lock",
+		"native-max-build", "native-max-replica-stall", "drop-old", "drop-later", "undo", "end-undo", "rehearse", "rehearse-lock", "keep-shadow",
+	}
+	return append(own, slices.DeleteFunc(Options(), func(name string) bool { return slices.Contains(not, name) })...)
+}
+
 // checkOptions names every option that may not be set.
-func checkOptions(options map[string]string) error {
+func checkOptions(options map[string]string, permitted []string) error {
 	var not []string
 	for name := range options {
-		if !slices.Contains(Options(), operator.CurrentName(name)) {
+		if !slices.Contains(permitted, operator.CurrentName(name)) {
 			not = append(not, name)
 		}
 	}
@@ -49,8 +59,11 @@ func arguments(options map[string]string) []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		values := []string{options[name]}
-		if slices.Contains(repeated, name) {
+		switch {
+		case slices.Contains(repeated, name):
 			values = strings.Split(options[name], ",")
+		case name == "undo-fill": // its expressions have commas
+			values = strings.Split(options[name], "\n")
 		}
 		for _, value := range values {
 			args = append(args, "--"+name+"="+value)

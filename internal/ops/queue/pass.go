@@ -83,7 +83,7 @@ func (s *Service) runOf(ctx context.Context, e *entry) (*socket.Client, error) {
 
 // Metrics tells Prometheus how the queue and its runs stand.
 func (s *Service) Metrics() http.Handler {
-	return metrics.Union(metrics.Queue{Counts: s.counts, Sources: s.sources})
+	return metrics.Union(metrics.Queue{Counts: s.counts, Sources: s.sources, Undos: s.undoMetrics})
 }
 
 // counts returns how many submissions are in each state.
@@ -122,7 +122,7 @@ func (s *Service) mayPass(command any) error {
 	if !is {
 		return nil
 	}
-	if err := checkOptions(set.Settings); err != nil {
+	if err := checkOptions(set.Settings, Options()); err != nil {
 		return bad("nothing was changed", err.Error(), "only the operator of the service may change it: midstream set, on the machine of the service")
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/ops/socket"
+	"midstream/internal/ops/undos"
 )
 
 // Config is what a service works with.
@@ -31,9 +32,11 @@ type Config struct {
 	Servers map[string]string
 	// Limit is how many changes may run on a server at once, from 1.
 	Limit int
-	// Read reads a statement as a run with these arguments would, without a connection. Its error
-	// says all that is wrong.
-	Read func(arguments []string, statement string) (*ddl.Statement, error)
+	// Read reads a statement as a verb with these arguments would, without a connection: run, or undo with the name of a
+	// table. Its error says all that is wrong.
+	Read func(verb string, arguments []string, statement string) (*ddl.Statement, error)
+	// Undos knows how undos stand; nil if nothing is to be shown.
+	Undos *undos.Board
 	// Note tells what somebody should know who looks after the service.
 	Note func(text string)
 }
@@ -148,6 +151,9 @@ func (s *Service) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { s.followStates(ctx) })
+	if s.cfg.Undos != nil {
+		following.Go(func() { s.cfg.Undos.Run(ctx, s.undoTables) })
+	}
 	defer following.Wait()
 	defer stop()
 	for {
@@ -338,6 +344,9 @@ func (s *Service) show(changed *entry) {
 		if changed.State.Over() {
 			s.pending.over(changed.ID)
 		}
+		if s.cfg.Undos != nil {
+			defer s.cfg.Undos.Hurry(changed.Server) // once it is on the board
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -419,6 +428,7 @@ func (s *Service) view(e *entry) Change {
 	case c.State == StateRunning:
 		c.Why = cmp.Or(s.notes(e.ID), s.awaitsOf(e.ID))
 	}
+	c.Undo = s.undoOf(e)
 	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
 	return c
 }

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
 // reading reads statements as a run would, without its flags.
-func reading(_ []string, statement string) (*ddl.Statement, error) {
+func reading(_ string, _ []string, statement string) (*ddl.Statement, error) {
 	s, err := ddl.ParseStatement(statement)
 	if err == nil {
 		err = s.In("")
@@ -414,8 +414,8 @@ func TestFileStoreVersions(t *testing.T) {
 	store = file(t, path)
 	kept(t, store)
 	store.Close()
-	is("2")
-	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 2, this midstream has 1") {
+	is("3")
+	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 3, this midstream has 2") {
 		t.Errorf("%v", err)
 	}
 	is("two")

@@ -149,13 +149,13 @@ func (s *Service) read(asked Submission) (*ddl.Statement, error) {
 	if asked.Statement == "" {
 		return nil, bad(notQueued, "the statement is missing", `submit a statement, such as ALTER TABLE shop.orders ADD COLUMN ...`)
 	}
-	if err := checkOptions(asked.Options); err != nil {
+	if err := checkOptions(asked.Options, Options()); err != nil {
 		return nil, bad(
 			notQueued, err.Error(),
 			"docs/serve.md lists the permitted options; set others in the server's option file",
 		)
 	}
-	statement, err := s.cfg.Read(arguments(asked.Options), asked.Statement)
+	statement, err := s.cfg.Read("run", arguments(asked.Options), asked.Statement)
 	if err != nil {
 		return nil, bad(notQueued, err.Error(), "correct the statement, and submit it again")
 	}

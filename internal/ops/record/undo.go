@@ -42,11 +42,13 @@ func UndosOf(all []leftovers.Undoable, address string) Undos {
 
 // Open is how a finished change can be undone.
 type Open struct {
-	State string    `json:"state" doc:"open, revoked (only by all rows: --cold), running or ended" enum:"open,revoked,running,ended"`
-	Why   string    `json:"why" doc:"why it is revoked or ended; may be empty"`
-	Mode  string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows"`
-	Until time.Time `json:"open_until" doc:"until when the undo is open"`
-	Unfit *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
+	Table   string    `json:"table" doc:"the table"`
+	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
+	State   string    `json:"state" doc:"open, revoked (only by all rows: --cold), running or ended" enum:"open,revoked,running,ended"`
+	Why     string    `json:"why" doc:"why it is revoked or ended; may be empty"`
+	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows"`
+	Until   time.Time `json:"open_until" doc:"until when the undo is open"`
+	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
 }
 
 // OpenOf returns how a change can be undone; nil if it cannot.
@@ -54,7 +56,9 @@ func OpenOf(u *leftovers.Undoable) *Open {
 	if u == nil {
 		return nil
 	}
-	return &Open{State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Until: u.Record.Until}
+	return &Open{
+		Table: u.Table.Dotted(), Swapped: u.Record.Swapped, State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Until: u.Record.Until,
+	}
 }
 
 // Undoes is a change that a run takes back.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/ddl"
@@ -27,6 +29,8 @@ type Target struct {
 	sentence *string             // the statement, if it was given as one
 	// Undo means that the only argument is the table whose last change is to be taken back: the server has the statement.
 	Undo bool
+	// swapped is when the change was swapped that is to be taken back; zero for any.
+	swapped time.Time
 }
 
 // Parse reads the statement, given as one or in flags. It is nil where files say what is wanted.
@@ -115,11 +119,20 @@ func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) 
 	return nil, &plan.Refused{Table: ObjectOf(guessed, s), Blocking: []plan.Risk{risk}}
 }
 
+// OnlySwapped has an undo take back only the change that was swapped at a time.
+func (t *Target) OnlySwapped(text string) (err error) {
+	t.swapped, err = time.Parse(time.RFC3339Nano, text)
+	return err
+}
+
 // lastChange is the last statement on the complete table, if that is to be taken back, and otherwise what was read before.
 func (t *Target) lastChange(ctx context.Context, s *Server, guessed *ddl.Statement) (*ddl.Statement, error) {
 	saved, err := wholetables.Record(ctx, s.Pool, guessed.Alter.Table)
 	if err != nil {
 		return nil, unread(err)
+	}
+	if !t.swapped.IsZero() && (saved == nil || !saved.Undo.Swapped.Equal(t.swapped)) {
+		return nil, unread(fmt.Errorf("%w: the change that was swapped at %s is not the last one", leftovers.ErrNoUndo, t.swapped.Format(time.RFC3339)))
 	}
 	if saved == nil || saved.Undo.Ledger == nil {
 		return guessed, nil

@@ -43,7 +43,10 @@ func (t Tending) Tend(ctx context.Context, pool *dbconn.Pool, only *schema.Name)
 // later.
 func Keep(ctx context.Context, s *Server, table schema.Name, result *migration.Result) {
 	if all, err := leftovers.Undoables(ctx, s.Pool, &table); err == nil && len(all) == 1 {
-		result.Undo, result.Old = &all[0], all[0].Old.Dotted()
+		result.Undo = &all[0]
+		if all[0].Record.Old != "" {
+			result.Old = all[0].Old.Dotted()
+		}
 	}
 }
 

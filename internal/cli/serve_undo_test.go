@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/ops/queue"
+)
+
+// undoIs waits until the undo of a change is in a state.
+func (q *queueing) undoIs(id, state string) queue.Undo {
+	q.t.Helper()
+	var c queue.Change
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if c = q.at(id); c.Undo != nil && c.Undo.State == state {
+			return *c.Undo
+		}
+	}
+	q.t.Fatalf("the undo of %s is %+v, want %s", id, c.Undo, state)
+	return queue.Undo{}
+}
+
+// TestU3_UndoOfAQueue: a change of the queue has the state of its undo. Its undo is a change of its own, and so is the redo.
+func TestU3_UndoOfAQueue(t *testing.T) {
+	sideBySide(t)
+	q := toQueue(t, 1000)
+	q.serve()
+	undo := func(id string, want int, body string) string {
+		t.Helper()
+		status, text := q.http("POST", "/v1/changes/"+id+"/undo", body)
+		if status != want {
+			t.Errorf("%s: %d %s", id, status, text)
+		}
+		return text
+	}
+	q.submit("a", q.name+" ADD COLUMN c INT", "--option=undo=1h", "--option=method=shadow")
+	contains(t, undo("a", http.StatusConflict, "{}"), "nothing to undo yet")
+	contains(t, undo("nothing", http.StatusNotFound, "{}"), "no such change: nothing")
+	q.becomes("a", queue.StateDone)
+	open := q.undoIs("a", string(leftovers.UndoOpen))
+	if open.Unfit != nil || open.Behind != nil || open.Until == nil || open.Mode != "lazy" || strings.Join(open.Lost, ",") != "c" ||
+		!strings.Contains(open.Text, "rows not checked") {
+		t.Errorf("%+v", open)
+	}
+	_, stdout, _ := q.ask("queue", "a")
+	contains(t, stdout, "open until ", "rows not checked")
+	contains(t, undo("a", http.StatusUnprocessableEntity, `{"options":{"undo":"1h"}}`), "may not set these options: undo")
+
+	// The undo, and the redo.
+	var made queue.Change
+	if err := json.Unmarshal([]byte(undo("a", http.StatusCreated, `{"by":"me"}`)), &made); err != nil || made.ID != "a-undo" || made.Undoes != "a" {
+		t.Errorf("%+v, %v", made, err)
+	}
+	contains(t, undo("a", http.StatusConflict, "{}"), "a-undo")
+	q.becomes("a-undo", queue.StateDone)
+	if got := q.query(columns); got != "id,a,b" {
+		t.Errorf("columns %s", got)
+	}
+	if u := q.undoIs("a", "undone"); u.By != "a-undo" {
+		t.Errorf("%+v", u)
+	}
+	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "to redo")
+	if u := q.undoIs("a-undo", string(leftovers.UndoOpen)); !u.Redo {
+		t.Errorf("%+v", u)
+	}
+	code, stdout, stderr := q.ask("submit", "--undo=a-undo", "--wait")
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stdout, "a-undo-2")
+	if got := q.query(columns); got != "id,a,b,c" {
+		t.Errorf("columns %s", got)
+	}
+	q.undoIs("a-undo-2", string(leftovers.UndoOpen))
+
+	// A change by the server itself keeps no undo, and the undo of the change before stays.
+	q.submit("b", q.name+" ADD COLUMN d INT", "--option=method=instant")
+	if b := q.becomes("b", queue.StateDone); b.Undo != nil {
+		t.Errorf("%+v", b.Undo)
+	}
+	contains(t, undo("b", http.StatusConflict, "{}"), "has kept no undo")
+	_, page := q.http("GET", "/metrics", "")
+	contains(t, page, `midstream_undo_open{change="a-undo-2",`, `midstream_undo_open_until_seconds{change="a-undo-2",`)
+	code, _, stderr = midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...)
+	if code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	q.undoIs("a-undo-2", string(leftovers.UndoEnded))
+	contains(t, undo("a-undo-2", http.StatusConflict, "{}"), "its undo has ended")
+	executing(t, q.i, q.database())("DROP TABLE IF EXISTS t_old", "DROP TABLE IF EXISTS t_undone")
+	q.kill()
+	q.serve() // what it knows of undos is in the store
+	q.undoIs("a", "undone")
+}

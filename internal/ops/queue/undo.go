@@ -1,0 +1,327 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
+	"midstream/internal/ops/metrics"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
+)
+
+// The states of an undo, beyond those of package leftovers.
+const (
+	// undoUnfit is open, and rows need a decision.
+	undoUnfit = "unfit"
+	// undoUndone means that the change was taken back, and the redo is open.
+	undoUndone = "undone"
+	// undoUnknown means that the server has not answered.
+	undoUnknown = "unknown"
+)
+
+// undoWarm is the mode of an undo with a follower.
+const undoWarm = "warm"
+
+// Undo is how a change that is done can be taken back.
+type Undo struct {
+	State  string     `json:"state" enum:"open,unfit,revoked,running,undone,ended,unknown" doc:"open; unfit: open, and rows need a decision; revoked: only by all rows; running; undone: redo is possible; ended; unknown: the server has not answered"`
+	Text   string     `json:"text" doc:"the state, for people"`
+	Why    string     `json:"why" doc:"the reason for the state; may be empty"`
+	Until  *time.Time `json:"open_until" doc:"until when the undo is promised; null if it is not known"`
+	Mode   string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; may be empty"`
+	Unfit  *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked, because no follower runs"`
+	Keys   []string   `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
+	Behind *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
+	Lost   []string   `json:"lost" doc:"columns whose values an undo gives up, because the change has added them"`
+	Redo   bool       `json:"redo" doc:"true: the change was an undo, so that taking it back is the redo"`
+	By     string     `json:"by" doc:"id of the change that takes this one back, or has; may be empty"`
+	Asked  *time.Time `json:"asked" doc:"when the server has answered last; null: not yet"`
+}
+
+// keptUndo is what identifies the undo of a change.
+type keptUndo struct {
+	Table   string    `json:"table"`
+	Swapped time.Time `json:"swapped"` // by the server's clock
+}
+
+// keptOf is nil if a run has kept no undo.
+func keptOf(result *record.Result) *keptUndo {
+	if result.Undo == nil || result.Undo.Swapped.IsZero() {
+		return nil
+	}
+	return &keptUndo{result.Undo.Table, result.Undo.Swapped}
+}
+
+// own leaves out what a run has found kept by an earlier change: the server's own methods keep nothing.
+func (s *Service) own(k *keptUndo, e *entry) *keptUndo {
+	if k == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	last := s.board.find(s.board.kept[keptKey(e.Server, k.Table)])
+	if last != nil && last.ID != e.ID && last.Kept.Swapped.Equal(k.Swapped) {
+		return nil
+	}
+	return k
+}
+
+// undoTables are the tables of a server whose undos may change.
+func (s *Service) undoTables(server string) (tables []schema.Name) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, id := range s.board.kept {
+		e := s.board.find(id)
+		if e.Server != server {
+			continue
+		}
+		table := schema.NameOf(e.Kept.Table)
+		if now := s.cfg.Undos.Of(server, table); now.Kept == nil && now.Asked.After(*e.Ended) {
+			continue // it has ended
+		}
+		tables = append(tables, table)
+	}
+	return tables
+}
+
+// undoOf is how the undo of a change stands; nil if it has none.
+func (s *Service) undoOf(e *entry) *Undo {
+	if e.State != StateDone || e.Kept == nil || s.cfg.Undos == nil {
+		return nil
+	}
+	u := &Undo{Keys: []string{}, Lost: []string{}}
+	s.mu.RLock()
+	by, last := s.board.find(s.board.takers[e.ID]), s.board.kept[e.keptKey()]
+	s.mu.RUnlock()
+	switch {
+	case by != nil && by.State == StateDone:
+		u.State, u.By = undoUndone, by.ID
+	case last != e.ID:
+		u.State, u.Why = string(leftovers.UndoEnded), "a later change of the table, "+last+", has taken its place"
+	default:
+		s.standing(e, u)
+		if by != nil && !by.State.Over() {
+			u.State, u.By = string(leftovers.UndoRunning), by.ID
+		}
+	}
+	u.Text = u.words()
+	return u
+}
+
+// standing reads the newest answer of the server into the undo of a change. It does not wait for the server.
+func (s *Service) standing(e *entry, u *Undo) {
+	now := s.cfg.Undos.Of(e.Server, schema.NameOf(e.Kept.Table))
+	if !now.Asked.IsZero() {
+		u.Asked = &now.Asked
+	}
+	switch {
+	case now.Asked.Before(*e.Ended):
+		u.State, u.Why = undoUnknown, "the server was not asked yet"
+		if now.Fault != nil {
+			u.Why = "the server does not answer: " + now.Fault.Error()
+		}
+	case !now.Known(time.Now()):
+		u.State, u.Why = undoUnknown, fmt.Sprintf("the server has not answered since %s: %v", minute(now.Asked), now.Fault)
+	case now.Kept == nil:
+		u.State, u.Why = string(leftovers.UndoEnded), "the server has nothing for it any more"
+	case now.Kept.Record.Back && now.Kept.Record.Swapped.After(e.Kept.Swapped):
+		u.State, u.Why = undoUndone, "it was undone outside of this queue"
+	case !now.Kept.Record.Swapped.Equal(e.Kept.Swapped):
+		u.State, u.Why = string(leftovers.UndoEnded), "a later change of the table has taken its place"
+	default:
+		k := now.Kept
+		u.State, u.Why, u.Mode, u.Redo, u.Lost = string(k.State), k.Why, k.Record.Mode, k.Record.Back, append(u.Lost, now.Lost...)
+		u.Until = &k.Record.Until
+		u.follow(now.Follower)
+	}
+}
+
+// follow adds what a follower knows; nil for none.
+func (u *Undo) follow(f *followers.Standing) {
+	if f == nil || f.State == followers.Swapping {
+		return
+	}
+	behind := f.Behind.Round(100 * time.Millisecond).Seconds()
+	u.State, u.Mode, u.Unfit, u.Behind, u.Why = string(leftovers.UndoOpen), undoWarm, &f.Unfit, &behind, f.Why
+	if f.Unfit > 0 {
+		u.State, u.Keys = undoUnfit, append(u.Keys, f.Keys...)
+	}
+}
+
+// undoMetrics are the undos that have not ended, for Prometheus.
+func (s *Service) undoMetrics() (all []metrics.Undo) {
+	if s.cfg.Undos == nil {
+		return nil
+	}
+	s.mu.RLock()
+	ids := slices.Sorted(maps.Values(s.board.kept))
+	s.mu.RUnlock()
+	for _, id := range ids {
+		e := s.find(id)
+		if u := s.undoOf(e); u.Until != nil && u.State != string(leftovers.UndoEnded) && u.State != undoUndone {
+			all = append(all, metrics.Undo{
+				Change: id, Table: e.Kept.Table, Server: s.cfg.Undos.Address(e.Server), Until: *u.Until, Unfit: u.Unfit,
+				Open: u.State == string(leftovers.UndoOpen) || u.State == undoUnfit,
+			})
+		}
+	}
+	return all
+}
+
+// Waits reports whether the change can be taken back now.
+func (u *Undo) Waits() bool {
+	return u != nil && slices.Contains([]string{string(leftovers.UndoOpen), string(leftovers.UndoRevoked), undoUnfit}, u.State)
+}
+
+// Cold reports whether only an undo by all rows is possible.
+func (u *Undo) Cold() bool { return u.State == string(leftovers.UndoRevoked) }
+
+// Losses are what an undo gives up, for people.
+func (u *Undo) Losses() (losses []string) {
+	for _, name := range u.Lost {
+		losses = append(losses, "the values of column "+name)
+	}
+	return losses
+}
+
+// words are the state for people.
+func (u *Undo) words() string {
+	word, until := "undo", ""
+	if u.Redo {
+		word = "redo"
+	}
+	if u.Until != nil {
+		until = " until " + minute(*u.Until)
+	}
+	rows := ", rows not checked"
+	if u.Unfit != nil {
+		rows = fmt.Sprintf(", %d unfit rows, behind %g s", *u.Unfit, *u.Behind)
+	}
+	switch u.State {
+	case string(leftovers.UndoOpen):
+		return word + ": open" + until + rows
+	case undoUnfit:
+		return fmt.Sprintf("%s needs a decision on %s; open%s, behind %g s", word, plural(*u.Unfit, "row"), until, *u.Behind)
+	case string(leftovers.UndoRevoked):
+		return word + ": revoked, because " + u.Why + "; it is still possible by all rows"
+	case string(leftovers.UndoRunning):
+		if u.By != "" {
+			return word + ": running as change " + u.By
+		}
+		return word + ": running"
+	case undoUndone:
+		if u.By != "" {
+			return "undone by change " + u.By
+		}
+		return "undone: " + u.Why
+	case undoUnknown:
+		return word + ": state not known, because " + u.Why
+	}
+	return word + ": ended, because " + u.Why
+}
+
+func plural(n int64, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.FormatInt(n, 10) + " " + word + "s"
+}
+
+func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 UTC") }
+
+// UndoRequest asks to take a change back.
+type UndoRequest struct {
+	Options map[string]string `json:"options,omitempty" doc:"values of flags of midstream undo, by their names; docs/serve.md lists the permitted ones. Values of undo-fill are one per line"`
+	By      string            `json:"by,omitempty" maxLength:"200" doc:"who asks, in free text"`
+}
+
+const notUndone = "the undo does not start"
+
+// Undo takes a change back: it puts a change of its own into the queue. It fails with a *socket.Problem, or with what the
+// store says.
+func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, from string) (Change, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	of := s.find(id)
+	if of == nil {
+		return Change{}, unknown(id)
+	}
+	if err := s.mayUndo(of); err != nil {
+		return Change{}, err
+	}
+	options := asked.Options
+	if options == nil {
+		options = map[string]string{}
+	}
+	e := &entry{Tables: of.Tables, Sequence: s.last() + 1, Taken: of.Kept.Swapped, Change: Change{
+		Server: of.Server, Table: of.Kept.Table, Statement: "undo " + schema.NameOf(of.Kept.Table).Argument(), Options: options, After: []string{},
+		State: StateWaiting, Undoes: of.ID, Submitted: time.Now().UTC(), SubmittedBy: strings.TrimPrefix(asked.By+" from "+from, " "),
+	}}
+	if err := checkOptions(options, UndoOptions()); err != nil {
+		return Change{}, bad(notUndone, err.Error(), "docs/serve.md lists the permitted options; set others in the server's option file")
+	}
+	if _, err := s.cfg.Read("undo", arguments(options), schema.NameOf(of.Kept.Table).Argument()); err != nil {
+		return Change{}, bad(notUndone, err.Error(), "correct the options, and ask again")
+	}
+	e.ID = s.undoID(of)
+	if err := s.replace(ctx, e); err != nil {
+		s.doubted[e.ID] = true
+		return Change{}, err
+	}
+	s.hurry()
+	return s.view(e), nil
+}
+
+// mayUndo fails with a *socket.Problem if a change cannot be taken back now.
+func (s *Service) mayUndo(e *entry) error {
+	no := func(why, next string) error {
+		return &socket.Problem{Status: http.StatusConflict, Title: notUndone, Detail: why, Next: next}
+	}
+	switch {
+	case !e.State.Over():
+		return no(fmt.Sprintf("change %s is %s, so there is nothing to undo yet", e.ID, e.State), "withdraw or abort the change, or wait until it is done")
+	case e.State != StateDone:
+		return no(fmt.Sprintf("change %s is %s, so there is nothing to undo", e.ID, e.State), "")
+	}
+	u := s.undoOf(e)
+	switch {
+	case u == nil:
+		return no("change "+e.ID+" has kept no undo", "submit changes with the option undo=24h to keep one")
+	case u.State == string(leftovers.UndoRunning) && u.By != "":
+		return no("change "+u.By+" undoes it already", "midstream queue "+u.By)
+	case u.State == string(leftovers.UndoRunning):
+		return no("an undo outside of this queue has begun and has not ended", "midstream undo "+schema.NameOf(e.Table).Argument()+" resumes it")
+	case u.State == undoUndone && u.By != "":
+		return no("change "+u.By+" has undone it", "undo change "+u.By+" to redo change "+e.ID)
+	case u.State == undoUndone:
+		return no("it was undone outside of this queue", "midstream undo "+schema.NameOf(e.Table).Argument()+" is the redo")
+	case u.State == string(leftovers.UndoEnded) && !strings.Contains(u.Why, "time is over"):
+		return no("its undo has ended: "+u.Why, "")
+	}
+	return nil
+}
+
+// undoID returns a free id for the undo of a change: of the change a it is a-undo, and of a-undo it is a-undo-2.
+func (s *Service) undoID(of *entry) string {
+	for of.Undoes != "" && s.find(of.Undoes) != nil {
+		of = s.find(of.Undoes)
+	}
+	for n := 1; ; n++ {
+		end := "-undo"
+		if n > 1 {
+			end += "-" + strconv.Itoa(n)
+		}
+		if id := of.ID[:min(len(of.ID), 64-len(end))] + end; s.find(id) == nil {
+			return id
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package undos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
+)
+
+const (
+	// every is the time between two rounds at a server. A round takes at most a part of the time: one share-th.
+	every = 3 * time.Second
+	share = 20
+	// patience bounds the questions about one table, with the connection.
+	patience = 5 * time.Second
+	// fresh is how long an answer holds if the server gives no other one.
+	fresh = 30 * time.Second
+)
+
+// Standing is how the undo of the last change of a table stands.
+type Standing struct {
+	// Asked is when the server has answered last; zero: not yet.
+	Asked time.Time
+	// Fault is why it has not answered since; nil if it has.
+	Fault error
+	// Kept is what the server has for the undo; nil: nothing.
+	Kept *leftovers.Undoable
+	// Lost are the columns whose values an undo gives up.
+	Lost []string
+	// Follower is the warm undo; nil: none runs here.
+	Follower *followers.Standing
+}
+
+// Known reports whether the standing still holds.
+func (s Standing) Known(now time.Time) bool { return s.Fault == nil || now.Sub(s.Asked) < fresh }
+
+// Board knows how the undos of tables stand. It is safe for concurrent use.
+type Board struct {
+	servers map[string]dbconn.Config
+	sockets string
+	wake    map[string]chan struct{}
+
+	mu    sync.Mutex
+	known map[string]Standing
+}
+
+// New returns a board for servers by their names. sockets is the folder of the sockets of followers.
+func New(servers map[string]dbconn.Config, sockets string) *Board {
+	b := &Board{servers: servers, sockets: sockets, wake: map[string]chan struct{}{}, known: map[string]Standing{}}
+	for name := range servers {
+		b.wake[name] = make(chan struct{}, 1)
+	}
+	return b
+}
+
+// Address is host:port of a server; "" if the board has no such server.
+func (b *Board) Address(server string) string { return b.servers[server].Address }
+
+// Of returns how the undo of a table stands.
+func (b *Board) Of(server string, table schema.Name) Standing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.known[keyOf(server, table)]
+}
+
+// Hurry has the board ask a server now. It does not wait.
+func (b *Board) Hurry(server string) {
+	select {
+	case b.wake[server] <- struct{}{}:
+	default:
+	}
+}
+
+// Run asks the servers until ctx ends. wanted returns the tables to ask a server about.
+func (b *Board) Run(ctx context.Context, wanted func(server string) []schema.Name) {
+	var asking sync.WaitGroup
+	for name, config := range b.servers {
+		asking.Go(func() {
+			for {
+				began := time.Now()
+				b.round(ctx, name, config, wanted(name))
+				wait := time.NewTimer(max(every, share*time.Since(began)))
+				select {
+				case <-ctx.Done():
+				case <-wait.C:
+				case <-b.wake[name]:
+				}
+				if wait.Stop(); ctx.Err() != nil {
+					return
+				}
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// round asks one server about tables.
+func (b *Board) round(ctx context.Context, server string, config dbconn.Config, tables []schema.Name) {
+	if len(tables) == 0 {
+		return
+	}
+	opening, cancel := context.WithTimeout(ctx, patience)
+	pool, err := dbconn.Open(opening, config, nil)
+	cancel()
+	if err == nil {
+		defer pool.Close()
+	}
+	for _, table := range tables {
+		now := Standing{Fault: err}
+		if err == nil {
+			now = b.ask(ctx, pool, config.Address, table)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		b.mu.Lock()
+		key := keyOf(server, table)
+		if now.Fault != nil {
+			before := b.known[key]
+			before.Fault, now = now.Fault, before
+		}
+		b.known[key] = now
+		b.mu.Unlock()
+	}
+}
+
+// ask asks about one table.
+func (b *Board) ask(ctx context.Context, pool *dbconn.Pool, address string, table schema.Name) (s Standing) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	all, err := leftovers.Undoables(ctx, pool, &table)
+	s.Asked = time.Now()
+	if err != nil {
+		s.Fault = err
+		return s
+	}
+	if len(all) == 0 {
+		return s
+	}
+	s.Kept = &all[0]
+	if s.Lost, err = Lost(ctx, pool.DB(), s.Kept); err != nil {
+		s.Fault = err
+	}
+	if s.Kept.State == leftovers.UndoRunning || s.Kept.State == leftovers.UndoOpen {
+		s.Follower, _ = followers.Ask(ctx, b.sockets, address, table.Dotted()) // one that does not answer is none
+	}
+	return s
+}
+
+func keyOf(server string, table schema.Name) string { return server + "\x00" + table.Dotted() }
+
+// Lost returns the columns whose values an undo gives up: the former table has none for them.
+func Lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) ([]string, error) {
+	if u.Record.Ledger != nil {
+		return nil, nil
+	}
+	table, err := schema.Load(ctx, q, u.Table)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", u.Table, err)
+	}
+	stays := map[string]bool{}
+	for name := range u.Record.Pairs {
+		stays[strings.ToLower(name)] = true
+	}
+	var lost []string
+	for _, c := range table.Columns {
+		if c.Generated == schema.NotGenerated && !stays[strings.ToLower(c.Name)] {
+			lost = append(lost, c.Name)
+		}
+	}
+	return lost, nil
+}
