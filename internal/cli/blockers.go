@@ -110,7 +110,7 @@ func (b *blockers) ofRun(ctx context.Context, name schema.Name) (told bool, err 
 	if err != nil {
 		return false, err
 	}
-	of := runsOf(runs, name.Dotted())
+	of := socket.OfTable(runs, name.Dotted())
 	if len(of) != 1 {
 		return false, nil
 	}

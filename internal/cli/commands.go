@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/socket"
@@ -185,7 +186,7 @@ func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, 
 		return nil, err
 	}
 	if table != "" {
-		runs = runsOf(runs, table)
+		runs = socket.OfTable(runs, table)
 	}
 	meant := slices.DeleteFunc(runs, func(r *socket.Client) bool { return c.server != "" && r.Found.Server != c.server })
 	switch {
@@ -207,16 +208,6 @@ func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, 
 		}
 	}
 	return meant, nil
-}
-
-// runsOf are those on a table: in another letter case only where there is none in this one, and the
-// server tells no cases apart.
-func runsOf(runs []*socket.Client, table string) []*socket.Client {
-	called := func(r *socket.Client) bool { return r.Found.Table == table }
-	if !slices.ContainsFunc(runs, called) {
-		called = func(r *socket.Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
-	}
-	return slices.DeleteFunc(runs, func(r *socket.Client) bool { return !called(r) })
 }
 
 // findRuns returns all runs of this machine and user.
@@ -305,14 +296,7 @@ func (c *commanding) listSettings(ctx context.Context, runs []*socket.Client) er
 			c.app.record(map[string]any{"table": run.Found.Table, "settings": settings})
 			continue
 		}
-		fmt.Fprintf(c.app.Stdout, "%s on %s\n", schema.NameOf(run.Found.Table), escape.Line(run.Found.Server))
-		for _, s := range settings {
-			value := s.Value
-			if value == "" {
-				value = "-"
-			}
-			fmt.Fprintf(c.app.Stdout, "  %-20s %-16s %s\n", escape.Args(s.Name, value, s.Range)...)
-		}
+		fmt.Fprint(c.app.Stdout, summary.OfSettings(run.Found, settings))
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type connection struct {
 	variables map[string]string
 	// captureFrom is the replica from which changes shall be read, as host:port; "" for none.
 	captureFrom string
+	known       *dbconn.Config // nil until config has put it together
 }
 
 // register adds the flags. --password is registered for the help only: takePassword
@@ -60,6 +61,9 @@ func (c *connection) register(f *checks) {
 // thing counts. It sets the verb's other flags too, as far as option files say them. The
 // password may still have to be asked for.
 func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
+	if c.known != nil {
+		return *c.known, nil, nil
+	}
 	c.files.Home = c.app.Home
 	c.app.reach = c.typed()
 	options := c.flags
@@ -77,7 +81,10 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	if fileErr == nil { // else what it has is missing
 		cfg, choices, err = options.Config()
 	}
-	return cfg, slices.Concat(notes, filed.Notes, passed, choices), errors.Join(fileErr, settingErr, envErr, err)
+	if err = errors.Join(fileErr, settingErr, envErr, err); err == nil {
+		c.known = &cfg
+	}
+	return cfg, slices.Concat(notes, filed.Notes, passed, choices), err
 }
 
 // typed are the flags of the command line that say where the server is, as they can be typed again;
@@ -109,7 +116,9 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		if err != nil {
 			return nil, err
 		}
-		cfg.Password, c.ask = secret, false
+		if cfg.Password, c.ask = secret, false; c.known != nil {
+			c.known.Password = secret
+		}
 	}
 	c.app.stands("connecting", cfg.Address)
 	s, err := session.Open(ctx, cfg, c.variables, c.captureFrom)

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
@@ -156,7 +157,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitLeftovers
 	case errors.As(err, &f) && f.Kept:
 		return exitStopped
-	case interrupted:
+	case interrupted, errors.Is(err, follow.ErrOver):
 		return exitAborted
 	case errors.Is(err, migration.ErrUnfit), errors.Is(err, park.ErrUnfit), errors.Is(err, rowsync.ErrDuplicate):
 		return exitUnfit

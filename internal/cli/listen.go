@@ -24,10 +24,7 @@ type listening struct {
 func (l *listening) register(f *checks, usual, use string) {
 	f.flags.StringVar(&l.door.Listen, "listen", usual, use)
 	f.flags.StringVar(&l.door.TokenFile, "token-file", "", tokenFileUse)
-	f.flags.StringVar(
-		&l.door.Certificate, "tls-cert", "",
-		"serve HTTPS with this certificate and chain (PEM file); needs --tls-key",
-	)
+	f.flags.StringVar(&l.door.Certificate, "tls-cert", "", "serve HTTPS with this certificate and chain (PEM file); needs --tls-key")
 	f.flags.StringVar(&l.door.Key, "tls-key", "", "key of the certificate (PEM file)")
 	f.boolean(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS; everyone on the network path can read the token")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,6 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
@@ -20,7 +18,6 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
-	"midstream/internal/engine/throttle"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -58,13 +55,15 @@ type change struct {
 	mustResume bool
 	// undo is for the verb undo; nil for the others.
 	undo *planning.Undo
+	// released is the result of the follower that has taken the change back; nil for none.
+	released *record.Result
 	// endUndo lets the change end the undo of an earlier one.
 	endUndo bool
 	// planOnly says that the plan is all that was asked for.
 	planOnly bool
 	// calibrate has the plan measure what the server does.
 	calibrate bool
-	followers followers
+	followers replicaFlags
 	// history says where what it tells is kept.
 	history historyFlags
 	// machines says which programs are told of it.
@@ -112,26 +111,36 @@ type doing struct {
 // conduct does it and tells its result as JSON, if that is wanted.
 func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 	result, err := c.prepare(ctx, args, do)
-	c.page.close()
+	follows := c.follows(result, err)
+	if !follows {
+		c.page.close()
+	}
 	if c.output.json || c.resultFile != "" {
 		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
 		record := c.app.resultOf(result, err, exitCode(err, interrupted))
 		record.Tables = append(record.Tables, c.tables...)
 		record.Rehearsal, record.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
+		if c.released != nil {
+			record = *c.released
+		}
 		if c.output.json {
 			c.app.record(record)
 		}
 		session.KeepResult(c.resultFile, record, c.app.Stderr, c.app.Interrupts)
 	}
+	if follows {
+		return c.followOn(ctx, result.Undo.Table)
+	}
 	return err
 }
 
 // prepare reads the command line, says all that is wrong with it, and connects.
-func (c *change) prepare(ctx context.Context, args []string, do doing) (migration.Result, error) {
+func (c *change) prepare(ctx context.Context, args []string, do doing) (result migration.Result, err error) {
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
 	statement, problems := c.asked(args, do.tables != nil)
 	problems = append(problems, configErr, c.output.check())
-	if err := usageOf(c.help, problems...); err != nil {
+	err = usageOf(c.help, problems...)
+	if err != nil {
 		return migration.Result{}, err
 	}
 	for _, note := range notes {
@@ -142,6 +151,11 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 		c.options.Purpose = plan.Undoing
 	} else if c.options.Purpose == plan.RehearsingOnReplica {
 		c.connection.variables = onreplica.Variables
+	}
+	if c.undo != nil {
+		if c.released, err = c.release(ctx, statement.Alter.Table, cfg.Address); c.released != nil || err != nil {
+			return migration.Result{}, err
+		}
 	}
 	server, err := c.connection.open(ctx, cfg)
 	if err != nil {
@@ -178,19 +192,6 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
 
-// tryThrottle fails if the server does not take the limits of its load, or the query that throttles
-// the run.
-func (c *change) tryThrottle(ctx context.Context, s *server, p *plan.Plan) error {
-	t := c.settings.Throttle
-	if err := throttle.CheckLimits(ctx, s.Pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
-		return unwritten(ctx, err, "SHOW GLOBAL STATUS lists all variables")
-	}
-	if err := throttle.CheckQuery(ctx, s.Pool, p.Source.Name.Schema, t.Query); err != nil {
-		return unwritten(ctx, fmt.Errorf("--throttle-query: %w", err), "the query runs by itself once a second and must not write")
-	}
-	return nil
-}
-
 // plan makes the plan and prints it. It writes nothing.
 func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
 	p, err := c.make(ctx, alter, s)
@@ -198,26 +199,13 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, err
 	}
 	if p.Choice.CopiesRows() {
-		if err := c.tryThrottle(ctx, s, p); err != nil {
-			return nil, err
+		if next, err := session.TryThrottle(ctx, s, p, c.settings.Throttle); err != nil {
+			return nil, unwritten(ctx, err, next)
 		}
 	}
 	former, err := migration.New(s.Pool, s.Binlog, p, c.config, operator.NewControl(c.settings), event.Discard).Former(ctx)
-	var untold *leftovers.Untold
-	switch {
-	case errors.Is(err, migration.ErrOtherAlter):
-		return nil, unwritten(ctx, err, goOnWithThat(p))
-	case errors.Is(err, intake.ErrOtherCapture):
-		return nil, unwritten(
-			ctx, err,
-			"read changes from the same server as that run, or discard its work with: midstream cleanup "+p.Source.Name.Argument(),
-		)
-	case errors.Is(err, migration.ErrStopped):
-		return nil, unwritten(ctx, err, stopBefore(p))
-	case errors.As(err, &untold):
-		return nil, unwritten(ctx, err, untold.Next())
-	case err != nil:
-		return nil, unwritten(ctx, err, "")
+	if err != nil {
+		return nil, unwritten(ctx, err, session.AdviceOnFormer(p, err))
 	}
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, session.ErrGone, "check whether the table was altered")
@@ -246,11 +234,6 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 
 // afterPlan says what to do with a plan.
 const afterPlan = "the same command with run instead of plan; check tests every row first (--verbose: locks, grants, key)"
-
-// goOnWithThat is what to do about a run of another ALTER that was stopped.
-func goOnWithThat(p *plan.Plan) string {
-	return "resume that ALTER, or discard its work with: midstream cleanup " + p.Source.Name.Argument()
-}
 
 // make reads the facts, asks the server, and makes the plan.
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
@@ -67,12 +66,4 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 		summary.OfRehearsal(p, result, record.ProcessUsage(), c.rehearsal.lock, c.output.style()),
 	)
 	return result, nil
-}
-
-// stopBefore is what to do about the run whose work is in the way of a rehearsal.
-func stopBefore(p *plan.Plan) string {
-	return fmt.Sprintf(
-		"finish that run (run its command again), or discard its work with: midstream cleanup %s",
-		p.Source.Name.Argument(),
-	)
 }

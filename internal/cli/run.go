@@ -120,6 +120,7 @@ func (c *change) registerTuning() {
 	)
 
 	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep the old table and the position of the swap for this long, so that midstream undo can take the change back")
+	f.enum("undo-mode", "lazy", []string{"lazy", "warm"}, "warm: after the swap, follow the table until midstream undo or the end of --undo, so that the undo is one short lock; lazy: do nothing until then", func(word string) { cfg.Warm = word == "warm" })
 	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 	c.rehearsal.register(f)
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "for measurements: also apply changes ahead of the row copy")

@@ -10,7 +10,6 @@ import (
 
 	"midstream/internal/face/summary"
 	"midstream/internal/face/tui"
-	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -119,11 +118,7 @@ func (c *commanding) watchOne(ctx context.Context, run *socket.Client, several b
 		err = nil // whoever looked has left
 	}
 	if result != nil {
-		text := fmt.Sprintf("the run has ended: %s (exit code %d)", result.Outcome, result.ExitCode)
-		if result.Left != "" {
-			text += "; " + escape.Line(result.Left)
-		}
-		fmt.Fprintln(out, text)
+		fmt.Fprintln(out, summary.OfEnd(*result))
 	}
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/ops/session"
 )
 
-// followers are the flags that say which replicas are looked at.
-type followers struct {
+// replicaFlags are the flags that say which replicas are looked at.
+type replicaFlags struct {
 	session.Replicas
 	// find says that those are watched too that the server lists, but for the skipped.
 	find bool
@@ -51,10 +51,7 @@ func (c *change) registerReplicas() {
 	}
 	c.followers.find = true
 	f.add("", "replica", "host:port", "", "replica to watch, in addition to the replicas that the run finds; may be repeated", address(&c.followers.Listed))
-	f.add(
-		"", "skip-replica", "host:port", "", "replica not to watch; may be repeated",
-		address(&c.followers.Skipped),
-	)
+	f.add("", "skip-replica", "host:port", "", "replica not to watch; may be repeated", address(&c.followers.Skipped))
 	f.add(
 		"",
 		"find-replicas",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/migration"
@@ -108,23 +107,11 @@ func (c *change) take(d *desired.Change) {
 func (c *change) planned(d *desired.Change, server, method, why string) {
 	place := d.Statement.Place()
 	if c.output.json {
-		record := record.Plan{
-			Head:          record.HeadOf(record.NamePlan, time.Now()),
-			Table:         d.Name().Dotted(),
-			Place:         place,
-			Method:        method,
-			Why:           why,
-			Others:        []record.Rejected{},
-			ServerAddress: server,
-			ServerVersion: d.Server.String(),
-			KeyColumns:    []string{},
-			Prediction:    record.PredictionOf(plan.Prediction{}),
-			Risks:         []record.Risk{},
-		}
+		create := ""
 		if d.Table == nil {
-			record.Create = d.Statement.Text
+			create = d.Statement.Text
 		}
-		c.app.record(record)
+		c.app.record(record.Unaltered(d.Name().Dotted(), place, method, why, server, d.Server.String(), create))
 		return
 	}
 	c.output.text("%s on %s (%s)\n  %-9s %s (%s)\n", d.Name(), server, d.Server, "method", method+": "+why, place)

@@ -39,9 +39,10 @@ type Follower struct {
 	deps Deps
 	// own means that the undo began held: it is to follow.
 	own bool
-	// within means that it began within the time of the undo; asked is when the rest was read last.
-	within bool
-	asked  time.Time
+	// within means that it began within the time of the undo. asked is when the rest was read last, and ends when the time
+	// is over as far as that is known: it may be extended.
+	within      bool
+	asked, ends time.Time
 	// stop ends the comparison that is under way, and compared gets its error; nil if there is none.
 	stop     context.CancelFunc
 	compared chan error
@@ -56,7 +57,7 @@ const (
 	// syncEvery is the least time between two syncs of a row.
 	syncEvery = time.Minute
 	// askEvery is the time between two questions for the rest of the time.
-	askEvery = 5 * time.Second
+	askEvery = 10 * time.Second
 )
 
 // Meanwhile does what is due while the undo is held. Call it again and again.
@@ -93,7 +94,7 @@ func (f *Follower) Meanwhile(ctx context.Context) error {
 
 // over fails with ErrOver if the time of the undo has ended since the follower began.
 func (f *Follower) over(ctx context.Context) error {
-	if !f.own || time.Since(f.asked) < askEvery {
+	if !f.own || time.Since(f.asked) < askEvery && !(f.within && time.Now().After(f.ends)) {
 		return nil
 	}
 	left, err := f.deps.Left(ctx)
@@ -101,6 +102,7 @@ func (f *Follower) over(ctx context.Context) error {
 		return err
 	}
 	f.asked = time.Now()
+	f.ends = f.asked.Add(left)
 	if f.within && left <= 0 {
 		return ErrOver
 	}

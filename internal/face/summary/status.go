@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -56,4 +57,22 @@ func OfStatus(s socket.Status) string {
 	line("command", escape.Line(s.Command))
 	line("socket", escape.Line(s.Socket))
 	return b.String()
+}
+
+// OfSettings lists the settings of a run.
+func OfSettings(s socket.Status, settings []socket.Setting) string {
+	text := fmt.Sprintf("%s on %s\n", schema.NameOf(s.Table), escape.Line(s.Server))
+	for _, s := range settings {
+		text += fmt.Sprintf("  %-20s %-16s %s\n", escape.Args(s.Name, cmp.Or(s.Value, "-"), s.Range)...)
+	}
+	return text
+}
+
+// OfEnd reports how a run that was watched has ended.
+func OfEnd(r record.Result) string {
+	text := fmt.Sprintf("the run has ended: %s (exit code %d)", r.Outcome, r.ExitCode)
+	if r.Left != "" {
+		text += "; " + escape.Line(r.Left)
+	}
+	return text
 }

@@ -5,12 +5,15 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
 // OfUndoables lists the changes of a server that can be undone, in a line each for those who want quiet.
@@ -142,3 +145,22 @@ func howToUndo(p *plan.Plan, u *leftovers.Undoable) string {
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }
+
+// OfRelease describes an interrupt of a command that has released the undo of a table.
+func OfRelease(table schema.Name) func(event.Phase, bool) Interrupt {
+	i := Interrupt{
+		First: "interrupted: the undo was released, and goes on without this command",
+		Left:  fmt.Sprintf("the process that follows %s takes the change back", table),
+		Next:  "midstream status " + table.Argument(),
+	}
+	return func(event.Phase, bool) Interrupt { return i }
+}
+
+// Released reports an undo that another process has made.
+func Released(table schema.Name, r record.Result) string {
+	text := fmt.Sprintf("Done: took back the last change of %s, with the lock held for %s", table, humanize.Span(r.LockHeldMS.Duration()))
+	if r.Undo != nil {
+		text += fmt.Sprintf(". To redo it, until %s: midstream undo %s", moment(r.Undo.Until), table.Argument())
+	}
+	return text + "\n"
+}

@@ -3,7 +3,6 @@ package followers
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -57,10 +56,8 @@ func Find(ctx context.Context, folder, server, table string) (*socket.Client, er
 	if err != nil {
 		return nil, err
 	}
-	for _, run := range runs {
-		about := run.Found.About
-		same := about.Table == table || about.AnyCase && strings.EqualFold(about.Table, table)
-		if about.Undoes && about.Follows && same && (server == "" || about.Server == server) {
+	for _, run := range socket.OfTable(runs, table) {
+		if about := run.Found.About; about.Undoes && about.Follows && (server == "" || about.Server == server) {
 			return run, nil
 		}
 	}

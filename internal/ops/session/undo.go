@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
@@ -79,6 +80,8 @@ func UndoFailed(p *plan.Plan, err error) error {
 	switch {
 	case errors.Is(err, intake.ErrOldWritten), errors.Is(err, intake.ErrNotSince):
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
+	case errors.Is(err, follow.ErrOver):
+		f.Next = "While the old table exists, this still takes the change back: midstream undo " + table
 	case errors.Is(err, park.ErrUnfit): // Next has the ways out already
 	case dbconn.NoDefault(err):
 		f.Next = "The column is in the old table only. Give new rows a value: midstream undo --undo-fill column=expression " + table
@@ -88,4 +91,11 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = "The former definition refuses this row. Change it, then " + again + "."
 	}
 	return err
+}
+
+// FollowEnded reports whether an undo that followed has ended because its operator or its time ended it, before it swapped.
+func FollowEnded(ctx context.Context, err error) bool {
+	var f *migration.Failure
+	swapped := errors.As(err, &f) && f.Swapped || errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers)
+	return err != nil && !swapped && (errors.Is(err, follow.ErrOver) || errors.Is(context.Cause(ctx), ErrInterrupted))
 }

@@ -85,6 +85,10 @@ type (
 	CutOverCommand struct {
 		Now bool `json:"now,omitempty" doc:"true: do not wait for the window or the hold file"`
 	}
+	// UndoCommand says how an undo that follows takes the change back.
+	UndoCommand struct {
+		Park bool `json:"park,omitempty" doc:"true: copy the rows that the former definition refuses to a table of their own"`
+	}
 	// AbortCommand says how to end.
 	AbortCommand struct {
 		Keep bool `json:"keep,omitempty" doc:"true: keep the work, so that the same command of midstream run can resume it"`
@@ -184,6 +188,10 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	register(
 		api, s, "cutover", "Release the swap",
 		func(c CutOverCommand) command { return command{text: "cutover" + flag(c.Now, "now")} }, s.cutOver,
+	)
+	register(
+		api, s, "undo", "Release an undo that follows the table; rows that do not fit hold it again",
+		func(c UndoCommand) command { return command{text: "undo" + flag(c.Park, "park")} }, s.undo,
 	)
 	register(
 		api, s, "abort", "Stop the run, and remove or keep its work",

@@ -44,6 +44,16 @@ func Find(ctx context.Context, folder string) (found []*Client, err error) {
 	return found, nil
 }
 
+// OfTable are the runs on a table: in another letter case only if there is none in this one, and the server tells no cases
+// apart.
+func OfTable(runs []*Client, table string) []*Client {
+	called := func(r *Client) bool { return r.Found.Table == table }
+	if !slices.ContainsFunc(runs, called) {
+		called = func(r *Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
+	}
+	return slices.DeleteFunc(runs, func(r *Client) bool { return !called(r) })
+}
+
 // FindProcess returns the run of a process whose socket is in a folder, as soon as it answers; nil
 // for none. It fails with ErrFolder.
 func FindProcess(ctx context.Context, folder string, process int) (run *Client, err error) {

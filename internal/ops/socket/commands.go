@@ -110,6 +110,18 @@ func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (strin
 	return "the run cuts over as soon as the tables are equal and no session blocks the swap", nil
 }
 
+func (s *Server) undo(ctx context.Context, _ string, c UndoCommand) (string, error) {
+	if !s.run.Follows {
+		return "", &operator.NotNow{
+			What: "there is no undo to release", Why: "this run does not follow the table for an undo", Next: "midstream status shows what it does",
+		}
+	}
+	if err := s.run.Control.Release(ctx, c.Park); err != nil {
+		return "", err
+	}
+	return "the undo swaps as soon as no session blocks it, if all rows fit", nil
+}
+
 func (s *Server) abort(ctx context.Context, by string, c AbortCommand) (string, error) {
 	return s.run.Abort(ctx, by, c.Keep)
 }

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"midstream/internal/ops/followers"
+)
+
+// follower waits until a follower of the table stands so.
+func (c *controlling) follower(stands func(followers.Standing) bool) followers.Standing {
+	c.t.Helper()
+	for {
+		now, err := followers.Ask(c.t.Context(), c.folder, "", c.name)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if now != nil && stands(*now) {
+			return *now
+		}
+		select {
+		case <-c.run.done:
+			c.t.Fatalf("it has ended\n%s\n%s", &c.run.stdout, &c.run.stderr)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func following(s followers.Standing) bool { return s.State == followers.Following }
+
+// undo takes the change back from another process.
+func (c *controlling) undo(want int, args ...string) (stdout, stderr string) {
+	c.t.Helper()
+	args = append([]string{"undo", c.name, "--no-color", "--control-dir=" + c.folder}, args...)
+	code, stdout, stderr := midstream(c.t, append(args, flags(c.t, c.i)...)...)
+	if code != want {
+		c.t.Fatalf("undo: exit code %d, want %d\n%s\n%s", code, want, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
+// columns are those of the table.
+func (c *controlling) columns() string {
+	return c.query("SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns" +
+		" WHERE table_schema = DATABASE() AND table_name = 't'")
+}
+
+// TestU1_ARunFollowsUntilAnUndoReleasesIt: after its swap, a run with --undo-mode=warm follows the table, and midstream undo
+// has it take the change back, while a session writes.
+func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
+	t.Parallel()
+	c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm")
+	c.follower(following)
+	if got := c.columns(); got != "id,a,b,c" {
+		t.Fatalf("the change has left the columns %s", got)
+	}
+	began := time.Now()
+	stdout, _ := c.undo(exitDone)
+	t.Logf("taken back in %s", time.Since(began))
+	contains(t, stdout, "took back the last change of ", "To redo it, until ")
+	if code := c.run.exit(); code != exitDone {
+		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
+	}
+	if got := c.columns(); got != "id,a,b" {
+		t.Errorf("the undo has left the columns %s", got)
+	}
+	c.undo(exitDone, "--end")
+}
+
+// TestU4_AFollowerWithUnfitRowsFollowsOn: a row that the old definition refuses is known soon after its commit. It makes the
+// undo fail before any lock, and the follower follows on. When the row is gone, or is to be parked, the undo succeeds.
+func TestU4_AFollowerWithUnfitRowsFollowsOn(t *testing.T) {
+	t.Parallel()
+	c := toControl(t, 1000)
+	c.stopWriting()
+	c.begin("ALTER TABLE "+c.name+" MODIFY a BIGINT", "--method=shadow", "--undo=1h", "--undo-mode=warm")
+	c.follower(following)
+	database, _, _ := strings.Cut(c.name, ".")
+	exec := executing(t, c.i, database)
+	exec("INSERT INTO t (id, a) VALUES (5001, 5000000000), (5002, 5000000001)")
+	if now := c.follower(func(s followers.Standing) bool { return s.Unfit == 2 }); len(now.Keys) != 2 {
+		t.Errorf("the keys of unfit rows are %q", now.Keys)
+	}
+	stdout, stderr := c.undo(exitUnfit)
+	contains(t, stdout, "Out of range", "5001", "SELECT * FROM")
+	contains(t, stderr, "follows on", "--park")
+	c.follower(following)
+	exec("DELETE FROM t WHERE id = 5001")
+	c.follower(func(s followers.Standing) bool { return s.Unfit == 1 && following(s) })
+	c.undo(exitDone, "--park")
+	if got := c.query("SELECT GROUP_CONCAT(id) FROM t_parked"); got != "5002" {
+		t.Errorf("parked rows are %s", got)
+	}
+	exec("DROP TABLE t_parked")
+	if code := c.run.exit(); code != exitDone {
+		t.Errorf("the run that followed ended with %d", code)
+	}
+	c.undo(exitDone, "--end")
+}
+
+// TestU3_AFollowerThatEndsLeavesTheUndoOpen: SIGTERM ends a follower, and so does the end of its time. The undo can still be
+// made, from where the follower had come.
+func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
+	t.Parallel()
+	c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm")
+	c.follower(following)
+	if err := c.run.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.run.exit(); code != exitDone {
+		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
+	}
+	contains(t, c.run.stderr.String(), "is followed no longer", "midstream undo ")
+	_, stdout, _ := midstream(t, append([]string{"undo", "--list", c.name}, flags(t, c.i)...)...)
+	contains(t, stdout, ": open until ")
+	c.undo(exitDone)
+	if got := c.columns(); got != "id,a,b" {
+		t.Errorf("the undo has left the columns %s", got)
+	}
+
+	c.begin("ALTER TABLE "+c.name+" ADD COLUMN d INT", "--method=shadow", "--undo=3s", "--undo-mode=warm", "--end-undo", "--old-name=t_older")
+	if code := c.run.exit(); code != exitDone || !strings.Contains(c.run.stderr.String(), "is followed no longer") {
+		t.Errorf("the run whose time is over ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
+	}
+	c.undo(exitDone)
+	c.undo(exitDone, "--end")
+}

@@ -1,0 +1,75 @@
+package followers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
+)
+
+// ErrUnfit means that the former definition refuses rows: the follower is held again, and follows on.
+var ErrUnfit = errors.New("the old definition refuses some rows")
+
+// Release has a follower take the change back, and returns its result when it has ended. show is called with its events.
+// With parks, it copies the rows that the former definition refuses to a table of their own; otherwise Release fails with
+// ErrUnfit if there are any, and before that, show has got a finding for each reason. It fails with a *socket.Problem if
+// the follower is paused, and with socket.ErrKilled if its process ends without a result.
+func Release(ctx context.Context, run *socket.Client, parks bool, show event.Listener) (*record.Result, error) {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	listens, ended := make(chan struct{}, 1), make(chan error, 1)
+	var result *record.Result
+	unfit := false
+	go func() {
+		ended <- run.Events(ctx, func(line []byte) {
+			select {
+			case listens <- struct{}{}: // from here on no event is missed
+			default:
+			}
+			e, r, err := record.Read(line)
+			if err != nil { // another version's
+				return
+			}
+			if r != nil {
+				result = r
+				return
+			}
+			switch e := e.(type) {
+			case event.Finding:
+				unfit = true
+			case event.PhaseEntered:
+				if unfit && e.Phase == event.PhaseHold {
+					leave(ErrUnfit)
+				}
+			}
+			if e != nil && show != nil {
+				show(e)
+			}
+		})
+	}()
+	select {
+	case <-listens:
+	case err := <-ended:
+		return nil, orKilled(err)
+	}
+	if err := run.Call(ctx, http.MethodPost, "undo", socket.UndoCommand{Park: parks}, &socket.Answer{}); err != nil {
+		leave(nil)
+		_ = <-ended // it was left
+		return nil, err
+	}
+	if err := <-ended; err != nil || result == nil {
+		return nil, orKilled(err)
+	}
+	return result, nil
+}
+
+// orKilled is the error of a follower that ends without a result.
+func orKilled(err error) error {
+	if err == nil {
+		return socket.ErrKilled
+	}
+	return err
+}
