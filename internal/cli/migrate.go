@@ -186,6 +186,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}
+	if wish := c.options.UndoWish; c.config.Undo <= 0 && wish != "" && wish != plan.UndoAuto {
+		err = errors.Join(err, errors.New("--undo-method needs --undo"))
+	}
 	if err != nil && c.app.password.detached(args) {
 		err = errDetached
 	}

@@ -59,17 +59,9 @@ func (c *change) registerTuning() {
 	c.machines.register(f)
 	c.registerCapture()
 	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "capture waits while this many keys are in memory")
-	f.enum(
-		"method",
-		"auto",
-		[]string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)},
-		"method of the change; auto chooses the lightest method within the limits of the --native flags",
-		func(word string) {
-			if word != "auto" {
-				c.options.Method = plan.Method(word)
-			}
-		},
-	)
+	methods := []string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)}
+	f.enum("method", "auto", methods, "method of the change; auto chooses the lightest method within the limits of the --native flags",
+		func(word string) { c.options.Method = plan.MethodOf(word) })
 	f.boolean(
 		&c.options.ZeroDates, "", "zero-dates",
 		"allow zero dates ('0000-00-00', '2020-00-00') as defaults in the ALTER although the server's sql_mode refuses them",
@@ -118,9 +110,11 @@ func (c *change) registerTuning() {
 		&c.dropLater, "", "drop-later",
 		"for DROP and TRUNCATE TABLE: keep the old table until midstream cleanup --old. With neither flag, the run drops the old table if the drop stalls no session for longer than --native-max-lock",
 	)
-
-	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep the old table and the position of the swap for this long, so that midstream undo can take the change back")
+	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep for this long what midstream undo needs to take the change back: the old table and the position of the swap")
 	f.enum("undo-mode", "lazy", []string{"lazy", "warm"}, "warm: after the swap, follow the table until midstream undo or the end of --undo, so that the undo is one short lock; lazy: do nothing until then", func(word string) { cfg.Warm = word == "warm" })
+	f.enum("undo-method", string(plan.UndoAuto), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
+		"with --undo, if a change by the server could not be undone: auto makes it; prefer copies the table if that takes at most --native-max-build; require copies it, or refuses",
+		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
 	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 	c.rehearsal.register(f)
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "for measurements: also apply changes ahead of the row copy")

@@ -38,6 +38,8 @@ type Undo struct {
 
 	// Ledger is that of a statement on complete tables; nil for an ALTER.
 	Ledger *Ledger `json:",omitempty"`
+	// Native is for a change that the server has made itself, without an old table; nil for others.
+	Native *Native `json:",omitempty"`
 
 	// The rest is known after the swap.
 

@@ -243,7 +243,7 @@ func (d *differ) column(p pair, place string) {
 	case p.fresh:
 		d.changes = append(d.changes, "ADD COLUMN "+name+" "+definition+place)
 		return
-	case p.from.Name != p.to.Name && !differs && place == "":
+	case p.from.Name != p.to.Name && !differs && place == "" && !d.lacksRename():
 		d.changes = append(d.changes, "RENAME COLUMN "+old+" TO "+name)
 	case p.from.Name != p.to.Name:
 		d.changes = append(d.changes, "CHANGE COLUMN "+old+" "+name+" "+definition+place)
@@ -254,6 +254,9 @@ func (d *differ) column(p pair, place string) {
 		d.narrows(p.from, p.to)
 	}
 }
+
+// lacksRename reports whether the server has no RENAME COLUMN.
+func (d *differ) lacksRename() bool { return !d.version.MariaDB && !d.version.AtLeast(8, 0, 0) }
 
 // narrows warns of values that the new type may refuse. The plan warns of NULLs, and another
 // collation refuses no value.

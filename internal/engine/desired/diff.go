@@ -44,6 +44,7 @@ type differ struct {
 	says       map[string]string // the map: new column to old
 	argument   func(old, fresh string) string
 	fold       bool // table names ignore letter case
+	version    plan.Version
 
 	pairs   []pair
 	dropped []schema.Column
@@ -172,7 +173,11 @@ func (d *differ) constraints() {
 		}
 	}
 	for _, c := range left {
-		d.checks = append(d.checks, "DROP CHECK "+schema.Quote(c.Name))
+		word := "CHECK "
+		if d.version.MariaDB {
+			word = "CONSTRAINT "
+		}
+		d.checks = append(d.checks, "DROP "+word+schema.Quote(c.Name))
 	}
 	for _, c := range add {
 		clause := "ADD "

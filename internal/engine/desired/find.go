@@ -66,7 +66,7 @@ func (f *Finder) Find(ctx context.Context, s Statement) (*Change, error) {
 		}
 		return c, nil
 	}
-	d := differ{have: sideOf(table), want: want, says: f.Map(s.Name), fold: server.fold,
+	d := differ{have: sideOf(table), want: want, says: f.Map(s.Name), fold: server.fold, version: server.version,
 		argument: func(old, fresh string) string { return f.Argument(s.Name, old, fresh) }}
 	clauses := d.diff()
 	if len(d.reasons) > 0 {

@@ -151,6 +151,7 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 		{Table: l.Store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	}
 	if since := from.Since; since != nil {
+		watches[0].Earlier = since.earlier
 		watches = append(watches, since.watch())
 	}
 	reader := binlog.NewReader(l.server(), watches, from.Point.GTIDs)

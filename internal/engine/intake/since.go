@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/capture"
@@ -34,6 +35,8 @@ type Since struct {
 	swap, named string
 	// until is the end of the binlog when the undo began: it has not written to the old table before.
 	until binlog.Position
+	// earlier are the layouts of the table in the binlog before columns were added to it.
+	earlier []binlog.Layout
 	// begun means that another undo has written to the old table before: a row event proves nothing.
 	begun bool
 }
@@ -91,9 +94,28 @@ func (l *Link) watchOld(ctx context.Context, saved *checkpoint.Saved, old *schem
 	if saved.Start.Kept == old.Name.Table {
 		s.named = "RENAME TO " + old.Name.Quoted() + ", ALGORITHM=INPLACE"
 	}
+	s.earlier = l.earlier(saved.Start.Shadow)
 	var err error
 	s.until, err = capture.End(ctx, l.db())
 	return s, err
+}
+
+// earlier are the layouts that the table may have had in the binlog since the swap, if columns were added to it. Between
+// the first one and the present one, the place of the key is known only if both have it in the same place.
+func (l *Link) earlier(swapped *schema.Table) (all []binlog.Layout) {
+	var was, is []int
+	for _, part := range l.Plan.Key.Parts {
+		column, there := swapped.Column(part.Column.Name)
+		if !there || column.Type != part.Column.Type {
+			return nil
+		}
+		was, is = append(was, column.Ordinal), append(is, part.Column.Ordinal)
+	}
+	first, now := swapped.BinlogColumns(), l.Plan.Source.BinlogColumns()
+	for count := first; count < now && (count == first || slices.Equal(was, is)); count++ {
+		all = append(all, binlog.Layout{Columns: was, ColumnCount: count})
+	}
+	return all
 }
 
 // watch has the reader hand out the row events of the old table.
@@ -122,7 +144,7 @@ func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) e
 	if effect := ddl.Refers(statement.SQL, statement.Schema, s.old); !keeps && !drops && (effect == ddl.Changes || effect == ddl.Unknown) {
 		return fmt.Errorf("%w: connection %d: %s", ErrOldWritten, statement.Thread, ddl.Shorten(statement.SQL))
 	}
-	if keeps && before {
+	if before && (keeps || ddl.OnlyAdds(statement.SQL)) {
 		return nil
 	}
 	err := other(statement)

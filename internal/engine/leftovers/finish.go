@@ -55,7 +55,10 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, how Endi
 		return nil, fmt.Errorf("check whether an earlier run on %s has swapped: %w", source, err)
 	}
 	if start == nil {
-		return nil, f.unfinished(lost)
+		if err := f.unfinished(lost); err != nil {
+			return nil, err
+		}
+		return nativeRecord{&f.Cleaner}.finish(lost)
 	}
 	finished, err := f.finish(lost, start, former)
 	if err != nil {

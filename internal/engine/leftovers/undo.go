@@ -152,7 +152,7 @@ func (c *Cleaner) HasUndo(there Listing) bool {
 // UndoOfAlter reads the undo table of the source if it is that of an ALTER; otherwise it fails with ErrNoUndo.
 func (c *Cleaner) UndoOfAlter(ctx context.Context) (*checkpoint.Saved, error) {
 	saved, err := c.Undo(ctx)
-	if err == nil && (saved == nil || saved.Start == nil || saved.Undo == nil) {
+	if err == nil && (saved == nil || saved.Undo == nil || saved.Start == nil && saved.Undo.Native == nil) {
 		err = ErrNoUndo
 	}
 	return saved, err
@@ -169,7 +169,7 @@ func (c *Cleaner) Undo(ctx context.Context) (*checkpoint.Saved, error) {
 		return nil, err
 	}
 	saved, err := checkpoint.New(plan.UndoOf(c.source), c.source, c.pool.Name(), "").Peek(ctx, session)
-	if dbconn.NoSuchTable(err) {
+	if dbconn.NoSuchTable(err) || errors.Is(err, checkpoint.ErrUnreadable) { // a kill may leave an empty table
 		return nil, nil
 	}
 	return saved, err

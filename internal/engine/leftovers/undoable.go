@@ -83,20 +83,27 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 	}
 	defer session.Close()
 	saved, err := checkpoint.New(name, name, pool.Name(), "").Peek(ctx, session)
-	if dbconn.NoSuchTable(err) || err == nil && (saved.Undo == nil || saved.Start == nil && saved.Undo.Ledger == nil) {
+	// A kill while an undo table is made may leave it empty.
+	if dbconn.NoSuchTable(err) || errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Undo == nil {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	u := &Undoable{Table: name.Sibling(saved.Undo.Table), Old: name.Sibling(saved.Undo.Old), Record: *saved.Undo}
-	if saved.Undo.Ledger != nil {
+	switch {
+	case saved.Undo.Native != nil:
+		u.Alter = saved.Undo.Native.Alter
+		u.State, u.Why, err = stateOfNative(ctx, pool, u)
+	case saved.Undo.Ledger != nil:
 		u.Alter = saved.Undo.Ledger.Statement
 		u.State, u.Why, err = stateOfStatement(ctx, pool, u)
-		return u, err
+	case saved.Start == nil:
+		return nil, nil
+	default:
+		u.Alter = saved.Start.Alter
+		u.State, u.Why, err = stateOf(ctx, pool, u, saved)
 	}
-	u.Alter = saved.Start.Alter
-	u.State, u.Why, err = stateOf(ctx, pool, u, saved)
 	return u, err
 }
 

@@ -212,7 +212,7 @@ func (r *run) prepare(ctx context.Context) (*work, error) {
 	if f != nil {
 		return r.resume(ctx, f)
 	}
-	if r.plan.Back != nil {
+	if r.plan.Back.Adopts() {
 		return undoing{r}.begin(ctx)
 	}
 	return r.begin(ctx)

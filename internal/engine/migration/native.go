@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/specs"
 	"midstream/internal/mysql/schema"
 )
 
@@ -21,7 +22,7 @@ type ownStatement struct{ *run }
 // natively lets the server itself change the table. If that fails in a way that a shadow may avoid, done
 // is false.
 func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
-	err = r.statement(ctx)
+	err = r.leftovers.Natively(ctx, specs.NativeUndo(r.plan, r.cfg.Undo), r.plan.EndsUndo, func() error { return r.statement(ctx) }, r.note)
 	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !worthAShadow(err) || ctx.Err() != nil {
 		return true, err
 	}

@@ -275,7 +275,7 @@ func (r earlier) dropStopped(ctx context.Context) error {
 func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	r.enter(event.PhaseStart)
 	c := f.saved.Checkpoint
-	r.debts.begun, r.debts.shadow, r.debts.saved = true, r.plan.Back == nil, true
+	r.debts.begun, r.debts.shadow, r.debts.saved = true, !r.plan.Back.Adopts(), true
 	r.debts.owe(f.shadow.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table) // the old names may be others' now
 	if err := (carrier{r}).undeclare(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
 		return nil, err
@@ -296,7 +296,7 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	}
 	d.start.Dropped, d.start.Acting, d.start.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
 	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
-	d.start.Undo = r.cfg.undoWish(r.plan, d.specs.Pairs)
+	d.start.Undo = specs.Undo(r.plan, r.cfg.undo(), d.specs.Pairs)
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
 	if r.plan.Lazy() {
 		r.verifies, r.repairs = true, true

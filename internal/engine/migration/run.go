@@ -76,7 +76,7 @@ func (r *run) createState(ctx context.Context) error {
 	// is created.
 	return r.store.Fill(ctx, session, checkpoint.Checkpoint{
 		Version: r.cfg.version(r.plan), Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID, Shadow: r.plan.Names.Shadow.Table,
-		Adopted: r.plan.Back != nil,
+		Adopted: r.plan.Back.Adopts(),
 	})
 }
 
@@ -145,7 +145,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
 		Triggers:   r.plan.Source.Triggers,
-		Undo:       r.cfg.undoWish(r.plan, d.specs.Pairs),
+		Undo:       specs.Undo(r.plan, r.cfg.undo(), d.specs.Pairs),
 	}
 	return d, nil
 }

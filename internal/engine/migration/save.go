@@ -61,7 +61,7 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 		position, gtids = safe.Position.String(), safe.GTIDs.String()
 	}
 	state := checkpoint.Checkpoint{
-		Version: w.cfg.version(w.plan), Adopted: w.plan.Back != nil, Phase: string(w.account.phaseNow()), Taken: time.Now(),
+		Version: w.cfg.version(w.plan), Adopted: w.plan.Back.Adopts(), Phase: string(w.account.phaseNow()), Taken: time.Now(),
 		Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
 		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table,
 		Position: position, GTIDs: gtids,

@@ -140,16 +140,9 @@ func (w *work) noteSwap(ctx context.Context) error {
 	return nil
 }
 
-// undoWish is what a run of the plan keeps for an undo of its change; nil for nothing.
-func (c Config) undoWish(p *plan.Plan, pairs map[string]string) *checkpoint.Undo {
-	wish := checkpoint.Undo{For: c.Undo, Mode: plan.UndoLazy, Warm: c.Warm, DropOld: c.DropOld, Pairs: pairs}
-	if back := p.Back; back != nil {
-		wish.For, wish.Mode, wish.Warm, wish.Back = back.For, back.Mode, false, true
-	}
-	if wish.For <= 0 {
-		return nil
-	}
-	return &wish
+// undo is what a run keeps for an undo of its change, as far as the operator has a wish.
+func (c Config) undo() checkpoint.Undo {
+	return checkpoint.Undo{For: c.Undo, Warm: c.Warm, DropOld: c.DropOld}
 }
 
 // version is the version of the state of a run of the plan: programs that know no undo must leave it unchanged.

@@ -86,7 +86,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 	spec := d.specs.Sync
 	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
 	w.syncer.Carry(d.moves)
-	if r.plan.Back != nil {
+	if r.plan.Back.Adopts() {
 		w.unfit, w.lot = park.Watched(spec, r.emit), park.New(r.pool, r.plan.Source, spec, r.plan.Back.Park)
 		w.syncer.SetApart(w.unfit)
 	}

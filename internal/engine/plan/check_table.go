@@ -70,7 +70,7 @@ func (c *checker) checkNames() {
 		}
 		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
 		switch {
-		case c.options.Back != nil && c.facts.sameTable(taken.Name, c.names.Shadow): // the old table to which the undo goes back
+		case c.options.Back.Adopts() && c.facts.sameTable(taken.Name, c.names.Shadow): // the old table to which the undo goes back
 		case stopped && !c.facts.sameTable(taken.Name, c.names.Old) && taken.Name != c.names.Kept:
 		case schema.MarkedFor(taken.Comment, c.table.Name):
 			ours = append(ours, taken.Name.Table)
@@ -91,9 +91,9 @@ func (c *checker) checkNames() {
 	if c.options.OpenUndo != "" {
 		c.block(CodeUndo, "the last change of the table can be undone until "+c.options.OpenUndo,
 			"a second change that builds a new table would end that",
-			fmt.Sprintf("Take the change back: midstream undo %[1]s. Or give the undo up: midstream undo --end %[1]s", c.table.Name.Argument()))
+			fmt.Sprintf("Take the change back: midstream undo %s. Or --end-undo closes that undo", c.table.Name.Argument()))
 	}
-	if c.options.Back != nil && c.names.Shadow.Table != c.options.Names.Shadow {
+	if c.options.Back.Adopts() && c.names.Shadow.Table != c.options.Names.Shadow {
 		c.block(CodeNames, fmt.Sprintf("the old table is called %s", c.options.Names.Shadow),
 			"this server swaps in two sessions, in the order of names: with a name that sorts before the table's, writes can be lost",
 			"Rename the old table first")

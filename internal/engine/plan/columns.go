@@ -119,7 +119,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	}
 	mariadb := p.Server.Version.MariaDB
 	c := &Columns{Mappings: stored(pairs, mariadb), Fills: fills(shadow, pairs, p.Server.TakesZeroDates(), mariadb)}
-	if p.Back != nil {
+	if p.Back.Adopts() {
 		c.Fills, c.Kept = p.Back.fillsOf(pairs, shadow)
 	}
 	for _, part := range p.Key.Parts {

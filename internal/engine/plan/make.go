@@ -40,6 +40,10 @@ type Options struct {
 	Capture Capture
 	// Back is for an undo; nil for other runs.
 	Back *Back
+	// UndoWish is whether a method that can be undone is preferred. It counts if an undo is to be kept.
+	UndoWish UndoWish
+	// Unwanted is why the server's own method is not wanted, for a plan that must take a shadow; "" for no reason.
+	Unwanted string
 	// OpenUndo is until when an earlier change may be taken back; "" if it may not.
 	OpenUndo string
 	// Pace is the server's pace, if it was measured; otherwise the plan assumes one.
@@ -307,7 +311,7 @@ func touchesKeys(table *schema.Table, alter *ddl.Alter) bool {
 // out after it has begun.
 func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
 	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica &&
-		options.Back == nil && !facts.IsReplica &&
+		!options.Back.Adopts() && !facts.IsReplica &&
 		!alter.AddsForeignKey && mayClone(facts, p.Source, options)
 }
 

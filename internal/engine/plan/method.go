@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,14 @@ const (
 	MethodCopy    Method = "copy"   // the server copies while writes wait
 	MethodShadow  Method = "shadow" // a run copies, and follows changes
 )
+
+// MethodOf returns the method that a word of --method names; "" for auto.
+func MethodOf(word string) Method {
+	if word == "auto" {
+		return ""
+	}
+	return Method(word)
+}
 
 // natives are the server's own methods, the lightest first.
 var natives = []Method{MethodNone, MethodInstant, MethodInplace, MethodCopy}
@@ -196,7 +205,7 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	case wish == "":
 	case wish == MethodShadow:
 		if against == "" {
-			against = "you asked for another method"
+			against = cmp.Or(options.Unwanted, "you asked for another method")
 		}
 	case wish != method:
 		return choice, c.notSo(wish, method)

@@ -42,6 +42,10 @@ type Plan struct {
 
 	// Back is for an undo; nil for other runs.
 	Back *Back `json:",omitempty"`
+	// Inverse is how the change can be taken back if the server makes it itself; nil if a shadow does.
+	Inverse *Inverse `json:",omitempty"`
+	// EndsUndo means that the server's own change ends the undo of the one before.
+	EndsUndo bool `json:",omitempty"`
 
 	// Risks are what the operator should know; none of them is Blocking.
 	Risks []Risk
@@ -61,10 +65,16 @@ type Back struct {
 	Swapped time.Time
 	Alter   string
 	Redo    bool `json:",omitempty"`
+	// Native means that the server has made the change itself: there is no old table.
+	Native bool `json:",omitempty"`
 	// Fills are expressions over the table's columns, for columns of the old table that the table does not
 	// have. They give the value of a row that the old table does not have.
 	Fills map[string]string `json:",omitempty"`
 }
+
+// Adopts reports whether the run is an undo whose shadow is the old table. The undo of a change that the server has made
+// itself is a run like any other.
+func (b *Back) Adopts() bool { return b != nil && !b.Native }
 
 // Modes of an undo (docs/undo.md).
 const (
@@ -72,10 +82,17 @@ const (
 	UndoLazy = "lazy"
 	// UndoCold syncs all rows. It needs the old table.
 	UndoCold = "cold"
+	// UndoNative lets the server alter the table back. It needs no old table.
+	UndoNative = "native"
 )
 
 // Way is the mode of the undo itself.
-func (b *Back) Way() string { return UndoMode(b.Lazy) }
+func (b *Back) Way() string {
+	if b.Native {
+		return UndoNative
+	}
+	return UndoMode(b.Lazy)
+}
 
 // UndoMode is the mode of an undo that is lazy, or is not.
 func UndoMode(lazy bool) string {

@@ -16,6 +16,12 @@ type Undoable struct {
 	Why string
 	// Lost are columns whose values an undo gives up: the change adds them.
 	Lost []string
+	// By has the clauses with which the server alters the table back; "" if there is an old table.
+	By string
+	// Instead is the cost of a method that can be undone, if this one cannot; nil if there is none.
+	Instead *Prediction
+	// NotInstead is why there is none.
+	NotInstead string
 }
 
 // Undoable reports whether the change can be taken back.
@@ -25,7 +31,7 @@ func (p *Plan) Undoable() Undoable {
 		return Undoable{Why: "nothing is changed"}
 	case MethodShadow:
 	default:
-		return Undoable{Why: fmt.Sprintf("%s leaves no old table", strings.ToUpper(string(p.Choice.Method)))}
+		return p.undoneByServer()
 	}
 	u := Undoable{Possible: true, Lazy: true}
 	for _, c := range p.ColumnChanges() {
@@ -44,6 +50,18 @@ func (p *Plan) Undoable() Undoable {
 	return u
 }
 
+// undoneByServer is Undoable for a change that the server makes itself.
+func (p *Plan) undoneByServer() Undoable {
+	v := p.Inverse
+	switch {
+	case v == nil:
+		return Undoable{Why: fmt.Sprintf("%s leaves no old table", strings.ToUpper(string(p.Choice.Method)))}
+	case p.Keeps():
+		return Undoable{Possible: true, Lost: v.Lost, By: v.Clauses}
+	}
+	return Undoable{Why: v.Why, Instead: v.Instead, NotInstead: v.NotInstead}
+}
+
 // UndoRisks are what an operator should know who wants to keep the undo open for so long; none for 0.
 func (p *Plan) UndoRisks(open time.Duration) (risks []Risk) {
 	u := p.Undoable()
@@ -52,8 +70,9 @@ func (p *Plan) UndoRisks(open time.Duration) (risks []Risk) {
 	case !u.Possible:
 		risks = append(risks, Risk{
 			Code: CodeUndo, What: "the change cannot be undone afterwards", Why: u.Why,
-			Fix: "--method=shadow copies the table and keeps the old one",
+			Fix: "--undo-method=require copies the table and keeps the old one",
 		})
+	case u.By != "":
 	case !u.Lazy:
 		risks = append(risks, Risk{Code: CodeUndo, What: "an undo will sync and compare all rows, and not only the changed ones", Why: u.Why})
 	case p.Server.BinlogExpire > 0 && p.Server.BinlogExpire < open:

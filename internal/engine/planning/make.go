@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/operator"
@@ -82,11 +83,17 @@ type maker struct {
 	options Options
 	table   *schema.Table
 	facts   *plan.Facts
+	// open is the undo of the change before; nil if it is not open, or this is an undo.
+	open *leftovers.Undoable
 }
 
 // decide makes the plan from the known facts.
 func (m *maker) decide() (*plan.Plan, error) {
-	return plan.Make(m.facts, m.table, m.alter, m.options.Plan)
+	p, err := plan.Make(m.facts, m.table, m.alter, m.options.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return m.undoably(p)
 }
 
 // read reads the table and the facts.
@@ -101,7 +108,7 @@ func (m *maker) read(ctx context.Context) (err error) {
 			return failed(AskServer, name, err)
 		}
 	}
-	if m.options.Plan.OpenUndo, err = m.openUndo(ctx); err != nil {
+	if err := m.readOpenUndo(ctx); err != nil {
 		return failed(ReadFacts, name, m.server.readingFrom(err))
 	}
 	wish := m.options.Plan.Names

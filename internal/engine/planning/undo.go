@@ -41,6 +41,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if err != nil {
 		return nil, failed(ReadTable, name, err)
 	}
+	if saved.Undo.Native != nil {
+		return makeNativeUndo(ctx, server, table, *saved.Undo, options)
+	}
 	old, err := schema.Load(ctx, server.Pool.DB(), name.Sibling(saved.Undo.Old))
 	if err != nil {
 		return nil, failed(ReadTable, name, fmt.Errorf("the old table: %w", err))
@@ -137,19 +140,24 @@ func undone(ctx context.Context, pool *dbconn.Pool, table schema.Name, record *c
 	return "", err
 }
 
-// openUndo is until when an earlier change may be taken back, if this one would end that; else "".
-func (m *maker) openUndo(ctx context.Context) (until string, err error) {
-	if m.options.EndUndo || m.options.Plan.Purpose != plan.Altering {
-		return "", nil
+// readOpenUndo reads whether the change before may be taken back. A change that builds a new table would end that.
+func (m *maker) readOpenUndo(ctx context.Context) error {
+	if m.options.Plan.Purpose != plan.Altering {
+		return nil
 	}
 	found, err := leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
 	for _, u := range found {
 		if u.State != leftovers.UndoEnded {
-			return u.Record.Until.Format("2006-01-02 15:04 UTC"), err
+			m.open = &u
+			if !m.options.EndUndo {
+				m.options.Plan.OpenUndo = until(u.Record)
+			}
 		}
 	}
-	return "", err
+	return err
 }
+
+func until(u checkpoint.Undo) string { return u.Until.Format("2006-01-02 15:04 UTC") }
 
 // findable refuses an undo of all rows if ranges of the table's key select other rows of the old table.
 func findable(p *plan.Plan, old *schema.Table) error {

@@ -106,7 +106,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		spec.Kept, spec.Side = append(spec.Kept, kept), plan.KeptOf(p.Source.Name)
 	}
 	for _, fill := range columns.Fills {
-		if p.Back != nil {
+		if p.Back.Adopts() {
 			spec.Fills = append(spec.Fills, rowsync.Column{Shadow: fill.Shadow, Expr: fill.Expr})
 			continue
 		}
@@ -125,7 +125,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		now.UTC = now.Server
 	}
 	var begun []rowsync.Column
-	if p.Back == nil {
+	if !p.Back.Adopts() {
 		begun = beginnings(shadow, from, now)
 	}
 	spec.Columns = append(spec.Columns, begun...)

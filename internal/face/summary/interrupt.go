@@ -28,7 +28,7 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped bool) Interrupt {
 		Next:    "midstream cleanup " + p.Source.Name.Argument(),
 		Swapped: swapped,
 	}
-	if p.Back != nil {
+	if p.Back.Adopts() {
 		return ofUndoInterrupt(p, phase, i)
 	}
 	switch {

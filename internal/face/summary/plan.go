@@ -184,7 +184,7 @@ func method(p Planned) string {
 	switch c := p.Choice; {
 	case p.Lazy():
 		return "sync the rows that have changed since the swap, then cut over"
-	case p.Back != nil:
+	case p.Back.Adopts():
 		return "sync all rows of the old table, then cut over"
 	case c.Method == plan.MethodShadow:
 		return humanize.Method(string(c.Method))
@@ -268,7 +268,7 @@ func binlog(d plan.Prediction) string {
 }
 
 func afterwards(p Planned) string {
-	if p.Back != nil {
+	if p.Back != nil { // a new table is a copy, or the old table
 		return fmt.Sprintf("your table of now is kept as %s for %s, for the redo", p.Names.Former(), humanize.About(p.Back.For))
 	}
 	if p.Config.Undo > 0 {
@@ -299,7 +299,7 @@ func losses(p Planned) string {
 	}
 	kept := ""
 	switch {
-	case p.Back != nil:
+	case p.Back != nil && p.Choice.Method == plan.MethodShadow:
 		kept = fmt.Sprintf("; %s keeps them", p.Names.Former())
 	case p.Choice.Method == plan.MethodShadow && (!p.Config.DropOld || p.Config.Undo > 0) && !p.Purpose.Rehearses():
 		kept = "; the old table keeps them"
@@ -337,7 +337,7 @@ func details(s *sheet, p Planned, d plan.Prediction) {
 		s.line("Changes", "%s", captured(p))
 		s.line("Workers", "%s", workers(p.Settings))
 		s.line("Indexes", "%s", indexes(p))
-		if p.Back == nil {
+		if !p.Back.Adopts() {
 			s.line("Creates", "%s and %s", p.Names.Shadow, p.Names.State)
 		}
 	}

@@ -70,6 +70,23 @@ func TestGolden(t *testing.T) {
 				p.Choice = plan.Choice{Method: plan.MethodInstant, Why: "the server changes only its dictionary", Others: []plan.Rejected{
 					{Method: plan.MethodShadow, Why: "it would copy the entire table"},
 				}}
+				p.Inverse = &plan.Inverse{Clauses: "DROP COLUMN `c`", Lost: []string{"c"}}
+			}), s, "")
+		},
+		"plan-instant-undoable": func(s Style) string {
+			p := planned(t, "ADD COLUMN c INT", func(p *plan.Plan) {
+				p.Choice = plan.Choice{Method: plan.MethodInstant, Why: "the server changes only its dictionary"}
+				p.Inverse = &plan.Inverse{Clauses: "DROP COLUMN `c`", Lost: []string{"c"}}
+			})
+			p.Config.Undo = 24 * time.Hour
+			return OfPlan(p, s, "") + BeforeRun(p, s)
+		},
+		"plan-instant-lost": func(s Style) string {
+			return OfPlan(planned(t, "DROP COLUMN b", func(p *plan.Plan) {
+				p.Choice = plan.Choice{Method: plan.MethodInstant, Why: "the server changes only its dictionary"}
+				p.Inverse = &plan.Inverse{
+					Clauses: "ADD COLUMN `b` INT", Why: "the values of column b are gone then", Instead: &plan.Prediction{Elapsed: 11 * time.Minute},
+				}
 			}), s, "")
 		},
 		"plan-none": func(s Style) string {

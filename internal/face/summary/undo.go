@@ -38,7 +38,7 @@ func OfUndoables(all []leftovers.Undoable, address string, style Style, quiet bo
 		if u.Record.Old != "" {
 			s.line("Old table", "%s", u.Old)
 		}
-		if u.State == leftovers.UndoOpen && u.Record.Ledger == nil {
+		if u.State == leftovers.UndoOpen && u.Record.Ledger == nil && u.Record.Native == nil {
 			s.line("Rows", "not checked: the undo finds a row that the former definition refuses")
 		}
 		s.line("Next", "%s", NextForUndo(u))
@@ -90,18 +90,35 @@ func undoable(p Planned) string {
 	case p.Purpose != plan.Altering || p.Choice.Method == plan.MethodNone:
 		return ""
 	case !u.Possible:
-		return "not possible: " + u.Why + "; --undo=24h --method=shadow keeps one"
+		return "not possible: " + u.Why + instead(p, u)
 	case open <= 0:
 		return undoNotKept
 	}
 	text := fmt.Sprintf("possible for %s after the swap, with midstream undo %s", humanize.About(open), escape.Line(p.Source.Name.Argument()))
-	if !u.Lazy {
+	switch {
+	case u.By != "":
+		text = fmt.Sprintf("possible for %s afterwards, with midstream undo %s (the server does it: %s)", humanize.About(open),
+			escape.Line(p.Source.Name.Argument()), escape.Line(ddl.Shorten(u.By)))
+	case !u.Lazy:
 		text += "; it syncs all rows"
 	}
 	if len(u.Lost) > 0 {
 		text += fmt.Sprintf("; it gives up the values of the new %s", columns(u.Lost))
 	}
 	return text
+}
+
+// instead says by which method the change could be undone, and what both cost.
+func instead(p Planned, u plan.Undoable) string {
+	const require = "--undo=24h --undo-method=require"
+	switch {
+	case u.NotInstead != "":
+		return "; a new table, which could be undone, is refused: " + escape.Line(u.NotInstead)
+	case u.Instead == nil:
+		return "; " + require + " keeps one"
+	}
+	return fmt.Sprintf("; with %s it is, and the change takes %s instead of %s", require, roughly(u.Instead.Elapsed),
+		roughly(Predict(p.Plan, p.Config, p.Settings).Elapsed))
 }
 
 func columns(names []string) string {
@@ -120,6 +137,9 @@ func undone(p *plan.Plan, r migration.Result) string {
 
 // synced says in one sentence what an undo has done.
 func synced(p *plan.Plan, r migration.Result) string {
+	if p.Back.Native {
+		return work(r)
+	}
 	text := "; " + humanize.Plural(r.RowsCopied, "row") + " copied"
 	if p.Lazy() {
 		text = "; " + humanize.Plural(r.Applied, "changed row") + " synced"

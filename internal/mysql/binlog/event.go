@@ -17,10 +17,29 @@ type Watch struct {
 	// number means that the table was altered: ErrSchemaDrift.
 	ColumnCount int
 
+	// Earlier are the columns by other numbers of columns, which the table had before columns were added.
+	Earlier []Layout
+
 	// After makes an UPDATE hand out only the row after it, and nothing if that row lacks the
 	// columns. With binlog_row_image=MINIMAL that row has only the columns that the statement sets,
 	// and the row before has only the primary key.
 	After bool
+}
+
+// Layout has the ordinals of the columns to decode in a table of so many columns.
+type Layout struct {
+	Columns     []int
+	ColumnCount int
+}
+
+// columns are the ordinals in a table of so many columns.
+func (w Watch) columns(count uint64) (columns []int, known bool) {
+	for _, l := range append([]Layout{{w.Columns, w.ColumnCount}}, w.Earlier...) {
+		if uint64(l.ColumnCount) == count {
+			return l.Columns, true
+		}
+	}
+	return nil, false
 }
 
 // Event is one of the types of this file.

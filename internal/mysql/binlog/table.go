@@ -74,7 +74,8 @@ var onScales = &table{}
 // newTable reads the columns of a table map.
 func newTable(watch int, w Watch, c cursor) (*table, error) {
 	count := c.packed()
-	if !c.short && count != uint64(w.ColumnCount) {
+	columns, known := w.columns(count)
+	if !c.short && !known {
 		return nil, fmt.Errorf("%w: the binlog shows %d columns, %d are known", ErrSchemaDrift, count, w.ColumnCount)
 	}
 	types := c.bytes(count)
@@ -87,12 +88,12 @@ func newTable(watch int, w Watch, c cursor) (*table, error) {
 		watch:   watch,
 		name:    w.Table.String(),
 		columns: make([]column, count),
-		slots:   len(w.Columns),
+		slots:   len(columns),
 		after:   w.After,
 		reduced: &replication.TableMapEvent{
-			ColumnCount: uint64(len(w.Columns)),
-			ColumnType:  make([]byte, len(w.Columns)),
-			ColumnMeta:  make([]uint16, len(w.Columns)),
+			ColumnCount: uint64(len(columns)),
+			ColumnType:  make([]byte, len(columns)),
+			ColumnMeta:  make([]uint16, len(columns)),
 		},
 	}
 	for i, typ := range types {
@@ -108,7 +109,7 @@ func newTable(watch int, w Watch, c cursor) (*table, error) {
 		if col.json {
 			t.json++
 		}
-		for slot, ordinal := range w.Columns {
+		for slot, ordinal := range columns {
 			if ordinal == i {
 				col.slot = slot
 				t.reduced.ColumnType[slot], t.reduced.ColumnMeta[slot] = typ, meta

@@ -21,7 +21,8 @@ func Options() []string {
 		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max", "lock-attempts", "lock-give-up",
 		"kill-blockers-after", "kill-user", "kill-host", "kill-rows",
 		"apply-workers", "capture", "backlog-limit", "method", "zero-dates", "calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall",
-		"reconnect", "checkpoint", "defer-indexes", "old-snapshots", "no-prescan", "no-verify", "repair", "drop-old", "drop-later", "undo", "undo-mode", "end-undo",
+		"reconnect", "checkpoint", "defer-indexes", "old-snapshots", "no-prescan", "no-verify", "repair", "drop-old", "drop-later",
+		"undo", "undo-mode", "undo-method", "end-undo",
 		"rehearse", "rehearse-lock", "keep-shadow",
 	}
 }

@@ -20,7 +20,7 @@ type Undo struct {
 	Old     string    `json:"old" doc:"the old table"`
 	State   string    `json:"state" doc:"open, revoked, running or ended"`
 	Why     string    `json:"why" doc:"why it is revoked or ended, or empty"`
-	Mode    string    `json:"mode" doc:"lazy or cold"`
+	Mode    string    `json:"mode" doc:"lazy, cold, or native: the server alters the table back"`
 	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
 	Alter   string    `json:"alter" doc:"the clauses of the change"`
 	Redo    bool      `json:"redo" doc:"the change was an undo: to take it back is the redo"`
@@ -33,11 +33,19 @@ func UndosOf(all []leftovers.Undoable, address string) Undos {
 	r := Undos{Event: "undos", Server: address, Undos: []Undo{}}
 	for _, u := range all {
 		r.Undos = append(r.Undos, Undo{
-			Table: u.Table.Dotted(), Old: u.Old.Dotted(), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
+			Table: u.Table.Dotted(), Old: oldOf(u), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
 			Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until,
 		})
 	}
 	return r
+}
+
+// oldOf is the old table of a change; "" if there is none.
+func oldOf(u leftovers.Undoable) string {
+	if u.Record.Old == "" {
+		return ""
+	}
+	return u.Old.Dotted()
 }
 
 // Open is how a finished change can be undone.
@@ -46,7 +54,7 @@ type Open struct {
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
 	State   string    `json:"state" doc:"open, revoked (only by all rows: --cold), running or ended" enum:"open,revoked,running,ended"`
 	Why     string    `json:"why" doc:"why it is revoked or ended; may be empty"`
-	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows"`
+	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back"`
 	Until   time.Time `json:"open_until" doc:"until when the undo is open"`
 	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
 }
@@ -65,7 +73,7 @@ func OpenOf(u *leftovers.Undoable) *Open {
 type Undoes struct {
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
 	Alter   string    `json:"alter" doc:"the clauses of the change"`
-	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced and compared; cold: all rows"`
+	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced and compared; cold: all rows; native: the server alters the table back"`
 	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
 }
 
@@ -78,11 +86,14 @@ func undoesOf(p *plan.Plan) *Undoes {
 
 // Undoable is whether the change of a plan can be undone after the run.
 type Undoable struct {
-	Possible bool     `json:"possible" doc:"true: the run can keep what an undo needs (--undo)"`
-	ForMS    MS       `json:"for_ms" doc:"how long the undo will be open after the swap; 0: the run does not keep it"`
-	Mode     string   `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; empty: not possible"`
-	Why      string   `json:"why" doc:"why it is not possible, or not lazy; may be empty"`
-	Lost     []string `json:"lost" doc:"columns whose values an undo gives up, because the change adds them"`
+	Possible   bool     `json:"possible" doc:"true: the run can keep what an undo needs (--undo)"`
+	ForMS      MS       `json:"for_ms" doc:"how long the undo will be open after the swap; 0: the run does not keep it"`
+	Mode       string   `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back; empty: not possible"`
+	Why        string   `json:"why" doc:"why it is not possible, or not lazy; may be empty"`
+	Lost       []string `json:"lost" doc:"columns whose values an undo gives up, because the change adds them"`
+	By         string   `json:"by" doc:"the clauses by which the server alters the table back; empty if a table is kept"`
+	InsteadMS  *MS      `json:"instead_ms" doc:"expected duration of a change that can be undone (--undo-method=require); null: this one can be, or no method can"`
+	NotInstead string   `json:"not_instead" doc:"why no method can be undone; may be empty"`
 }
 
 func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
@@ -90,9 +101,16 @@ func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
 		return nil
 	}
 	u := p.Undoable()
-	r := &Undoable{Possible: u.Possible, Why: u.Why, Lost: append([]string{}, u.Lost...)}
+	r := &Undoable{Possible: u.Possible, Why: u.Why, Lost: append([]string{}, u.Lost...), By: u.By, NotInstead: u.NotInstead}
 	if u.Possible {
 		r.Mode, r.ForMS = plan.UndoMode(u.Lazy), MSOf(open)
+	}
+	if u.By != "" {
+		r.Mode = plan.UndoNative
+	}
+	if u.Instead != nil {
+		takes := MSOf(u.Instead.Elapsed)
+		r.InsteadMS = &takes
 	}
 	return r
 }

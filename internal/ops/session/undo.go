@@ -65,7 +65,7 @@ func AdviceOnUndo(err error) string {
 // UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the undo stays open.
 func UndoFailed(p *plan.Plan, err error) error {
 	var f *migration.Failure
-	if p == nil || p.Back == nil || !errors.As(err, &f) || f.Swapped ||
+	if p == nil || !p.Back.Adopts() || !errors.As(err, &f) || f.Swapped ||
 		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers) {
 		return err
 	}

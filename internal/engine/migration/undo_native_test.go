@@ -1,0 +1,203 @@
+package migration_test
+
+import (
+	"strings"
+	"testing"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/lab/fault"
+	"midstream/internal/lab/ledger"
+	"midstream/internal/mysql/schema"
+)
+
+// natively starts a change of table t by the method that the plan chooses.
+func (b *bench) natively(clauses string, flags ...string) *child {
+	b.Helper()
+	return b.process("", nil, append([]string{"run", "ALTER TABLE " + b.schema + ".t " + clauses}, flags...)...)
+}
+
+// mustBeDefined fails the test unless table t has a definition.
+func (b *bench) mustBeDefined(after, want string) {
+	b.Helper()
+	got, _ := schema.SplitAutoIncrement(b.definition())
+	if want, _ = schema.SplitAutoIncrement(want); !schema.SameDefinition(got, want) {
+		b.Errorf("%s: the table is\n%s\nwant\n%s", after, got, want)
+	}
+}
+
+// TestU4_TheServersOwnChangeIsTakenBack: the server alters the table back, and again. No other table is left.
+func TestU4_TheServersOwnChangeIsTakenBack(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(200)
+		before := b.definition()
+		for _, clauses := range []string{
+			"ADD COLUMN added INT NOT NULL DEFAULT 7 FIRST, ADD INDEX by_v (v), COMMENT 'new'", "DROP INDEX u, ALTER COLUMN v SET DEFAULT 5",
+			"CHANGE v w INT NOT NULL", "ADD COLUMN twice BIGINT AS (v * 2) VIRTUAL",
+		} {
+			value := "v = 1"
+			if strings.Contains(clauses, "v w") {
+				value = "w = 1"
+			}
+			b.natively(clauses, "--undo=1h").mustEnd()
+			changed := b.definition()
+			if u := b.undoable(); u.State != leftovers.UndoOpen || u.Record.Mode != "native" || u.Alter != clauses {
+				b.Errorf("%s: the undo is %+v", clauses, u)
+			}
+			b.exec("INSERT INTO " + b.schema + ".t SET id = 9000, " + value)
+			b.undoing().mustEnd()
+			b.mustBeDefined("undo of "+clauses, before)
+			if strings.HasPrefix(clauses, "ADD COLUMN added") {
+				b.undoing().mustEnd()
+				b.mustBeDefined("redo of "+clauses, changed)
+				b.undoing("--extend=1h").mustEnd()
+				b.undoing().mustEnd()
+				b.mustBeDefined("undo of the redo of "+clauses, before)
+			}
+			if n := b.value("SELECT COUNT(*) FROM " + b.schema + ".t"); n != "201" {
+				b.Errorf("%s: %s rows", clauses, n)
+			}
+			b.exec("DELETE FROM " + b.schema + ".t WHERE id = 9000")
+			b.hasTables("digits,t,t_undo")
+			b.undoing("--end").mustEnd()
+			b.hasTables("digits,t")
+		}
+	})
+}
+
+// TestU3_NoRecordOfAChangeThatCannotBeTakenBack: the values of a dropped column are gone, and --undo-method requires a
+// method that keeps them.
+func TestU3_NoRecordOfAChangeThatCannotBeTakenBack(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(200)
+		rows := b.sums("t")
+		c := b.natively("DROP COLUMN v", "--undo=1h")
+		code, last := c.wait()
+		if code != 0 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		if !c.heard(`"the change cannot be undone afterwards"`) || !c.heard(`"instead_ms":`) {
+			b.Errorf("the plan does not warn: %q", c.said)
+		}
+		b.hasTables("digits,t")
+		b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".digits")
+		b.numbered(200)
+		b.natively("DROP COLUMN v", "--undo=1h", "--undo-method=require").mustEnd()
+		b.hasTables("digits,t,t_old,t_undo")
+		b.undoing().mustEnd()
+		b.mustMatch("t", rows)
+		b.undoing("--end").mustEnd()
+		b.exec("DROP TABLE " + b.schema + ".t_undone")
+		longest, want := "1m", "digits,t,t_old,t_undo"
+		if strings.Contains(last, `"method":"instant"`) {
+			longest, want = "1ms", "digits,t"
+		}
+		b.natively("DROP COLUMN v", "--undo=1h", "--undo-method=prefer", "--native-max-build="+longest).mustEnd()
+		b.hasTables(want)
+		if code, _ := b.natively("ADD COLUMN v INT", "--undo-method=require").wait(); code != 10 {
+			b.Errorf("--undo-method without --undo: exit code %d", code)
+		}
+		if code, _ := b.natively("DROP COLUMN u", "--undo=1h", "--undo-method=require", "--method=inplace", "--end-undo").wait(); code != 11 {
+			b.Errorf("--undo-method=require with --method: exit code %d", code)
+		}
+		b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_undo")
+	})
+}
+
+// TestL7_KilledChangeOfTheServerIsFound: the server's own change, its undo and the redo are killed before and after each
+// statement. The same command again comes to its end.
+func TestL7_KilledChangeOfTheServerIsFound(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(200)
+		undo := func(b *bench) *child { return b.undoing() }
+		change := func(b *bench) *child { return b.natively("ADD COLUMN added INT", "--undo=1h") }
+		before := b.definition()
+		change(b).mustEnd()
+		changed := b.definition()
+		b.undoing().mustEnd()
+		b.undoing("--end").mustEnd()
+		alterTable, write := "ALTER TABLE `"+b.schema+"`.`t` ALGORITHM", "`"+b.schema+"`.`t_undo`"
+		for _, s := range []struct {
+			name, want string
+			pauses     []fault.Rule
+			start      func(*bench) *child
+		}{
+			{"change", changed, []fault.Rule{{At: "CREATE TABLE " + write}, {At: "INSERT INTO " + write}, {At: alterTable}, {At: "UPDATE " + write}}, change},
+			{"undo", before, []fault.Rule{{At: "UPDATE " + write}, {At: alterTable}, {After: alterTable, At: "UPDATE " + write}}, undo},
+			{"redo", changed, []fault.Rule{{At: "UPDATE " + write}, {At: alterTable}, {After: alterTable, At: "UPDATE " + write}}, undo},
+		} {
+			for _, rule := range halfInTurn(t, s.pauses) {
+				after := s.name + " killed at " + rule.At
+				code, last := b.killIf(rule, func() *child { return s.start(b) })
+				if code != -1 {
+					b.Errorf("%s: not killed: exit code %d: %s", after, code, last)
+				} else if code, last := s.start(b).wait(); code != 0 {
+					b.Fatalf("%s: exit code %d: %s", after, code, last)
+				}
+				b.mustBeDefined(after, s.want)
+				if u := b.undoable(); u.State != leftovers.UndoOpen || u.Record.Back != (s.name == "undo") {
+					b.Errorf("%s: the undo is %+v", after, u)
+				}
+				b.undoing().mustEnd()
+				if s.name == "change" {
+					b.mustBeDefined("undo after "+after, before)
+					b.undoing("--end").mustEnd()
+				}
+			}
+			s.start(b).mustEnd()
+		}
+		b.undoing("--end").mustEnd()
+	})
+}
+
+// TestU1_TheServersChangeInAnOpenUndo: a column that the server adds leaves the undo of an earlier change open. A change
+// of what the undo reads is refused.
+func TestU1_TheServersChangeInAnOpenUndo(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, modern()), func(b *bench) {
+		l := b.ledger(ledger.Int(), 1000, ledger.Options{Rate: 200, Writers: 2})
+		b.start(l)
+		b.child(alter, "", nil, "--undo=1h").mustEnd()
+		b.natively("ADD COLUMN later INT").mustEnd()
+		for clauses, why := range map[string]string{
+			"DROP COLUMN details": "drops or renames", "MODIFY name VARCHAR(63) CHARACTER SET utf8mb4 NOT NULL": "another type",
+			"ADD COLUMN other INT, COMMENT 'other'": "--undo would end that undo",
+		} {
+			flags := []string{"--method=auto"}
+			if strings.Contains(why, "--undo") {
+				flags = append(flags, "--undo=1h")
+			}
+			c := b.natively(clauses, flags...)
+			if code, last := c.wait(); code != 11 || !strings.Contains(last, why) || !strings.Contains(last, "--end-undo") {
+				b.Errorf("%s: exit code %d: %s", clauses, code, last)
+			}
+		}
+		b.undoing().mustEnd()
+		b.mustMatchLedger(l)
+		b.undoing("--end").mustEnd()
+		b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_undone")
+	})
+}
+
+// TestU3_AnAlteredTableIsNotTakenBack: another session has altered the table since the server's own change.
+func TestU3_AnAlteredTableIsNotTakenBack(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(50)
+		b.natively("ADD COLUMN added INT", "--undo=1h").mustEnd()
+		if code, last := b.natively("ADD COLUMN more INT").wait(); code != 11 || !strings.Contains(last, "as the last change has left it") {
+			b.Errorf("a second change: exit code %d: %s", code, last)
+		}
+		b.exec("ALTER TABLE " + b.schema + ".t ADD COLUMN more INT")
+		if u := b.undoable(); u.State != leftovers.UndoEnded || !strings.Contains(u.Why, "altered since") {
+			b.Errorf("the undo is %s: %s", u.State, u.Why)
+		}
+		if code, last := b.undoing().wait(); code != 11 || !strings.Contains(last, "altered since the change") {
+			b.Errorf("undo: exit code %d: %s", code, last)
+		}
+		b.natively("ADD COLUMN third INT", "--end-undo").mustEnd()
+		b.undoing("--end").mustEnd()
+	})
+}

@@ -1,0 +1,205 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/desired"
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
+)
+
+// undoably adds to a plan by which the server changes the table itself how that can be taken back. If it cannot, and the
+// operator wishes for a change that can, a shadow takes its place.
+func (m *maker) undoably(p *plan.Plan) (*plan.Plan, error) {
+	trial := m.facts.Trial
+	if method := p.Choice.Method; method == plan.MethodShadow || method == plan.MethodNone || trial == nil || !p.Purpose.Swaps() {
+		return p, nil
+	}
+	p.Inverse = m.invert(trial)
+	if err := m.besideOpenUndo(p); err != nil {
+		return nil, err
+	}
+	p.EndsUndo = p.EndsUndo || p.Back != nil && !p.Keeps()
+	if p.Inverse.Why == "" || p.Purpose != plan.Altering {
+		return p, nil
+	}
+	shadow, err := m.shadowInstead(p)
+	wish, longest := m.options.Plan.UndoWish, m.options.Plan.Limits.WithDefaults().Longest
+	switch wanted := m.options.Config.Undo > 0; {
+	case wanted && wish == plan.UndoRequire && err != nil:
+		return nil, err
+	case err != nil:
+	case wanted && (wish == plan.UndoRequire || wish == plan.UndoPrefer && m.takes(shadow).Elapsed <= longest):
+		return shadow, nil
+	}
+	return p, nil
+}
+
+// invert finds the ALTER that leads back from an altered empty copy of the table.
+func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
+	before, after := *trial.Copied, *trial.Altered
+	if before.Comment == after.Comment { // our mark
+		after.Comment = m.table.Comment
+	}
+	before.Comment = m.table.Comment
+	v := plan.Invert(&before, &after, m.alter, m.options.Plan.Map)
+	says := backwards(&after, &before, v.Pairs)
+	back, err := desired.Inverse(&after, &before, says, m.facts.Version)
+	switch {
+	case err != nil && v.Why == "":
+		v.Why = "no ALTER leads back: " + err.Error()
+	case err != nil:
+	case back == nil && v.Why == "":
+		v.Why = "the definition stays as it is"
+	case back != nil:
+		v.Back(&before, back, says)
+	}
+	return &v
+}
+
+// shadowInstead is the plan by a shadow, in place of a plan by the server's own method that cannot be taken back. It
+// notes the cost of that in the latter.
+func (m *maker) shadowInstead(p *plan.Plan) (*plan.Plan, error) {
+	why := plan.Risk{
+		Code: plan.CodeUndo, What: "the change cannot be undone afterwards", Why: p.Inverse.Why,
+		Fix: "Leave out --undo-method, or --undo", Blocking: true,
+	}
+	options := m.options.Plan
+	if options.Method != "" {
+		p.Inverse.NotInstead = "you asked for the method " + string(options.Method)
+		return nil, &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{why}}
+	}
+	options.Method, options.Unwanted = plan.MethodShadow, "it could not be undone: "+p.Inverse.Why
+	shadow, err := plan.Make(m.facts, m.table, m.alter, options)
+	var refused *plan.Refused
+	if errors.As(err, &refused) {
+		p.Inverse.NotInstead = refused.Blocking[0].What
+		return nil, &plan.Refused{Table: refused.Table, Blocking: append([]plan.Risk{why}, refused.Blocking...), Others: refused.Others}
+	}
+	if err != nil {
+		return nil, err
+	}
+	takes := m.takes(shadow)
+	p.Inverse.Instead = &takes
+	return shadow, nil
+}
+
+// takes is what a plan will probably cost.
+func (m *maker) takes(p *plan.Plan) plan.Prediction {
+	settings := m.options.Settings.WithDefaults()
+	bounds := plan.Bounds{Wait: settings.Lock.Wait, Work: settings.Lock.Work}
+	return p.Predict(p.Pace.Shared(1-settings.Rest), bounds, m.options.Config.WithDefaults().Defers(p))
+}
+
+// besideOpenUndo refuses a change by the server that an open undo of the change before would not survive, or notes in
+// the plan that it ends that undo.
+func (m *maker) besideOpenUndo(p *plan.Plan) error {
+	if m.open == nil || m.open.Record.Ledger != nil {
+		return nil
+	}
+	why := m.againstUndo(p.Inverse)
+	switch {
+	case why == "":
+		return nil
+	case m.options.EndUndo:
+		p.EndsUndo = true
+		return nil
+	}
+	return &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{{
+		Code: plan.CodeUndo, What: "the last change of the table can be undone until " + until(m.open.Record), Why: why,
+		Fix: fmt.Sprintf("Take the change back: midstream undo %s. Or --end-undo closes that undo", m.table.Name.Argument()), Blocking: true,
+	}}}
+}
+
+// againstUndo is why the open undo of the change before does not survive this one; "" if it does. An undo with an old
+// table reads the columns that both tables have, by their names.
+func (m *maker) againstUndo(v *plan.Inverse) string {
+	switch {
+	case m.open.Record.Native != nil:
+		return "that undo needs the table as the last change has left it"
+	case m.options.Config.Undo > 0:
+		return "only the last change of a table can be undone, and --undo would end that undo"
+	}
+	for _, c := range m.table.Columns {
+		if _, reads := m.open.Record.Pairs[c.Name]; !reads {
+			continue
+		}
+		switch now, stays := v.After.Column(c.Name); {
+		case !stays || now.Generated != c.Generated:
+			return fmt.Sprintf("the undo reads column %s, which this change drops or renames", c.Name)
+		case now.Type != c.Type || now.Charset != c.Charset || now.Collation != c.Collation:
+			return fmt.Sprintf("the undo reads column %s, which this change gives another type", c.Name)
+		}
+	}
+	for _, k := range m.table.Keys {
+		if now, stays := v.After.Key(k.Name); k.Unique && (!stays || !sameParts(k, now)) {
+			return fmt.Sprintf("the undo may find rows by the unique key %s, which this change drops or alters", k.Name)
+		}
+	}
+	return ""
+}
+
+// sameParts reports whether two keys have the same columns.
+func sameParts(a, b schema.Key) bool {
+	text := func(k schema.Key) string {
+		var parts []string
+		for _, p := range k.Parts {
+			parts = append(parts, fmt.Sprint(p.Column, p.Prefix, p.Expression))
+		}
+		return strings.Join(parts, ",")
+	}
+	return a.Unique == b.Unique && text(a) == text(b)
+}
+
+// makeNativeUndo makes the plan of the undo of a change that the server has made itself: its ALTER leads back to the former
+// definition. It runs like a change.
+func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, record checkpoint.Undo, options Options) (*plan.Plan, error) {
+	record, why := leftovers.Settled(record, table)
+	if why != "" {
+		return nil, notBack(table.Name, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+	}
+	version, err := facts.ReadVersion(ctx, server.Pool.DB())
+	if err != nil {
+		return nil, failed(ReadFacts, table.Name, server.readingFrom(err))
+	}
+	says := backwards(table, record.Native.Before, record.Pairs)
+	alter, err := desired.Inverse(table, record.Native.Before, says, version)
+	if err == nil && alter == nil {
+		err = errors.New("the definition is the former one already")
+	}
+	if err != nil {
+		return nil, notBack(table.Name, err.Error(), "Change the table with midstream run")
+	}
+	o := &options.Plan
+	o.Purpose, o.Map, o.OpenUndo = plan.Undoing, says, ""
+	o.Back = &plan.Back{
+		Native: true, For: record.For, Mode: plan.UndoLazy, Swapped: record.Swapped, Alter: record.Native.Alter, Redo: record.Back,
+	}
+	options.Undo = nil
+	p, err := Make(ctx, server, alter, options)
+	if err != nil {
+		return nil, err
+	}
+	for fresh, old := range says {
+		if old == "" && record.Back {
+			p.Risks = append(p.Risks, plan.Risk{
+				Code: plan.CodeUndo, What: fmt.Sprintf("column %s has its default in each row afterwards", fresh),
+				Why: "the undo has given its values up",
+			})
+		}
+	}
+	return p, nil
+}
+
+// notBack refuses an undo.
+func notBack(table schema.Name, why, fix string) error {
+	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{{
+		Code: plan.CodeUndo, What: "the last change cannot be taken back", Why: why, Fix: fix, Blocking: true,
+	}}}
+}

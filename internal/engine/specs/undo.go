@@ -1,0 +1,38 @@
+package specs
+
+import (
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/plan"
+)
+
+// Undo is what a run of the plan keeps for an undo of its change, as wished; nil for nothing. pairs are as Set has them.
+func Undo(p *plan.Plan, wish checkpoint.Undo, pairs map[string]string) *checkpoint.Undo {
+	wish.Mode, wish.Pairs = plan.UndoLazy, pairs
+	if back := p.Back; back != nil {
+		wish.For, wish.Mode, wish.Warm, wish.Back = back.For, back.Mode, false, true
+	}
+	if wish.For <= 0 {
+		return nil
+	}
+	return &wish
+}
+
+// NativeUndo is Undo for a change that the server makes itself.
+func NativeUndo(p *plan.Plan, open time.Duration) *checkpoint.Undo {
+	if !p.Keeps() {
+		return nil
+	}
+	wish := Undo(p, checkpoint.Undo{For: open}, p.Inverse.Pairs)
+	if wish == nil {
+		return nil
+	}
+	wish.Mode, wish.Native = plan.UndoNative, &checkpoint.Native{
+		Step: checkpoint.Doing, Alter: p.Alter.Clauses, Before: p.Source, After: p.Inverse.After,
+	}
+	if p.Back != nil {
+		wish.Back, wish.Native.Step = !p.Back.Redo, checkpoint.Undoing
+	}
+	return wish
+}
