@@ -22,7 +22,7 @@ import (
 // change back (the step is Undoing), the undo table has the record of that change until then.
 //
 // REQUIRES: the source is claimed.
-func (c *Cleaner) Natively(ctx context.Context, wish *checkpoint.Undo, ends bool, statement func() error, note func(string)) error {
+func Natively(ctx context.Context, c *Cleaner, wish *checkpoint.Undo, ends bool, statement func() error, note func(string)) error {
 	if wish == nil {
 		err := statement()
 		if err == nil && ends {

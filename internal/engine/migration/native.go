@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/operator"
@@ -22,7 +23,8 @@ type ownStatement struct{ *run }
 // natively lets the server itself change the table. If that fails in a way that a shadow may avoid, done
 // is false.
 func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
-	err = r.leftovers.Natively(ctx, specs.NativeUndo(r.plan, r.cfg.Undo), r.plan.EndsUndo, func() error { return r.statement(ctx) }, r.note)
+	wish, statement := specs.NativeUndo(r.plan, r.cfg.Undo), func() error { return r.statement(ctx) }
+	err = leftovers.Natively(ctx, r.leftovers, wish, r.plan.EndsUndo, statement, r.note)
 	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !worthAShadow(err) || ctx.Err() != nil {
 		return true, err
 	}

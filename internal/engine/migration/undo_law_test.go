@@ -80,7 +80,8 @@ func TestU2_OnlyTheUndoWritesTheOldTable(t *testing.T) {
 		"created again":        {"CREATE TABLE %s.z LIKE %s.t_old", "DROP TABLE %s.t_old", "CREATE TABLE %s.t_old LIKE %s.z", "DROP TABLE %s.z"},
 		"table truncated":      {"TRUNCATE TABLE %s.t"},
 		"table elsewhere":      {"RENAME TABLE %s.t TO %s.z", "UPDATE %s.z SET v = 99 WHERE id < 50", "RENAME TABLE %s.z TO %s.t"},
-		"table altered":        {"ALTER TABLE %s.t ADD COLUMN more INT"},
+		"table altered":        {"ALTER TABLE %s.t ADD COLUMN more INT, MODIFY v BIGINT NOT NULL"},
+		"table with a column":  {"ALTER TABLE %s.t ADD COLUMN more INT"}, // changes no other one
 		"column moved":         {"ALTER TABLE %s.t MODIFY v INT NOT NULL FIRST"},
 		"table with an index":  {"ALTER TABLE %s.t ADD INDEX byv (v)"}, // changes no row
 		"table has a trigger":  {"CREATE TRIGGER %s.x BEFORE INSERT ON %s.t FOR EACH ROW SET NEW.v = NEW.v"},
@@ -99,7 +100,7 @@ func TestU2_OnlyTheUndoWritesTheOldTable(t *testing.T) {
 				_, err := b.undo(b.ctx(), planning.Undo{})
 				if err == nil {
 					b.mustMatch("t", rows)
-					if !strings.HasSuffix(name, "index") && !strings.HasSuffix(name, "trigger") && !strings.HasSuffix(name, "mark") {
+					if !strings.HasSuffix(name, "index") && !strings.HasSuffix(name, "a column") && !strings.HasSuffix(name, "trigger") && !strings.HasSuffix(name, "mark") {
 						b.Error("a lazy undo has come to its end")
 					}
 					return
