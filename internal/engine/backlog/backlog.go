@@ -161,6 +161,16 @@ func (b *Backlog) Remembered() (keys []key.Key, all bool) {
 	return b.remembered.Keys(), true
 }
 
+// AddUnknown adds a key that is to be remembered and is not yet. It does nothing if no keys are remembered any more.
+func (b *Backlog) AddUnknown(k key.Key) {
+	b.mu.Lock()
+	unknown := b.remembered != nil && !b.remembered.Contains(k)
+	b.mu.Unlock()
+	if unknown {
+		b.Add(k)
+	}
+}
+
 // Watch begins to record which of the keys are changed, and forgets the keys of earlier calls.
 func (b *Backlog) Watch(keys []key.Key) {
 	b.mu.Lock()

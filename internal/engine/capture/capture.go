@@ -186,7 +186,7 @@ func (c *Capture) Handle(e binlog.Event) error {
 			c.beatSeen(e.Tuples)
 			return nil
 		case watchOld:
-			return c.deps.Wrote()
+			return c.oldWritten(e)
 		}
 		return c.rows(e)
 	case binlog.Statement:
@@ -244,6 +244,22 @@ func (c *Capture) rows(e binlog.Rows) error {
 		c.deps.Backlog.Add(k)
 	}
 	return nil
+}
+
+// oldWritten judges a row event of the old table. The undo writes rows there whose keys are remembered: it has synced
+// them. It syncs others as well, because another session has written them.
+func (c *Capture) oldWritten(e binlog.Rows) error {
+	for _, tuple := range e.Tuples {
+		if len(tuple) == 0 {
+			break
+		}
+		k, err := c.deps.Key.FromBinlog(tuple)
+		if err != nil {
+			return fmt.Errorf("row event of the old table: %w", err)
+		}
+		c.deps.Backlog.AddUnknown(k)
+	}
+	return c.deps.Wrote()
 }
 
 // move hands out the changes of keys of a group that has ended, and then adds these keys: they must be

@@ -173,7 +173,7 @@ func (b *bench) run(limit time.Duration, toTheEnd bool) {
 		Statement: func(binlog.Statement) error { return nil },
 	}, b.saved)
 	syncer := rowsync.New(b.spec, nil, func(event.Event) {})
-	syncer.Carry(moves)
+	syncer.Carry(moves, func(context.Context) error { return nil })
 
 	ctx, kill := context.WithTimeout(b.Context(), limit)
 	defer kill()

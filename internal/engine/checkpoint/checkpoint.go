@@ -41,6 +41,7 @@ type Start struct {
 	// Unmarked means that the shadow was made without a mark.
 	Unmarked bool            `json:",omitempty"`
 	Comment  string          // the table's final comment
+	Was      string          `json:",omitempty"` // the source's comment
 	Old      string          // the source's name in the swap
 	Kept     string          `json:",omitempty"` // its final name, if another
 	Columns  []schema.Column // of the source

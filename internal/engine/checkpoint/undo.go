@@ -33,6 +33,9 @@ type Undo struct {
 	// Back means that the change was an undo itself: to take it back is the redo.
 	Back bool `json:",omitempty"`
 
+	// Foreign are the foreign keys that an undo has brought back: the redo drops them.
+	Foreign []schema.ForeignKey `json:",omitempty"`
+
 	// Begun means that an undo has written to the old table since the swap, and has not swapped itself.
 	Begun bool `json:",omitempty"`
 

@@ -13,8 +13,8 @@ import (
 // table's column for each column of the old table, "" for none.
 //
 // If no ALTER leads back, such as from a generated column to a plain one, Back returns one that changes nothing: the
-// old table is there, and only says counts.
-func Back(table, old *schema.Table, comment string, says map[string]string) (*ddl.Alter, error) {
+// old table is there, and only says counts. foreign are the foreign keys that the table is to lose.
+func Back(table, old *schema.Table, comment string, says map[string]string, foreign []schema.ForeignKey) (*ddl.Alter, error) {
 	have, want := sideOf(table), sideOf(old)
 	have.foreign, want.foreign, have.checks, want.checks = nil, nil, nil, nil
 	want.comment = comment
@@ -22,6 +22,9 @@ func Back(table, old *schema.Table, comment string, says map[string]string) (*dd
 	clauses := d.diff()
 	if len(d.reasons) > 0 || strings.TrimSpace(clauses) == "" {
 		clauses = "FORCE"
+	}
+	for _, fk := range foreign {
+		clauses += ", DROP FOREIGN KEY " + schema.Quote(fk.Constraint)
 	}
 	alter, err := ddl.ParseClauses(table.Name, clauses)
 	if err != nil {

@@ -28,6 +28,8 @@ type Deps struct {
 	// Due reports whether the tables must be compared again. Compare does that.
 	Due     func() bool
 	Compare func(ctx context.Context) error
+	// Orphans fails if rows have no parent by foreign keys that come back.
+	Orphans func(ctx context.Context) error
 	// Left is the rest of the time of the undo.
 	Left func(ctx context.Context) (time.Duration, error)
 	Emit event.Listener
@@ -130,6 +132,14 @@ func (f *Follower) Released() error {
 // park.ErrUnfit, but an undo that follows is held again, and follows on. Rows that were refused once are tried again:
 // another row may have been in their way.
 func (f *Follower) Fits(ctx context.Context) (bool, error) {
+	fits, err := f.fits(ctx)
+	if fits {
+		err = f.deps.Orphans(ctx)
+	}
+	return fits && err == nil, err
+}
+
+func (f *Follower) fits(ctx context.Context) (bool, error) {
 	rows := f.deps.Unfit.Rows()
 	if len(rows) == 0 {
 		return true, nil

@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -28,8 +29,10 @@ var (
 // Since is the time between a swap and the beginning of the undo that takes it back.
 type Since struct {
 	old schema.Name
-	// columns is the number of columns of the old table in the binlog.
+	// columns is the number of columns of the old table in the binlog. key are those by which its rows are synced; none if
+	// they are not the values of the table's key.
 	columns int
+	key     []int
 	// swap is the RENAME of the swap, as the binlog has it. named is the end of the statement that gave the old
 	// table its last name, behind the swap; "" if there is none.
 	swap, named string
@@ -58,7 +61,7 @@ func (l *Link) HasSince(ctx context.Context, saved *checkpoint.Saved) (from Orig
 }
 
 // Since finds where the changes since a swap begin (U1). old is the old table. It fails as HasSince does.
-func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.Table) (from Origin, err error) {
+func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.Table, spec *rowsync.Spec) (from Origin, err error) {
 	if from, err = l.HasSince(ctx, saved); err != nil {
 		return from, err
 	}
@@ -67,29 +70,34 @@ func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.T
 		return from, err
 	}
 	from.Beaten = max(from.Beaten, firstBeat())
-	from.Since, err = l.watchOld(ctx, saved, old)
+	from.Since, err = l.watchOld(ctx, saved, old, spec)
 	return from, err
 }
 
 // SinceAgain is the rest of the time since a swap, for an undo that resumes another one: that one may not have come to
 // the swap in the binlog. load reads the undo table.
 func (l *Link) SinceAgain(
-	ctx context.Context, load func(context.Context) (*checkpoint.Saved, error), old *schema.Table,
+	ctx context.Context, load func(context.Context) (*checkpoint.Saved, error), old *schema.Table, spec *rowsync.Spec,
 ) (*Since, error) {
 	saved, err := load(ctx)
 	if err != nil || saved == nil || saved.Start == nil || saved.Undo == nil {
 		return nil, err
 	}
-	s, err := l.watchOld(ctx, saved, old)
+	s, err := l.watchOld(ctx, saved, old, spec)
 	s.begun = true
 	return s, err
 }
 
-func (l *Link) watchOld(ctx context.Context, saved *checkpoint.Saved, old *schema.Table) (*Since, error) {
+func (l *Link) watchOld(ctx context.Context, saved *checkpoint.Saved, old *schema.Table, spec *rowsync.Spec) (*Since, error) {
 	source := l.Plan.Source.Name
 	s := &Since{
 		old: old.Name, columns: old.BinlogColumns(), begun: saved.Undo.Begun,
 		swap: schema.Swap(source, source.Sibling(saved.Start.Old), saved.Start.Shadow.Name),
+	}
+	for _, name := range spec.ShadowKey {
+		if column, is := old.Column(name); is && !spec.KeyChanged {
+			s.key = append(s.key, column.Ordinal)
+		}
 	}
 	if saved.Start.Kept == old.Name.Table {
 		s.named = "RENAME TO " + old.Name.Quoted() + ", ALGORITHM=INPLACE"
@@ -120,7 +128,7 @@ func (l *Link) earlier(swapped *schema.Table) (all []binlog.Layout) {
 
 // watch has the reader hand out the row events of the old table.
 func (s *Since) watch() binlog.Watch {
-	return binlog.Watch{Table: s.old, Columns: []int{0}, ColumnCount: s.columns}
+	return binlog.Watch{Table: s.old, Columns: s.key, ColumnCount: s.columns, Lax: true}
 }
 
 // wrote judges a row event of the old table that ends behind a position.

@@ -300,7 +300,7 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
 	if r.plan.Lazy() {
 		r.verifies, r.repairs = true, true
-		if f.from.Since, err = r.link.SinceAgain(ctx, r.leftovers.Undo, f.shadow.Table); err != nil {
+		if f.from.Since, err = r.link.SinceAgain(ctx, r.leftovers.Undo, f.shadow.Table, d.specs.Sync); err != nil {
 			return nil, err
 		}
 	}

@@ -137,6 +137,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Shadow:     made.Table,
 		Unmarked:   made.Unmarked,
 		Comment:    made.Comment,
+		Was:        r.plan.Source.Comment,
 		Old:        r.plan.Names.Old.Table,
 		Kept:       r.plan.Names.Kept.Table,
 		Columns:    r.plan.Source.Columns,

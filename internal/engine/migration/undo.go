@@ -43,7 +43,7 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 	from := origin{tracker: frontier.New(d.specs.Sync.Key)}
 	if r.plan.Back.Lazy {
 		from.tracker.End(from.tracker.Begin(""))
-		if from.Origin, err = r.link.Since(ctx, saved, d.shadow.Table); err == nil {
+		if from.Origin, err = r.link.Since(ctx, saved, d.shadow.Table, d.specs.Sync); err == nil {
 			from.distrusted, err = r.link.Distrust(ctx, saved.Checkpoint, r.serverStart)
 		}
 	} else {
@@ -70,7 +70,7 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 
 // adopt takes the old table as the shadow.
 func (r undoing) adopt(ctx context.Context, saved *checkpoint.Saved) (*draft, error) {
-	old, err := shadow.Adopt(ctx, r.pool, r.plan.Source.Name, r.plan.Names.Shadow, saved.Start.Columns, saved.Undo.Begun)
+	old, err := shadow.Adopt(ctx, r.pool, r.plan.Source.Name, r.plan.Names.Shadow, saved.Start.Columns, saved.Undo.Begun, saved.Start.Was)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,7 @@ func (w *work) saveForUndo(ctx context.Context, session *dbconn.Session) error {
 func (w *work) noteSwap(ctx context.Context) error {
 	var at capture.Point // none, if the changes are in no binlog or in a replica's
 	if w.intake.Stream != nil && w.link.From == nil {
-		var err error
-		v := w.plan.Server.Version
+		v, err := w.plan.Server.Version, error(nil)
 		if at, err = capture.NowOn(ctx, w.pool.DB(), !v.MariaDB && v.AtLeast(8, 2, 0)); err != nil {
 			return err
 		}

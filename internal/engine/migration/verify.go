@@ -47,7 +47,7 @@ func (w *work) verify(ctx context.Context) error {
 	}
 	started := time.Now()
 	verifier := verify.New(w.cfg.Verify, verify.Deps{
-		Pool: w.pool, Spec: w.specs.Compare, Backlog: w.backlog, Fence: w.intake.Fence, RowBytes: rowBytes(w.plan),
+		Pool: w.pool, Spec: w.specs.Compare, Backlog: w.backlog, Unfit: w.unfit, Fence: w.intake.Fence, RowBytes: rowBytes(w.plan),
 		Gate: w.brakes.giveRoom, Chunk: w.brakes.chunk,
 	})
 	w.comparison.verifier = verifier

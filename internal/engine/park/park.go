@@ -2,8 +2,10 @@ package park
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/checkpoint"
@@ -149,4 +151,45 @@ func Watched(spec *rowsync.Spec, emit event.Listener) *rowsync.Unfit {
 	return rowsync.NewUnfit(func(r rowsync.UnfitRow) {
 		emit(event.UnfitFound{Key: spec.Key.Format(r.Key), Cause: dbconn.Message(r.Cause), At: time.Now()})
 	})
+}
+
+// Orphans fails with ErrUnfit if rows of the old table, which is in sync, have no parent by the foreign keys that come back:
+// the server declares them without a look at the rows.
+func (l *Lot) Orphans(ctx context.Context, old schema.Name, back *plan.Back) error {
+	if back == nil || len(back.Foreign) == 0 {
+		return nil
+	}
+	session, err := l.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for _, fk := range back.Foreign {
+		var found int
+		query := orphans(old, fk, l.source.Name)
+		err := session.Rows(ctx, "SELECT COUNT(*) FROM ("+query+" LIMIT 1000) AS orphans", func(r *sql.Rows) error { return r.Scan(&found) })
+		if err != nil {
+			return fmt.Errorf("look for rows without a parent by %s: %w", fk.Constraint, err)
+		}
+		if found > 0 {
+			return fmt.Errorf("%w: foreign key %s, which the change had dropped, comes back, and %d rows or more have no parent: %s",
+				ErrUnfit, fk.Constraint, found, strings.ReplaceAll(query, old.Quoted(), l.source.Name.Quoted()))
+		}
+	}
+	return nil
+}
+
+// orphans is the query for the rows of the old table that have no parent. source is the table's name.
+func orphans(old schema.Name, fk schema.ForeignKey, source schema.Name) string {
+	parent := fk.Parent
+	if parent == source {
+		parent = old
+	}
+	var given, same []string
+	for i, c := range fk.Columns {
+		given = append(given, "c."+schema.Quote(c)+" IS NOT NULL")
+		same = append(same, "p."+schema.Quote(fk.ParentColumns[i])+" = c."+schema.Quote(c))
+	}
+	return fmt.Sprintf("SELECT 1 FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s)",
+		old.Quoted(), strings.Join(given, " AND "), parent.Quoted(), strings.Join(same, " AND "))
 }

@@ -255,6 +255,11 @@ func (c *checker) renamed(columns []string) []string {
 	after := slices.Clone(columns)
 	for i := range after {
 		after[i] = renamed(c.alter, after[i])
+		for old, now := range c.options.Map {
+			if c.options.Back.Adopts() && strings.EqualFold(now, columns[i]) { // the ALTER may say nothing
+				after[i] = old
+			}
+		}
 	}
 	return after
 }
@@ -390,11 +395,15 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 // foreign are the constraints that move, with the columns' names after the ALTER.
 func (c *checker) foreign() []schema.ForeignKey {
 	all := remaining(c.table, c.alter)
+	own := len(all)
+	if back := c.options.Back; back != nil {
+		all = append(all, back.Foreign...)
+	}
 	for i, fk := range all {
-		if fk.Child == c.table.Name {
+		if fk.Child == c.table.Name && i < own {
 			all[i].Columns = c.renamed(fk.Columns)
 		}
-		if fk.Parent == c.table.Name {
+		if fk.Parent == c.table.Name && i < own {
 			all[i].ParentColumns = c.renamed(fk.ParentColumns)
 		}
 		if c.facts.Version.renamesUnderLock() {

@@ -34,6 +34,10 @@ func (c *checker) checkMap() {
 
 // absent reports whether the altered table has no column of that name, as far as is known.
 func (c *checker) absent(name string) bool {
+	if back := c.options.Back; back != nil && back.Old != nil {
+		_, there := back.Old.Column(name)
+		return !there
+	}
 	m := mapper{source: c.table, alter: c.alter}
 	if !c.alter.Parsed || !plain(name) || schema.GeneratedKeyName == fold(name) || m.comesBack(name) {
 		return false

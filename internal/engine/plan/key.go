@@ -273,7 +273,7 @@ func (c *checker) unsearchable(k Key) string {
 	}
 	columns := make([]string, len(k.Parts))
 	for i, p := range k.Parts {
-		columns[i] = renamed(c.alter, p.Column.Name)
+		columns[i] = c.renamed([]string{p.Column.Name})[0]
 	}
 	if searchable(c.after(), columns) == nil {
 		return fmt.Sprintf("the ALTER leaves no index that begins with (%s), so each change would read the complete shadow",

@@ -10,6 +10,9 @@ import (
 
 // after is the table after the ALTER, as far as it is known.
 func (c *checker) after() *schema.Table {
+	if back := c.options.Back; back != nil && back.Old != nil {
+		return back.Old
+	}
 	if c.facts.Trial != nil {
 		// MariaDB makes a HASH of a UNIQUE key whose column becomes a TEXT.
 		return c.facts.Trial.Altered

@@ -70,6 +70,10 @@ type Back struct {
 	// Fills are expressions over the table's columns, for columns of the old table that the table does not
 	// have. They give the value of a row that the old table does not have.
 	Fills map[string]string `json:",omitempty"`
+	// Old is the old table.
+	Old *schema.Table `json:"-"`
+	// Foreign are foreign keys that the change had dropped, and that come back.
+	Foreign []schema.ForeignKey `json:",omitempty"`
 }
 
 // Adopts reports whether the run is an undo whose shadow is the old table. The undo of a change that the server has made

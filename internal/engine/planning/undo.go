@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
@@ -49,7 +50,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return nil, failed(ReadTable, name, fmt.Errorf("the old table: %w", err))
 	}
 	says := backwards(table, old, saved.Undo.Pairs)
-	alter, err := desired.Back(table, old, saved.Start.Comment, says)
+	alter, err := desired.Back(table, old, saved.Start.Comment, says, present(saved.Undo.Foreign, table))
 	if err != nil {
 		return nil, failed(ReadTable, name, err)
 	}
@@ -62,8 +63,8 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		}
 	}
 	back := plan.Back{
-		For: saved.Undo.For, Mode: saved.Undo.Mode, Park: undo.Park, Fills: undo.Fills,
-		Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
+		For: saved.Undo.For, Mode: saved.Undo.Mode, Park: undo.Park, Fills: undo.Fills, Old: old,
+		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
 	}
 	lazy := back
 	lazy.Lazy = !undo.Cold && saved.Undo.Mode == plan.UndoLazy
@@ -72,6 +73,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	p, err := Make(ctx, server, alter, options)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := p.Columns(old); err != nil {
+		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}
 	if p.Lazy() {
 		why, err := notLazy(ctx, server, p, saved, options)
@@ -108,6 +112,18 @@ func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint
 	}
 	run := migration.New(server.Pool, server.Binlog, p, options.Config, operator.NewControl(options.Settings), event.Discard)
 	return run.NotSince(ctx, saved)
+}
+
+// present are the foreign keys that the table has, and absent those that it lacks.
+func present(keys []schema.ForeignKey, table *schema.Table) []schema.ForeignKey {
+	gone := absent(keys, table)
+	return slices.DeleteFunc(slices.Clone(keys), func(k schema.ForeignKey) bool { return slices.ContainsFunc(gone, k.Is) })
+}
+
+func absent(keys []schema.ForeignKey, table *schema.Table) []schema.ForeignKey {
+	return slices.DeleteFunc(slices.Clone(keys), func(k schema.ForeignKey) bool {
+		return slices.ContainsFunc(table.ForeignKeys, func(fk schema.ForeignKey) bool { return fk.Constraint == k.Constraint })
+	})
 }
 
 // backwards has the table's column for each column of the old table, "" for none. pairs are those of the change: the
@@ -169,9 +185,12 @@ func findable(p *plan.Plan, old *schema.Table) error {
 	if err != nil {
 		why = err.Error()
 	}
+	return refusal(p, "an undo cannot look at all rows", why)
+}
+
+func refusal(p *plan.Plan, what, why string) error {
 	return &plan.Refused{Table: p.Source.Name.String(), Blocking: []plan.Risk{{
-		Code: plan.CodeUndo, What: "an undo cannot look at all rows", Why: why,
-		Fix: "Change the table back with midstream run, which makes a new table", Blocking: true,
+		Code: plan.CodeUndo, What: what, Why: why, Fix: "Change the table back with midstream run, which makes a new table", Blocking: true,
 	}}}
 }
 

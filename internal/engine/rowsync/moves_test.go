@@ -1,6 +1,7 @@
 package rowsync_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,7 +23,12 @@ func (u *undo) carry() carrying {
 	if err != nil {
 		u.Fatal(err)
 	}
-	u.syncer.Carry(moves)
+	u.syncer.Carry(moves, func(ctx context.Context) (err error) {
+		if u.outstanding != nil {
+			_, err = u.outstanding(ctx)
+		}
+		return err
+	})
 	return carrying{moves}
 }
 

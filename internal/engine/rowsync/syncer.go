@@ -37,6 +37,8 @@ const (
 	partTries = 10
 	// valueTries is for a row that seems to be new and may not be.
 	valueTries = 3
+	// fencePatience is how long a try waits: a full backlog receives nothing.
+	fencePatience = time.Second
 	// mostHolders is the number of blocking rows that are deleted at once.
 	mostHolders = 1000
 
@@ -68,6 +70,7 @@ type Syncer struct {
 	// its P (law L2).
 	alone sync.RWMutex
 	moves *Moves // nil if no column is kept
+	fence func(ctx context.Context) error
 	unfit *Unfit // nil if a row that the shadow refuses is an error
 	begun time.Time
 	// waryUntil is in nanoseconds since begun, so changes of the clock don't matter.
@@ -89,9 +92,11 @@ func New(spec *Spec, outstanding Outstanding, emit event.Listener) *Syncer {
 	return &Syncer{spec: spec, outstanding: outstanding, emit: emit, begun: time.Now()}
 }
 
-// Carry lets the syncer carry kept values from key to key before it syncs. It is called before the
-// first sync.
-func (s *Syncer) Carry(moves *Moves) { s.moves = moves }
+// Carry lets the syncer carry kept values from key to key before it syncs. fence waits until each change that was
+// committed before is received. It is called before the first sync.
+func (s *Syncer) Carry(moves *Moves, fence func(ctx context.Context) error) {
+	s.moves, s.fence = moves, fence
+}
 
 // Range syncs a range of keys. fresh means that nothing was ever written into the range of the
 // shadow. REQUIRES: fresh, if the key's columns changed (Spec.KeyChanged).
@@ -154,7 +159,10 @@ func (s *Syncer) carried(ctx context.Context, session *dbconn.Session, p predica
 			return result, err
 		}
 		s.emit(event.Retry{What: what, Cause: err.Error(), At: time.Now()})
-		if _, err := s.outstanding(ctx); err != nil {
+		patient, cancel := context.WithTimeout(ctx, fencePatience)
+		err = s.fence(patient)
+		cancel()
+		if err != nil && ctx.Err() != nil {
 			return result, err
 		}
 	}

@@ -58,6 +58,16 @@ func (u *Unfit) Some(most int) (all int64, rows []UnfitRow) {
 	return int64(len(u.rows)), rows
 }
 
+// Keys are their keys.
+func (u *Unfit) Keys() []key.Key {
+	rows := u.Rows()
+	keys := make([]key.Key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.Key
+	}
+	return keys
+}
+
 // Len is their number.
 func (u *Unfit) Len() int {
 	if u == nil {

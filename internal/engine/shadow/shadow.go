@@ -247,8 +247,11 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 }
 
 // Adopt returns the old table of an earlier run, to which an undo goes back. columns are those that it had as
-// the source. Adopt fails with ErrAltered if it has others now, or, unless an undo has begun before, no mark.
-func Adopt(ctx context.Context, pool *dbconn.Pool, source, old schema.Name, columns []schema.Column, begun bool) (*Shadow, error) {
+// the source, and was its comment then: the mark may have only a part of it. Adopt fails with ErrAltered if it has
+// other columns now, or, unless an undo has begun before, no mark.
+func Adopt(
+	ctx context.Context, pool *dbconn.Pool, source, old schema.Name, columns []schema.Column, begun bool, was string,
+) (*Shadow, error) {
 	table, err := schema.Load(ctx, pool.DB(), old)
 	if err != nil {
 		return nil, fmt.Errorf("read the old table %s: %w", old, err)
@@ -259,6 +262,9 @@ func Adopt(ctx context.Context, pool *dbconn.Pool, source, old schema.Name, colu
 	comment, marked := schema.MarkedOld(table.Comment, source)
 	if !marked && !begun {
 		return nil, fmt.Errorf("the old table %s: %w: it has no mark of an old table, so it may be another one", old, ErrAltered)
+	}
+	if table.Comment == schema.MarkOld(source, was) {
+		comment = was
 	}
 	if !marked { // an undo before this one was killed
 		comment = table.Comment

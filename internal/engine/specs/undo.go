@@ -11,7 +11,7 @@ import (
 func Undo(p *plan.Plan, wish checkpoint.Undo, pairs map[string]string) *checkpoint.Undo {
 	wish.Mode, wish.Pairs = plan.UndoLazy, pairs
 	if back := p.Back; back != nil {
-		wish.For, wish.Mode, wish.Warm, wish.Back = back.For, back.Mode, false, true
+		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, true, back.Foreign
 	}
 	if wish.For <= 0 {
 		return nil

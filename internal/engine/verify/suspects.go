@@ -138,6 +138,9 @@ func (v *Verifier) settle(ctx context.Context, keys []key.Key) (map[key.Key]bool
 func (v *Verifier) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) ([]key.Key, error) {
 	var differing []key.Key
 	for part := range slices.Chunk(keys, batch) {
+		if part = v.deps.Unfit.Without(part); len(part) == 0 {
+			continue
+		}
 		_, found, err := v.compare(ctx, session, keysPredicate(v.deps.Spec.Sync, part))
 		if err != nil {
 			return nil, fmt.Errorf("compare %d keys: %w", len(part), err)

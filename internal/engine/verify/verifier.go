@@ -54,6 +54,8 @@ type Deps struct {
 	Pool    *dbconn.Pool
 	Spec    *Spec
 	Backlog *backlog.Backlog
+	// Unfit are rows of the source that have no row in the shadow, and are not compared; nil for none.
+	Unfit *rowsync.Unfit
 	// RowBytes is the average length of a row, 0 if not known.
 	RowBytes int64
 	// Fence returns when every change that was committed before the call is in the backlog.
@@ -163,11 +165,16 @@ func (v *Verifier) compareNext(ctx context.Context, session *dbconn.Session) (to
 
 func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) (int64, error) {
 	sync := v.deps.Spec.Sync
-	rows, suspects, err := v.compare(ctx, session, predicate{
+	both := predicate{
 		source:  rowsync.InRange(sync.Key, sync.Key.Names(), r),
 		shadow:  rowsync.InRange(sync.Key, sync.ShadowKey, r),
 		isRange: true,
-	})
+	}
+	rows, suspects, err := v.compare(ctx, session, both)
+	if unfit := v.deps.Unfit.Keys(); dbconn.ValueRefused(err) && len(unfit) > 0 {
+		both.source = fmt.Sprintf("(%s) AND NOT (%s)", both.source, rowsync.InKeys(sync.Key, sync.Key.Names(), unfit))
+		rows, suspects, err = v.compare(ctx, session, both)
+	}
 	if dbconn.ValueRefused(err) {
 		// In that time a row has come that the shadow doesn't take. Its own sync reports it.
 		select {

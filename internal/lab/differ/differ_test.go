@@ -57,10 +57,12 @@ type runner struct {
 	was     []string // assignments that undo the settings
 	tally   tally
 	reduced map[string]bool
+	try     func(b *bench, ctx context.Context, c *Case, n int) Verdict
 }
 
 func newRunner(t *testing.T, version string) *runner {
-	r := &runner{T: t, version: version, server: mysqltest.Server(t, version), include: map[string]bool{}, reduced: map[string]bool{}}
+	r := &runner{T: t, version: version, server: mysqltest.Server(t, version), include: map[string]bool{}, reduced: map[string]bool{},
+		try: func(b *bench, ctx context.Context, c *Case, _ int) Verdict { return b.Try(ctx, c) }}
 	for _, g := range Groups {
 		r.include[g] = !slices.Contains(strings.Split(*without, ","), g)
 	}
@@ -201,7 +203,7 @@ func (r *runner) batch(from, to int) {
 // one runs a case.
 func (r *runner) one(b *bench, n int) {
 	c := Make(r.version, *seed, n, r.include)
-	v := b.Try(context.Background(), c)
+	v := r.try(b, context.Background(), c, n)
 	if *show {
 		r.Logf("case %d: %s %s\n%s\n%s", n, v.Outcome, v.Kind, v.Text, c.Folder())
 	}

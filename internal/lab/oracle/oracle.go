@@ -37,7 +37,7 @@ func Differences(ctx context.Context, db *sql.DB, a, b schema.Name) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	same := plainer(definitions[0]) == plainer(definitions[1])
+	same := Plainer(definitions[0]) == Plainer(definitions[1])
 	if what := fmt.Sprintf("\n%s\n-- and\n%s", definitions[0], definitions[1]); !same {
 		found = append(found, "definitions differ:"+what)
 	} else if definitions[0] != definitions[1] {
@@ -154,8 +154,8 @@ var (
 	quoted     = regexp.MustCompile("`([a-z0-9_]+)`") // 5.7 stores expressions as sql_quote_show_create says
 )
 
-// plainer is a definition without what the server may write in another way. Letters beyond ASCII stay as they are.
-func plainer(definition string) string {
+// Plainer is a definition without what the server may write in another way. Letters beyond ASCII stay as they are.
+func Plainer(definition string) string {
 	lines := strings.Split(definition, "\n")
 	for i, line := range lines {
 		// which has a column's name in its letters of before until it is stored again

@@ -24,6 +24,10 @@ type Watch struct {
 	// columns. With binlog_row_image=MINIMAL that row has only the columns that the statement sets,
 	// and the row before has only the primary key.
 	After bool
+
+	// Lax hands out an event whose rows lack watched columns too: with no tuples of these rows. Otherwise such an event
+	// ends the stream (ErrIncomplete).
+	Lax bool
 }
 
 // Layout has the ordinals of the columns to decode in a table of so many columns.

@@ -107,7 +107,7 @@ func (r *Reader) check(from Position) error {
 			return fmt.Errorf("read binlog: table %s is watched twice", w.Table)
 		}
 		tables[w.Table] = true
-		if len(w.Columns) == 0 {
+		if len(w.Columns) == 0 && !w.Lax {
 			return fmt.Errorf("read binlog: table %s is watched without columns", w.Table)
 		}
 		for i, ordinal := range w.Columns {

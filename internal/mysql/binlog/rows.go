@@ -55,7 +55,7 @@ func (s *stream) rows(h header, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
-	if len(tuples) == 0 {
+	if len(tuples) == 0 && !t.lax {
 		return nil
 	}
 	s.pending = true
@@ -99,7 +99,7 @@ func (s *stream) tuples(t *table, shape shape, body []byte) (tuples [][]any, aft
 	if err != nil {
 		return nil, nil, err
 	}
-	if t.after && all.images == nil {
+	if (t.after || t.lax) && all.images == nil {
 		return nil, nil, nil
 	}
 	if tuples, err = t.decode(s.decoder, all.images); err != nil {
@@ -211,6 +211,9 @@ func (t *table) walkAfter(shape shape, data []byte, pos int, included []byte, sp
 }
 
 func (t *table) incomplete(slot int) error {
+	if t.lax {
+		return nil
+	}
 	return fmt.Errorf("%w: its column number %d in the watch", ErrIncomplete, slot)
 }
 

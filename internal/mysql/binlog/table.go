@@ -16,6 +16,7 @@ type table struct {
 	slots   int  // watched columns
 	json    int  // JSON columns, for partial updates
 	after   bool // of updates, only the row after
+	lax     bool // rows may lack watched columns
 
 	// reduced has the watched columns only, in the order of the watch.
 	reduced *replication.TableMapEvent
@@ -90,6 +91,7 @@ func newTable(watch int, w Watch, c cursor) (*table, error) {
 		columns: make([]column, count),
 		slots:   len(columns),
 		after:   w.After,
+		lax:     w.Lax,
 		reduced: &replication.TableMapEvent{
 			ColumnCount: uint64(len(columns)),
 			ColumnType:  make([]byte, len(columns)),
