@@ -267,7 +267,7 @@ func TestBrowser(t *testing.T) {
 	b := beginBrowser(t, q.url)
 	b.enter(strings.TrimSpace(string(token)))
 	b.waitsForItsScript()
-	b.submit("ALTER TABLE "+q.name+" ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "hold\nmethod=shadow\ncopy-share=8%\nchunk-time=20ms")
+	b.submit("ALTER TABLE "+q.name+" ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "hold\nmethod=shadow\ncopy-share=8%\nchunk-time=20ms\nundo=1h")
 
 	b.does("see it begin", chromedp.WaitVisible("#bar"), chromedp.WaitVisible(".u-over"))
 	contains(t, b.text("#plan"), "Plan", "copy to a new table")
@@ -314,6 +314,7 @@ func TestBrowser(t *testing.T) {
 	b.sees("#state", "done")
 	contains(t, b.text("#ended"), "Predicted and actual", "Left on the server", "Phases")
 	contains(t, b.text("#events"), "swapped", "granted", "result")
+	b.takesBack(q)
 	b.pictures("finished")
 	b.does("read the report", chromedp.Click("#report"), chromedp.WaitVisible("#plots .u-over")) // its own script drew them
 	contains(t, b.text("body"), "Predicted and actual")
@@ -325,9 +326,50 @@ func TestBrowser(t *testing.T) {
 	); got != "1" {
 		t.Errorf("the column: %s", got)
 	}
+	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
 	for len(b.problems) > 0 {
 		t.Errorf("the browser says: %s", <-b.problems)
 	}
+}
+
+// takesBack: the page of a change that is done shows its undo. The question names what is lost, and can be answered by the
+// keyboard with no. The undo has a page of its own, and its undo is the redo.
+func (b *browser) takesBack(q *queueing) {
+	b.t.Helper()
+	b.sees("#undo-text", "open until")
+	contains(b.t, b.text("#undo-text"), "rows not checked")
+	b.does(
+		"ask for the undo by the keyboard, and think better of it", chromedp.WaitEnabled("#undo-ask"), chromedp.Focus("#undo-ask"),
+		chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#undo-question"),
+	)
+	contains(b.t, b.text("#undo-question"), "Undo this change of", "values of column note are lost", "rows were not checked")
+	b.pictures("undo")
+	b.does("think better of it", chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible("#undo-question"))
+	var done string
+	b.does("remember the page", chromedp.Location(&done))
+	b.does(
+		"undo", chromedp.Click("#undo-ask"), chromedp.WaitVisible("#undo-question"), chromedp.Click(`#undo-question [value="yes"]`),
+	)
+	b.until("the undo has a page of its own", "location.pathname.endsWith('-undo')")
+	b.sees("#state", "done")
+	b.sees("#undo-name", "Redo")
+	b.sees("#undo-text", "redo: open until")
+	const column = "SELECT COUNT(*) FROM information_schema.columns WHERE column_name = 'note' AND CONCAT(table_schema, '.', table_name) = '"
+	if got := q.query(column + q.name + "'"); got != "0" {
+		b.t.Errorf("after the undo, %s columns are there", got)
+	}
+	b.pictures("undone")
+	b.does("redo", chromedp.WaitEnabled("#undo-ask"), chromedp.Click("#undo-ask"), chromedp.WaitVisible("#undo-question"))
+	contains(b.t, b.text("#undo-question"), "Redo this change of")
+	b.does("redo", chromedp.Click(`#undo-question [value="yes"]`))
+	b.until("the redo has a page of its own", "location.pathname.endsWith('-undo-2')")
+	b.sees("#state", "done")
+	b.sees("#undo-text", "open until")
+	b.does("look at the first change again", chromedp.Navigate(done))
+	b.sees("#undo-text", "undone by change")
+	b.does("wait for its result", chromedp.WaitVisible("#ended"), chromedp.WaitVisible(".u-over"))
 }
 
 // noticesSilence: serve stands still, and its connections stay open. The page says that nothing

@@ -26,7 +26,6 @@ var functions = map[string]any{
 	"state":  (*Report).Words,
 	"mood":   (*Report).Mood,
 	"ended":  func(state string) string { return StateWords(state, "") },
-	"phase":  func(name string) string { return humanize.Phase(event.Phase(name)) },
 	"step":   func(name string) string { return humanize.Step(event.Phase(name)) },
 	"method": humanize.Method,
 	"was":    humanize.Was[int],
@@ -114,7 +113,7 @@ Method: {{say (method .Method)}}{{with .Why}} ({{say .}}){{end}}.{{with .Key}} K
 
 | phase | started (UTC) | duration |
 |---|---|---|
-{{range .Phases}}| {{say (phase .Name)}} | {{clock .At}} | {{span .MS}} |
+{{range .Phases}}| {{say .Text}} | {{clock .At}} | {{span .MS}} |
 {{end}}{{end}}{{if .Happenings}}
 ## Events
 
@@ -129,6 +128,10 @@ Method: {{say (method .Method)}}{{with .Why}} ({{say .}}){{end}}.{{with .Key}} K
 {{range .Retries}}| {{.Times}} | {{say .Cause}} | {{clock .First}} | {{clock .Last}} |
 {{end}}{{end}}{{with .Proven}}
 Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}; {{.Repaired}} differed and {{was .Repaired}} repaired{{else}}, all equal{{end}}.
+{{end}}{{if .Undo}}
+## Undo
+{{range .Undo}}
+- {{say .}}{{end}}
 {{end}}
 ## Left on the server
 

@@ -34,7 +34,7 @@ func (r *Report) HTML(out io.Writer) error {
 }
 
 // Parts writes parts of the page, for a page that has style.css: error, compared, plan, phases,
-// verify, retries, left.
+// verify, retries, undo, left.
 func (r *Report) Parts(out io.Writer, names ...string) error {
 	for _, name := range names {
 		if err := page().ExecuteTemplate(escape.Writer(out), name, r); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/history"
@@ -31,6 +32,8 @@ type Report struct {
 	// Left is what is left on the server, and Remove how to remove it; both may be empty.
 	Left   string `json:"left"`
 	Remove string `json:"remove"`
+	// Undo says how the change can be undone, or what an undo has taken back, in sentences.
+	Undo []string `json:"undo"`
 
 	drawn []any // records for the plots
 }
@@ -63,7 +66,12 @@ type Phase struct {
 	Name string    `json:"name"`
 	At   time.Time `json:"at"`
 	MS   record.MS `json:"ms"`
+
+	undo bool
 }
+
+// Text describes the phase for people.
+func (p Phase) Text() string { return humanize.PhaseOf(event.Phase(p.Name), p.undo) }
 
 // Comparison is a predicted figure with the actual figure, for people.
 type Comparison struct {
@@ -110,7 +118,11 @@ func Of(story *history.Story) *Report {
 		r.Left, r.Remove = r.Result.Left, r.Result.Next
 		if r.Result.Old != "" {
 			r.Left = strings.TrimSpace(r.Left + " The old table is kept as " + schema.NameOf(r.Result.Old).String() + ".")
-			r.Remove = strings.TrimSpace(r.Remove + " To drop it: midstream cleanup --old " + schema.NameOf(r.Run.Table).Argument())
+			drop := " To drop it: midstream cleanup --old "
+			if r.Result.Undo != nil {
+				drop = " An undo needs it. To give the undo up first: midstream undo --end "
+			}
+			r.Remove = strings.TrimSpace(r.Remove + drop + schema.NameOf(r.Run.Table).Argument())
 		}
 	} else {
 		r.Left = r.created(story.Events)
@@ -120,6 +132,7 @@ func Of(story *history.Story) *Report {
 	if r.Plan != nil && r.Result != nil {
 		r.compare(progressOf(story.Events))
 	}
+	r.Undo = r.aboutUndo(story.Events)
 	r.drawn = drawn(story)
 	return r
 }
@@ -171,7 +184,7 @@ func (r *Report) tell(events []event.Event) {
 			} else {
 				r.endPhase(e.At)
 			}
-			r.Phases = append(r.Phases, Phase{Name: string(e.Phase), At: e.At})
+			r.Phases = append(r.Phases, Phase{Name: string(e.Phase), At: e.At, undo: e.Undo})
 			last = e.At
 			continue
 		case event.Retry:
@@ -262,15 +275,22 @@ func (r *Report) Predicted() (list []Comparison) {
 		}
 		add("time", text)
 	}
-	if r.Plan.Method == "shadow" {
+	if r.Plan.Method == "shadow" && !r.lazy() {
 		add("rows", "about "+humanize.Count(r.Plan.RowsEstimate))
 	}
-	add("peak disk space", humanize.Size(p.DiskBytes))
-	add("redo log", humanize.Size(p.RedoBytes))
-	add("binlog", humanize.Size(p.BinlogBytes))
+	if !r.lazy() { // which depends on the changed rows: nobody knows them
+		add("peak disk space", humanize.Size(p.DiskBytes))
+		add("redo log", humanize.Size(p.RedoBytes))
+		add("binlog", humanize.Size(p.BinlogBytes))
+	}
 	add("lock of the cut-over", "a query waits at most "+span(p.LockedMS))
 	add("longest replica lag", span(p.ReplicaLagMS))
 	return list
+}
+
+// lazy reports whether the run is an undo of the changed rows only.
+func (r *Report) lazy() bool {
+	return r.Plan.Undoes != nil && r.Plan.Undoes.Mode == plan.UndoLazy
 }
 
 // compare puts the prediction next to the actual figures.

@@ -261,3 +261,44 @@ func TestOnlyWhatWasComparedIsEqual(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoInReports: a report says whether the change can be undone, how, and what would be lost. That of an undo says what
+// it took back, and which rows it could not bring back.
+func TestUndoInReports(t *testing.T) {
+	says := func(s *history.Story, words ...string) {
+		t.Helper()
+		r := Of(s)
+		for form, whole := range map[string]string{"the page": written(t, r.HTML), "the text": strings.ReplaceAll(written(t, r.Markdown), "\\", "")} {
+			for _, word := range words {
+				if !strings.Contains(whole, word) {
+					t.Errorf("%s does not say %q", form, word)
+				}
+			}
+		}
+	}
+	until := time.Date(2026, 1, 3, 3, 4, 0, 0, time.UTC)
+	change := story(1)
+	change.Run.Table = "shop.orders"
+	change.Plan.Undo = &record.Undoable{Possible: true, Mode: "lazy", Lost: []string{"n"}}
+	says(change, "This change cannot be undone: the run kept no undo")
+	change.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "lazy", Until: until, Swapped: began}
+	says(change, "could be undone until 2026-01-03 03:04 UTC, with: midstream undo shop.orders", "gives up the values of the new columns: n",
+		"The rows were not checked", "To give the undo up first: midstream undo --end shop.orders")
+	change.Result.Undo = nil
+	change.Plan.Undo = &record.Undoable{Why: "the server changes the table itself"}
+	says(change, "This change cannot be undone: the server changes the table itself.")
+
+	undo := story(1)
+	undo.Run.Table, undo.Run.Undoes, undo.Result.Applied = "shop.orders", true, 5
+	undo.Plan.Undoes = &record.Undoes{Swapped: began, Alter: "ADD COLUMN n INT", Mode: "lazy"}
+	undo.Events = append(undo.Events, event.PhaseEntered{Phase: event.PhaseCopy, Undo: true, At: after(91)},
+		event.Parked{Table: "shop.orders_parked", Rows: 2, Keys: []string{"7", "8"}, At: after(92)})
+	undo.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "lazy", Until: until, Swapped: began}
+	says(undo, "takes back the change of 2026-01-02 03:04 UTC: ADD COLUMN n INT", "5 changed rows were synced", "refused 2 rows",
+		"shop.orders_parked", "could be redone until")
+	undo.Events = undo.Events[:len(undo.Events)-1]
+	says(undo, "The former definition took all rows.")
+	undo.Result.Outcome = "unfit"
+	undo.Events = append(undo.Events, event.Progress{Unfit: &event.Unfit{Rows: 3}, At: after(93)})
+	says(undo, "The former definition refuses 3 rows. They need a decision")
+}

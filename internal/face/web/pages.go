@@ -42,6 +42,11 @@ var pages = sync.OnceValue(func() *template.Template {
 		"mood":    moodOf,
 		"options": optionsText,
 		"join":    strings.Join,
+		// truncates reports whether a statement empties a table.
+		"truncates": func(statement string) bool {
+			word, _, _ := strings.Cut(strings.TrimSpace(statement), " ")
+			return strings.EqualFold(word, "TRUNCATE")
+		},
 	}).ParseFS(embedded, "assets/pages/*.html"))
 })
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -256,7 +257,11 @@ func (s *Server) ending(path string) []byte {
 		if story.Result != nil {
 			end.State, end.Mood = r.Words(), r.Mood()
 		}
-		end.HTML = parts(r, "error", "compared", "phases", "verify", "retries", "left")
+		names := []string{"error", "compared", "phases", "verify", "retries", "undo", "left"}
+		if s.source.Queue && !story.Run.Undoes { // the page has the newest state
+			names = slices.DeleteFunc(names, func(name string) bool { return name == "undo" })
+		}
+		end.HTML = parts(r, names...)
 	}
 	text, err := json.Marshal(end)
 	if err != nil {

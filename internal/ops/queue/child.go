@@ -237,9 +237,11 @@ func (e *entry) settle(result *record.Result) {
 		}
 		if result.Old != "" {
 			e.Why += "; the old table is kept as " + schema.NameOf(result.Old).String()
-			e.Next = strings.TrimSpace(
-				e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it",
-			)
+			drop := " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it"
+			if result.Undo != nil {
+				drop = " midstream undo --end " + schema.NameOf(result.Undo.Table).Argument() + " gives the undo up"
+			}
+			e.Next = strings.TrimSpace(e.Next + drop)
 		}
 	}
 	e.ExitCode, e.Kept = &result.ExitCode, keptOf(result)

@@ -43,8 +43,11 @@ type Undo struct {
 	Behind *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
 	Lost   []string   `json:"lost" doc:"columns whose values an undo gives up, because the change has added them"`
 	Redo   bool       `json:"redo" doc:"true: the change was an undo, so that taking it back is the redo"`
+	Warns  []string   `json:"warnings" doc:"what an undo gives up, and what may stop it, for people; may be empty"`
 	By     string     `json:"by" doc:"id of the change that takes this one back, or has; may be empty"`
 	Asked  *time.Time `json:"asked" doc:"when the server has answered last; null: not yet"`
+
+	whole bool // of a statement on complete tables, such as DROP TABLE
 }
 
 // keptUndo is what identifies the undo of a change.
@@ -98,7 +101,7 @@ func (s *Service) undoOf(e *entry) *Undo {
 	if e.State != StateDone || e.Kept == nil || s.cfg.Undos == nil {
 		return nil
 	}
-	u := &Undo{Keys: []string{}, Lost: []string{}}
+	u := &Undo{Keys: []string{}, Lost: []string{}, Warns: []string{}}
 	s.mu.RLock()
 	by, last := s.board.find(s.board.takers[e.ID]), s.board.kept[e.keptKey()]
 	s.mu.RUnlock()
@@ -113,7 +116,7 @@ func (s *Service) undoOf(e *entry) *Undo {
 			u.State, u.By = string(leftovers.UndoRunning), by.ID
 		}
 	}
-	u.Text = u.words()
+	u.Text, u.Warns = u.words(), u.warnings()
 	return u
 }
 
@@ -140,7 +143,7 @@ func (s *Service) standing(e *entry, u *Undo) {
 	default:
 		k := now.Kept
 		u.State, u.Why, u.Mode, u.Redo, u.Lost = string(k.State), k.Why, k.Record.Mode, k.Record.Back, append(u.Lost, now.Lost...)
-		u.Until = &k.Record.Until
+		u.Until, u.whole = &k.Record.Until, k.Record.Ledger != nil
 		u.follow(now.Follower)
 	}
 }
@@ -182,15 +185,30 @@ func (u *Undo) Waits() bool {
 	return u != nil && slices.Contains([]string{string(leftovers.UndoOpen), string(leftovers.UndoRevoked), undoUnfit}, u.State)
 }
 
-// Cold reports whether only an undo by all rows is possible.
-func (u *Undo) Cold() bool { return u.State == string(leftovers.UndoRevoked) }
-
-// Losses are what an undo gives up, for people.
-func (u *Undo) Losses() (losses []string) {
-	for _, name := range u.Lost {
-		losses = append(losses, "the values of column "+name)
+// warnings are what an undo gives up, and what may stop it.
+func (u *Undo) warnings() []string {
+	warnings := []string{}
+	if !u.Waits() {
+		return warnings
 	}
-	return losses
+	if len(u.Lost) > 0 {
+		columns := "column "
+		if len(u.Lost) > 1 {
+			columns = "columns "
+		}
+		warnings = append(warnings, "The values of "+columns+strings.Join(u.Lost, ", ")+" are lost: the former table does not have them.")
+	}
+	switch {
+	case u.State == undoUnfit:
+		warnings = append(warnings, fmt.Sprintf("The former definition refuses %s, such as (%s). The undo stops before its lock, unless you park them.",
+			plural(*u.Unfit, "row"), strings.Join(u.Keys, "), (")))
+	case u.Unfit == nil && !u.whole:
+		warnings = append(warnings, "The rows were not checked. If the former definition refuses some, the undo stops before its lock, unless you park them.")
+	}
+	if u.State == string(leftovers.UndoRevoked) {
+		warnings = append(warnings, "The undo copies and compares all rows, because "+u.Why+".")
+	}
+	return warnings
 }
 
 // words are the state for people.
@@ -203,7 +221,9 @@ func (u *Undo) words() string {
 		until = " until " + minute(*u.Until)
 	}
 	rows := ", rows not checked"
-	if u.Unfit != nil {
+	if u.whole {
+		rows = ""
+	} else if u.Unfit != nil {
 		rows = fmt.Sprintf(", %d unfit rows, behind %g s", *u.Unfit, *u.Behind)
 	}
 	switch u.State {

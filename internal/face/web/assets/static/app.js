@@ -259,6 +259,7 @@
       }
       if (page.dataset.queue === "false") say($("connection"), "The run has ended, and this page is no longer updated. The run printed the path of its report.");
       else if (page.dataset.state === "waiting" || (page.dataset.state === "running" && !end.state)) location.reload(); // the queue knows more than the run
+      else watchUndo();
       draw();
     });
     source.onerror = () => {
@@ -313,6 +314,65 @@
         put($("blockers"), problem.message);
       }
     }));
+    let watched = false; // the undo
+    if (page.dataset.state === "done") watchUndo();
+
+    // watchUndo shows how the change can be taken back, for as long as the page is open.
+    function watchUndo() {
+      if (!$("undo") || watched) return;
+      watched = true;
+      const stands = undo => {
+        $("undo").hidden = false;
+        const word = undo.redo ? "Redo" : "Undo";
+        for (const place of [$("undo-name"), ...document.querySelectorAll(".undo-word")]) put(place, word);
+        put($("undo-ask"), word + "…");
+        put($("undo-text"), undo.text);
+        if (!look.busy) $("undo-ask").disabled = !["open", "unfit", "revoked"].includes(undo.state);
+        $("undo-by").hidden = !undo.by;
+        if (undo.by) {
+          $("undo-by").href = "/changes/" + encodeURIComponent(undo.by);
+          put($("undo-by"), "Show change " + undo.by);
+        }
+        if (!$("undo-question").open) fill($("undo-warnings"), undo.warnings, text => {
+          const item = document.createElement("li");
+          put(item, text);
+          return item;
+        });
+        $("undo").dataset.state = undo.state;
+      };
+      const look = async () => {
+        try {
+          const change = await ask("GET", api, undefined, bound());
+          if (change.undo) stands(change.undo);
+          if (look.failed) say($("undo-said"), "");
+          look.failed = false;
+        } catch (problem) {
+          look.failed = true;
+          if (problem.ended) complain($("undo-said"), { ended: true, message: "Your session has ended. The state of the undo is no longer updated." }, "warn");
+          else say($("undo-said"), "Cannot reach Midstream. The state of the undo may be out of date. Trying again.", "warn");
+        }
+        setTimeout(look, 3000);
+      };
+      look();
+      $("undo-ask").addEventListener("click", () => { $("undo-question").returnValue = "no"; $("undo-question").showModal(); });
+      $("undo-question").addEventListener("close", () => {
+        if ($("undo-question").returnValue !== "yes") return;
+        const options = {};
+        if ($("undo").dataset.state === "revoked") options.cold = "true";
+        for (const name of ["park", "merge"]) if ($("undo-" + name)?.checked) options[name] = "true";
+        look.busy = true;
+        busy($("undo-ask"), async () => {
+          try {
+            const made = await ask("POST", api + "/undo", { options, by: "a page" });
+            location.assign("/changes/" + encodeURIComponent(made.id));
+          } catch (problem) {
+            complain($("undo-said"), problem);
+          }
+          look.busy = false;
+        });
+      });
+    }
+
     $("withdraw")?.addEventListener("click", () => busy($("withdraw"), async () => {
       try {
         await ask("DELETE", api);

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/schema"
+)
+
+// aboutUndo says how a change can be undone, or what an undo has taken back, in sentences.
+func (r *Report) aboutUndo(events []event.Event) []string {
+	told := []string{}
+	if r.Run.Undoes {
+		told = append(told, r.takenBack()...)
+		told = append(told, r.notTaken(events)...)
+	}
+	if r.Result == nil || r.Result.Outcome != "done" || r.Run.Rehearsal != "" {
+		return told
+	}
+	return append(told, r.undoable()...)
+}
+
+// undoable says how the change can be undone, or that it cannot.
+func (r *Report) undoable() (told []string) {
+	open := r.Result.Undo
+	switch {
+	case open == nil && (r.Plan == nil || r.Plan.Undo == nil):
+		return nil
+	case open == nil && r.Plan.Undo.Possible:
+		return []string{"This change cannot be undone: the run kept no undo (--undo=24h keeps one)."}
+	case open == nil:
+		return []string{"This change cannot be undone: " + strings.TrimSuffix(r.Plan.Undo.Why, ".") + "."}
+	}
+	word, how := "undone", "midstream undo "
+	if r.Run.Undoes {
+		word = "redone"
+	}
+	if open.State == string(leftovers.UndoRevoked) {
+		how += "--cold "
+	}
+	told = append(told, fmt.Sprintf("When this run ended, the change could be %s until %s, with: %s%s",
+		word, open.Until.UTC().Format("2006-01-02 15:04 UTC"), how, schema.NameOf(r.Run.Table).Argument()))
+	if open.Why != "" {
+		told = append(told, fmt.Sprintf("Its undo was %s: %s.", open.State, open.Why))
+	}
+	if p := r.Plan; p != nil && p.Undo != nil && len(p.Undo.Lost) > 0 {
+		told = append(told, "An undo gives up the values of the new columns: "+strings.Join(p.Undo.Lost, ", ")+".")
+	}
+	if r.Plan != nil && r.Plan.Statement == "" && open.Unfit == nil {
+		told = append(told, "The rows were not checked: an undo lists rows that the former definition refuses before its lock.")
+	}
+	return told
+}
+
+// takenBack says what an undo takes back.
+func (r *Report) takenBack() []string {
+	if r.Plan == nil || r.Plan.Undoes == nil {
+		return nil
+	}
+	u, what := r.Plan.Undoes, "change"
+	if u.Redo {
+		what = "undo"
+	}
+	text := fmt.Sprintf("This run takes back the %s of %s: %s.", what, u.Swapped.UTC().Format("2006-01-02 15:04 UTC"), u.Alter)
+	if u.Mode != plan.UndoLazy {
+		return []string{text + " It syncs and compares all rows."}
+	}
+	text += " It syncs and compares the rows that have changed since."
+	if r.Result == nil {
+		return []string{text}
+	}
+	return []string{text, fmt.Sprintf("%s synced.", humanize.Plural(r.Result.Applied, "changed row")+" "+humanize.Was(r.Result.Applied))}
+}
+
+// notTaken says which rows an undo could not bring back.
+func (r *Report) notTaken(events []event.Event) (told []string) {
+	var parked *event.Parked
+	unfit := int64(0)
+	for _, e := range events {
+		switch e := e.(type) {
+		case event.Progress:
+			if e.Unfit != nil {
+				unfit = e.Unfit.Rows
+			}
+		case event.Parked:
+			parked = &e
+		}
+	}
+	switch done := r.Result != nil && r.Result.Outcome == "done"; {
+	case done && parked != nil && parked.Rows > 0:
+		return []string{fmt.Sprintf("The former definition refused %s. Copies are in %s, with the keys (%s).",
+			humanize.Plural(parked.Rows, "row"), schema.NameOf(parked.Table), strings.Join(parked.Keys, "), ("))}
+	case done:
+		return []string{"The former definition took all rows."}
+	case unfit > 0:
+		return []string{fmt.Sprintf("The former definition refuses %s. They need a decision: change them, or give --park.", humanize.Plural(unfit, "row"))}
+	}
+	return nil
+}
