@@ -186,7 +186,7 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}
-	if wish := c.options.UndoWish; c.config.Undo <= 0 && wish != "" && wish != plan.UndoAuto {
+	if c.config.Undo <= 0 && c.options.UndoWish != "" {
 		err = errors.Join(err, errors.New("--undo-method needs --undo"))
 	}
 	if err != nil && c.app.password.detached(args) {

@@ -112,8 +112,8 @@ func (c *change) registerTuning() {
 	)
 	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep for this long what midstream undo needs to take the change back: the old table and the position of the swap")
 	f.enum("undo-mode", "lazy", []string{"lazy", "warm"}, "warm: after the swap, follow the table until midstream undo or the end of --undo, so that the undo is one short lock; lazy: do nothing until then", func(word string) { cfg.Warm = word == "warm" })
-	f.enum("undo-method", string(plan.UndoAuto), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
-		"with --undo, if a change by the server could not be undone: auto makes it; prefer copies the table if that takes at most --native-max-build; require copies it, or refuses",
+	f.enum("undo-method", string(plan.UndoRequire), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
+		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
 		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
 	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 	c.rehearsal.register(f)

@@ -65,14 +65,14 @@ func TestU4_TheServersOwnChangeIsTakenBack(t *testing.T) {
 	})
 }
 
-// TestU3_NoRecordOfAChangeThatCannotBeTakenBack: the values of a dropped column are gone, and --undo-method requires a
-// method that keeps them.
+// TestU3_NoRecordOfAChangeThatCannotBeTakenBack: the values of a dropped column are gone after the server's own change.
+// With --undo a method is taken that keeps them, unless --undo-method permits the loss.
 func TestU3_NoRecordOfAChangeThatCannotBeTakenBack(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(200)
 		rows := b.sums("t")
-		c := b.natively("DROP COLUMN v", "--undo=1h")
+		c := b.natively("DROP COLUMN v", "--undo=1h", "--undo-method=auto")
 		code, last := c.wait()
 		if code != 0 {
 			b.Fatalf("exit code %d: %s", code, last)
@@ -83,7 +83,7 @@ func TestU3_NoRecordOfAChangeThatCannotBeTakenBack(t *testing.T) {
 		b.hasTables("digits,t")
 		b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".digits")
 		b.numbered(200)
-		b.natively("DROP COLUMN v", "--undo=1h", "--undo-method=require").mustEnd()
+		b.natively("DROP COLUMN v", "--undo=1h").mustEnd()
 		b.hasTables("digits,t,t_old,t_undo")
 		b.undoing().mustEnd()
 		b.mustMatch("t", rows)
@@ -98,8 +98,8 @@ func TestU3_NoRecordOfAChangeThatCannotBeTakenBack(t *testing.T) {
 		if code, _ := b.natively("ADD COLUMN v INT", "--undo-method=require").wait(); code != 10 {
 			b.Errorf("--undo-method without --undo: exit code %d", code)
 		}
-		if code, _ := b.natively("DROP COLUMN u", "--undo=1h", "--undo-method=require", "--method=inplace", "--end-undo").wait(); code != 11 {
-			b.Errorf("--undo-method=require with --method: exit code %d", code)
+		if code, _ := b.natively("DROP COLUMN u", "--undo=1h", "--method=inplace", "--end-undo").wait(); code != 11 {
+			b.Errorf("--undo with --method: exit code %d", code)
 		}
 		b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_undo")
 	})

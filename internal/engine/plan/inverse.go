@@ -97,15 +97,15 @@ func (p *Plan) Keeps() bool {
 	return v != nil && v.Clauses != "" && (v.Why == "" || p.Back != nil)
 }
 
-// UndoWish is whether a method that can be undone is preferred to a lighter one.
+// UndoWish is what a run does that is to be undoable, if the server's own change could not be undone. "" is UndoRequire.
 type UndoWish string
 
 // The wishes.
 const (
-	// UndoAuto takes the lightest method.
+	// UndoAuto makes the change all the same.
 	UndoAuto UndoWish = "auto"
-	// UndoPrefer takes a shadow if the server's own change could not be undone, and the shadow is quick enough.
+	// UndoPrefer takes a shadow if that is quick enough, and otherwise makes the change all the same.
 	UndoPrefer UndoWish = "prefer"
-	// UndoRequire takes a method that can be undone, or refuses.
+	// UndoRequire takes a shadow, or refuses.
 	UndoRequire UndoWish = "require"
 )

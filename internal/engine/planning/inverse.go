@@ -31,11 +31,12 @@ func (m *maker) undoably(p *plan.Plan) (*plan.Plan, error) {
 	}
 	shadow, err := m.shadowInstead(p)
 	wish, longest := m.options.Plan.UndoWish, m.options.Plan.Limits.WithDefaults().Longest
+	require := wish == plan.UndoRequire || wish == ""
 	switch wanted := m.options.Config.Undo > 0; {
-	case wanted && wish == plan.UndoRequire && err != nil:
+	case wanted && require && err != nil:
 		return nil, err
 	case err != nil:
-	case wanted && (wish == plan.UndoRequire || wish == plan.UndoPrefer && m.takes(shadow).Elapsed <= longest):
+	case wanted && (require || wish == plan.UndoPrefer && m.takes(shadow).Elapsed <= longest):
 		return shadow, nil
 	}
 	return p, nil
@@ -68,7 +69,7 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 func (m *maker) shadowInstead(p *plan.Plan) (*plan.Plan, error) {
 	why := plan.Risk{
 		Code: plan.CodeUndo, What: "the change cannot be undone afterwards", Why: p.Inverse.Why,
-		Fix: "Leave out --undo-method, or --undo", Blocking: true,
+		Fix: "--undo-method=auto makes the change all the same; or leave out --method, if you gave it", Blocking: true,
 	}
 	options := m.options.Plan
 	if options.Method != "" {

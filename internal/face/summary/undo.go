@@ -110,14 +110,17 @@ func undoable(p Planned) string {
 
 // instead says by which method the change could be undone, and what both cost.
 func instead(p Planned, u plan.Undoable) string {
-	const require = "--undo=24h --undo-method=require"
+	with := "--undo=24h"
+	if p.Config.Undo > 0 {
+		with = "--undo-method=require"
+	}
 	switch {
 	case u.NotInstead != "":
 		return "; a new table, which could be undone, is refused: " + escape.Line(u.NotInstead)
 	case u.Instead == nil:
-		return "; " + require + " keeps one"
+		return "; " + with + " keeps one"
 	}
-	return fmt.Sprintf("; with %s it is, and the change takes %s instead of %s", require, roughly(u.Instead.Elapsed),
+	return fmt.Sprintf("; with %s it is, and the change takes %s instead of %s", with, roughly(u.Instead.Elapsed),
 		roughly(Predict(p.Plan, p.Config, p.Settings).Elapsed))
 }
 
