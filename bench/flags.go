@@ -20,6 +20,10 @@ type options struct {
 	rivalsLimit, rivalsBefore       time.Duration
 	deadlineRuns                    int
 	deadlinePart                    time.Duration
+	undoFor                         time.Duration
+	undoRate                        float64
+	undoMB                          int64
+	undoWays, undoUnder             []string
 	predictRows                     []int
 	midstream                       string
 	midstreamArgs                   []string
@@ -32,7 +36,7 @@ func readFlags() (options, error) {
 	o := options{settings: map[string]string{"innodb_buffer_pool_size": "2G"}}
 	o.names(
 		&o.what, "measure", "peers,apply,memory,rules,verify,stall", measurements(),
-		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement, forecast, deadline; empty: write the report again",
+		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement, forecast, deadline, undo; empty: write the report again",
 	)
 	o.names(
 		&o.loads, "loads", "idle,light,heavy,full", loadNames(),
@@ -74,6 +78,14 @@ func readFlags() (options, error) {
 		&o.deadlinePart, "deadline-part", 0,
 		"start no further run of deadline after this time; the same command continues (default: measure all at once)",
 	)
+	o.names(&o.undoWays, "undo-ways", strings.Join(undoWays(), ","), undoWays(), "ways that undo measures")
+	flag.DurationVar(&o.undoFor, "undo-for", 2*time.Minute, "how long the foreground of undo runs between the change and its undo")
+	flag.Float64Var(&o.undoRate, "undo-rate", 300, "transactions in a second of that foreground")
+	flag.Int64Var(&o.undoMB, "undo-mb", 200, "MiB of binlog that a lazy undo reads; 0 leaves that out")
+	flag.Func("undo-under", "command that runs the measured commands of undo, if others use the machine too", func(text string) error {
+		o.undoUnder = strings.Fields(text)
+		return nil
+	})
 	flag.DurationVar(&o.minWindow, "window", 15*time.Second, "minimal duration of a run without a tool")
 	flag.DurationVar(&o.peakWindow, "peak-window", 20*time.Second, "how long the peak is measured")
 	flag.DurationVar(&o.probeEvery, "probe-every", 10*time.Millisecond, "pace of the single statements whose waits are measured")

@@ -131,6 +131,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 		measureStatement: b.statement,
 		measureForecast:  b.forecast,
 		measureDeadline:  b.deadlines,
+		measureUndo:      b.undo,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

@@ -93,6 +93,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.capture(files[measureCapture])
 	p.statement(files[measureStatement])
 	p.deadlines(files[measureDeadline])
+	p.undos(files[measureUndo])
 }
 
 func upTo(prefix string) string {

@@ -37,6 +37,8 @@ type File struct {
 	Runs       []Run           `json:"runs,omitempty"`
 	Apply      []ApplyRun      `json:"apply,omitempty"`
 	Statements []StatementRun  `json:"statements,omitempty"`
+	Undos      []UndoRun       `json:"undos,omitempty"`
+	UndoReads  []UndoRead      `json:"undo_reads,omitempty"`
 	Others     []Header        `json:"others,omitempty"` // of other tables in the runs
 }
 
@@ -109,12 +111,14 @@ const (
 	measureRivals    = "rivals"
 	measureForecast  = "forecast"
 	measureDeadline  = "deadline"
+	measureUndo      = "undo"
 )
 
 func measurements() []string {
 	return []string{
 		measureRivals, measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
 		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement, measureForecast, measureDeadline,
+		measureUndo,
 	}
 }
 

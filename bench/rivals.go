@@ -47,6 +47,9 @@ func rivalNames() []string {
 
 // wantsRival reports whether rivals measures a tool.
 func (b *bench) wantsRival(name string) bool {
+	if name == toolGhost && slices.Contains(b.what, measureUndo) && slices.Contains(b.undoWays, undoGhost) {
+		return true
+	}
 	return slices.Contains(b.what, measureRivals) && (!slices.Contains(b.asked, "tools") || slices.Contains(b.toolNames, name))
 }
 

@@ -93,7 +93,8 @@ func verdicts(files map[string]*File) []verdict {
 		stallVerdict(files[measureStall]),
 	}, slices.Concat(predictionVerdicts(files[measurePredict]), besideVerdicts(files[measureBeside]),
 		turnsVerdicts(files[measureTurns]), []verdict{lagVerdict(files[measureLag]),
-			captureVerdict(files[measureCapture]), statementVerdict(files[measureStatement]), deadlineVerdict(files[measureDeadline])})...)
+			captureVerdict(files[measureCapture]), statementVerdict(files[measureStatement]), deadlineVerdict(files[measureDeadline]),
+			undoVerdict(files[measureUndo])})...)
 }
 
 // noisy is the share of the machine used by other programs from which a run proves little.

@@ -116,3 +116,51 @@ func BenchmarkStream(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTransactions reads small transactions from a server, as an application makes them: four rows of another table are
+// updated by each, and after ten of these one row of the watched table is.
+func BenchmarkTransactions(b *testing.B) {
+	for _, version := range versions {
+		bench := setup(b, version)
+		bench.numbers()
+		bench.exec("SET GLOBAL sync_binlog = 0")
+		bench.exec("SET GLOBAL innodb_flush_log_at_trx_commit = 0")
+		for _, table := range []string{"other", "watched"} {
+			bench.exec(
+				"CREATE TABLE " + table + " (id INT PRIMARY KEY, k INT, c CHAR(120) CHARACTER SET latin1, pad CHAR(60) CHARACTER SET latin1)",
+			)
+			bench.exec("INSERT INTO " + table + " SELECT i, i, 'c', 'p' FROM numbers WHERE i < 1000")
+		}
+		bench.exec(
+			"CREATE PROCEDURE application (n INT) BEGIN WHILE n > 0 DO " +
+				"UPDATE other SET k = k + 1, c = REPEAT('c', 119), pad = REPEAT('p', 59) WHERE id BETWEEN n MOD 900 AND n MOD 900 + 3; " +
+				"IF n MOD 10 = 0 THEN UPDATE watched SET k = k + 1 WHERE id = n MOD 900 + 1; END IF; " +
+				"SET n = n - 1; END WHILE; END",
+		)
+		from := bench.position()
+		bench.exec("CALL application(100000)")
+		bench.exec("CREATE TABLE at_the_end (i INT)")
+		b.Run(version, func(b *testing.B) {
+			reader := bench.reader(bench.watch("watched", "id"))
+			groups := 0
+			for b.Loop() {
+				err := reader.Run(context.Background(), from, func(e Event) error {
+					switch e := e.(type) {
+					case Commit:
+						groups++
+					case Statement:
+						if strings.HasPrefix(e.SQL, "CREATE TABLE at_the_end") {
+							return errEnough
+						}
+					}
+					return nil
+				})
+				if !errors.Is(err, errEnough) {
+					b.Fatal(err)
+				}
+			}
+			b.SetBytes(reader.BytesRead() / int64(b.N))
+			b.ReportMetric(float64(groups)/b.Elapsed().Seconds(), "groups/s")
+		})
+	}
+}
