@@ -241,7 +241,7 @@ func TestPtOSCFails(t *testing.T) {
 		says string
 	}{
 		{1, []string{on("t"), "--execute", "--bogus"}, "  * Error parsing options"},
-		{1, []string{on("t"), "--execute", "--reverse-triggers"}, "--reverse-triggers can't be taken"},
+		{1, []string{on("t"), "--execute", "--reverse-triggers"}, "--reverse-triggers requires --no-drop-old-table"},
 		{1, []string{on("t"), "--execute", "--max-load=Nonsense"}, "Variable Nonsense does not exist"},
 		{1, []string{on("t"), "--execute", "--set-vars=nonsense=1"}, "Unknown system variable 'nonsense'"},
 		{1, []string{on("t"), "--execute", "--pid=" + pid}, "PID file " + pid + " exists and PID 1 is running"},

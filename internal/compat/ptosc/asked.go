@@ -45,7 +45,9 @@ type Asked struct {
 	swaps   bool
 	dropOld bool
 	dropNew bool
-	report  report
+	// reverses means that the run follows the table after the swap.
+	reverses bool
+	report   report
 }
 
 // Replicas says which replicas are looked at.
@@ -92,7 +94,7 @@ func Read(args []string, home string) (*Asked, error) {
 	if len(l.warnings) > 0 {
 		r.problem("Error parsing options")
 	}
-	for _, part := range []func(){r.mode, r.server, r.table, r.fates, r.values, r.replicas, r.sessions, r.ends} {
+	for _, part := range []func(){r.mode, r.server, r.table, r.fates, r.values, r.replicas, r.sessions, r.ends, r.reverse} {
 		part()
 	}
 	if len(r.problems) > 0 {

@@ -38,6 +38,10 @@ func (r *Drive) Alter(ctx context.Context, alter *ddl.Alter, s *session.Server) 
 	if err == nil {
 		err = r.Asked.Finish(ctx, s.Pool.DB())
 	}
+	if err == nil && r.Asked.reverses && result.Undo != nil {
+		r.Speaker.followed()
+		err = r.Steps.More([]string{"--critical-load="}) // nothing ends triggers there
+	}
 	return result, err
 }
 

@@ -57,7 +57,7 @@ var ofRisks = []struct {
 		[]plan.Code{
 			plan.CodeTrigger, plan.CodeTriggerColumn, plan.CodeRenamesTable, plan.CodePartition, plan.CodeTablespace,
 			plan.CodeSecondary, plan.CodeEngine, plan.CodeSystemSchema, plan.CodeOtherTable, plan.CodeUnparsed,
-			plan.CodeNotNull, plan.CodeUnique, plan.CodeMap, plan.CodeNoPrimary,
+			plan.CodeNotNull, plan.CodeUnique, plan.CodeMap, plan.CodeNoPrimary, plan.CodeUndo,
 		},
 	},
 	{exitAltering, []plan.Code{plan.CodeColumn, plan.CodeIndex, plan.CodeCheck, plan.CodeAlgorithm}},
@@ -167,6 +167,7 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 		)
 	case s.asked.Mode == DryRun && met:
 		s.say("Dry run complete.  %s was not altered.", table)
+	case s.following: // its end was told
 	case err == nil:
 		if s.asked.history.job > 0 {
 			s.say("Job %d finished successfully.", s.asked.history.job)

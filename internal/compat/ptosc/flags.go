@@ -58,6 +58,9 @@ func (a *Asked) ending() []string {
 	if a.dropOld {
 		flags = append(flags, "--drop-old")
 	}
+	if a.reverses {
+		flags = append(flags, "--undo="+keptFor.String(), "--undo-mode=warm")
+	}
 	if !a.swaps || !a.dropOld {
 		flags = append(flags, "--method=shadow")
 	}

@@ -32,6 +32,9 @@ func (a *Asked) names(ctx context.Context, db *sql.DB) (flags []string, err erro
 		})
 	}
 	old := free("_"+a.Table.Table+"_old", func(name string) bool { _, is := taken[name]; return is })
+	if old, err = a.nameSafely(ctx, db, old); err != nil {
+		return nil, err
+	}
 	for flag, name := range map[string]string{"shadow-name": fresh, "old-name": old} {
 		if name != "" {
 			flags = append(flags, "--"+flag+"="+name)

@@ -306,7 +306,7 @@ func limits() []Option {
 			Fate:    speech.Same,
 			Becomes: "Resumes the job of the history table. Midstream always resumes the work that it finds, also without --history.",
 		},
-		{Name: "reverse-triggers", Kind: onOff, Fate: speech.Refused, Becomes: "The old table is not kept in step after the swap."},
+		{Name: "reverse-triggers", Kind: onOff, Fate: speech.Similar, Becomes: reversed},
 	}
 }
 

@@ -28,6 +28,8 @@ type Speaker struct {
 	part        float64 // at the last report
 	stop        func()
 	stopped     bool // since a replica's replication was
+	// following means that the change was made, and the old table is kept up to date.
+	following bool
 }
 
 // NewSpeaker returns one for what was asked. stop ends the run.
@@ -156,6 +158,10 @@ func statements(p *plan.Plan, a *Asked) []string {
 
 // Show tells of an event.
 func (s *Speaker) Show(e event.Event) {
+	if s.following {
+		s.showFollowing(e)
+		return
+	}
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		s.leave(e.Phase)
@@ -280,6 +286,10 @@ func clock(d time.Duration) string {
 
 // Done tells of the end of a run that came to it.
 func (s *Speaker) Done(table schema.Name, r migration.Result) {
+	if s.following {
+		s.at("Swapped the tables back OK.  The table that was put aside is %s.", r.Old)
+		return
+	}
 	switch {
 	case !s.asked.swaps:
 		s.say("Not dropping old table because --no-swap-tables was specified.")
