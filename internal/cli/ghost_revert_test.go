@@ -80,5 +80,9 @@ func TestGhostRevertsNoneButOurs(t *testing.T) {
 	d.ghosts(0, []string{again, "--execute", "--checkpoint", "--initially-drop-old-table"}, "# Kept until ")
 	d.ghosts(0, []string{"--alter=FORCE", "--execute", "--timestamp-old-table"}, "WARNING the last change of "+d.quoted()+" can no longer be reverted after this run")
 	d.ghosts(1, revert, "no run with --checkpoint has left ")
+	instant := []string{"--alter=ADD COLUMN last INT", "--execute", "--checkpoint", "--attempt-instant-ddl"}
+	d.ghosts(0, instant, "which the server made itself: midstream undo ", "# Done\n")
+	d.ghosts(1, revert, "unable to revert: the server made the last change of "+d.quoted()+" itself", "midstream undo ")
 	d.settle()
+	d.ends("undo", "--end")
 }

@@ -27,7 +27,7 @@ func TestPtOSCReverseTriggers(t *testing.T) {
 			r := start(t, d.command(reverse...))
 			r.await(&r.stdout, "Successfully altered "+d.quoted()+".")
 			r.follows(d)
-			r.ends(d, "undo")
+			d.ends("undo")
 			if code := r.exit(); code != 0 {
 				t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
@@ -38,8 +38,8 @@ func TestPtOSCReverseTriggers(t *testing.T) {
 			}
 			d.is("t,t_undo,t_undone", "0")
 			d.does(17, reverse, "can be undone until ")
-			r.ends(d, "undo", "--end")
-			r.ends(d, "cleanup", "--old", "--yes")
+			d.ends("undo", "--end")
+			d.ends("cleanup", "--old", "--yes")
 
 			r = start(t, d.command(reverse...))
 			r.follows(d)
@@ -49,11 +49,11 @@ func TestPtOSCReverseTriggers(t *testing.T) {
 				t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
 			contains(t, r.stderr.String(), "is followed no longer")
-			r.ends(d, "undo")
+			d.ends("undo")
 			d.is("t,t_undo,t_undone", "0")
 			d.settle()
-			r.ends(d, "undo", "--end")
-			r.ends(d, "cleanup", "--old", "--yes")
+			d.ends("undo", "--end")
+			d.ends("cleanup", "--old", "--yes")
 		})
 	}
 }
@@ -78,7 +78,7 @@ func (r *running) follows(d *drop) {
 }
 
 // ends runs a verb on the table.
-func (r *running) ends(d *drop, verb string, args ...string) {
+func (d *drop) ends(verb string, args ...string) {
 	d.t.Helper()
 	if code, stdout, stderr := midstream(d.t, append(append([]string{verb, d.name}, args...), flags(d.t, d.i)...)...); code != exitDone {
 		d.t.Fatalf("%s: exit code %d\n%s\n%s", verb, code, stdout, stderr)

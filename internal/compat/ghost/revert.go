@@ -101,6 +101,11 @@ func (r *Drive) revertible(ctx context.Context, s *session.Server) error {
 		return speech.Unwritten(err, "")
 	case len(all) == 0 || all[0].Record.Ledger != nil:
 		return r.noCheckpoint(ctx, s, old)
+	case all[0].Record.Native != nil:
+		return refused(
+			fmt.Errorf("%s: the server made the last change of %s itself, which left no old table", nothingKept, table.Quoted()),
+			"midstream undo "+table.Argument()+" takes it back",
+		)
 	case !strings.EqualFold(all[0].Old.Table, old.Table):
 		return refused(
 			fmt.Errorf("--old-table is %s, but the last change of %s left %s", old.Quoted(), table.Quoted(), all[0].Old.Quoted()),
@@ -114,10 +119,14 @@ func (r *Drive) revertible(ctx context.Context, s *session.Server) error {
 func (r *Drive) noteUndo(ctx context.Context, s *session.Server) error {
 	all, err := leftovers.Undoables(ctx, s.Pool, &r.asked.Table)
 	for _, u := range all {
-		if u.State != leftovers.UndoEnded {
-			r.speaker.Note(fmt.Sprintf("the last change of %s can no longer be reverted after this run; its old table is %s",
-				u.Table.Quoted(), u.Old.Quoted()))
+		if u.State == leftovers.UndoEnded {
+			continue
 		}
+		text := fmt.Sprintf("the last change of %s can no longer be reverted after this run", u.Table.Quoted())
+		if u.Record.Native == nil {
+			text += "; its old table is " + u.Old.Quoted()
+		}
+		r.speaker.Note(text)
 	}
 	return err
 }
@@ -179,6 +188,9 @@ func (s *Speaker) keptText(u *leftovers.Undoable) string {
 	what := "the change"
 	if u.Record.Back {
 		what = "the revert"
+	}
+	if u.Record.Native != nil {
+		return fmt.Sprintf("# Kept until %s, to take the change back, which the server made itself: midstream undo %s\n", until, table)
 	}
 	return fmt.Sprintf("# Kept until %s, to take back %s: the old table %s, its checkpoint, and the server's binlogs if it keeps them\n"+
 		"# To revert: the same command with --revert --old-table=%s\n"+
