@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/ops/followers"
+	"midstream/internal/ops/queue"
 )
 
 // follower waits until a follower of the table stands so.
@@ -126,4 +127,51 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	}
 	c.undo(exitDone)
 	c.undo(exitDone, "--end")
+}
+
+// TestU3_ServeFollowsUntilTheUndo: a change of the queue with undo-mode=warm has a follower when it is done. The follower
+// blocks no other change, comes back after a kill, outlives the daemon, gives way to a change of its own table, and takes
+// the change back when the queue is asked for that.
+func TestU3_ServeFollowsUntilTheUndo(t *testing.T) {
+	t.Parallel()
+	q := toQueue(t, 1000)
+	q.serve()
+	ask := func(want func(followers.Standing) bool) followers.Standing {
+		t.Helper()
+		for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			now, err := followers.Ask(t.Context(), q.folder, "", q.name)
+			if err == nil && now != nil && want(*now) {
+				return *now
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the follower is %+v (%v)\n%s", now, err, &q.daemon.stdout)
+			}
+		}
+	}
+	q.submit("warm", q.name+" ADD COLUMN c INT", "--option=undo=1h", "--option=undo-mode=warm", "--option=method=shadow")
+	q.becomes("warm", queue.StateDone)
+	first := ask(following)
+	q.submit("other", q.database()+".u ADD COLUMN c INT", "--option=method=shadow", "--option=drop-old")
+	q.becomes("other", queue.StateDone)
+
+	if err := syscall.Kill(first.Process, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	second := ask(func(s followers.Standing) bool { return following(s) && s.Process != first.Process })
+	q.kill()
+	q.serve()
+	q.submit("same", q.name+" ADD INDEX by_b (b(10))", "--option=method=inplace")
+	q.becomes("same", queue.StateDone)
+	ask(func(s followers.Standing) bool { return following(s) && s.Process != second.Process })
+
+	if status, answer := q.http("POST", "/v1/changes/warm/undo", "{}"); status != 200 && status != 201 {
+		t.Fatalf("undo: %d %s", status, answer)
+	}
+	if c := q.becomes("warm-undo", queue.StateDone); !strings.Contains(c.Why, "undo") {
+		t.Errorf("the undo is %+v", c)
+	}
+	if got := q.columns(); got != "id,a,b" {
+		t.Errorf("the undo has left the columns %s", got)
+	}
+	q.undo(exitDone, "--end")
 }

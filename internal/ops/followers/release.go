@@ -20,11 +20,13 @@ var ErrUnfit = errors.New("the old definition refuses some rows")
 func Release(ctx context.Context, run *socket.Client, parks bool, show event.Listener) (*record.Result, error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	listens, ended := make(chan struct{}, 1), make(chan error, 1)
+	listens, ended := make(chan struct{}, 1), make(chan struct{})
+	var failed error // once ended is closed
 	var result *record.Result
 	unfit := false
 	go func() {
-		ended <- run.Events(ctx, func(line []byte) {
+		defer close(ended)
+		failed = run.Events(ctx, func(line []byte) {
 			select {
 			case listens <- struct{}{}: // from here on no event is missed
 			default:
@@ -52,16 +54,16 @@ func Release(ctx context.Context, run *socket.Client, parks bool, show event.Lis
 	}()
 	select {
 	case <-listens:
-	case err := <-ended:
-		return nil, orKilled(err)
+	case <-ended:
+		return nil, orKilled(failed)
 	}
 	if err := run.Call(ctx, http.MethodPost, "undo", socket.UndoCommand{Park: parks}, &socket.Answer{}); err != nil {
 		leave(nil)
-		_ = <-ended // it was left
+		<-ended
 		return nil, err
 	}
-	if err := <-ended; err != nil || result == nil {
-		return nil, orKilled(err)
+	if <-ended; failed != nil || result == nil {
+		return nil, orKilled(failed)
 	}
 	return result, nil
 }

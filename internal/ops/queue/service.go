@@ -16,6 +16,7 @@ import (
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/ops/followers"
 	"midstream/internal/ops/socket"
 	"midstream/internal/ops/undos"
 )
@@ -49,17 +50,18 @@ type Service struct {
 	lock  *os.File      // of the folder
 	wake  chan struct{} // holds one word that there may be something to do
 
-	writing  sync.Mutex   // held by who changes changes, across the write to the store
-	mu       sync.RWMutex // guards board and noted
-	board    *board
-	noted    map[string]string
-	paths    map[string]string         // of the histories that were found, by id. Guarded by mu
-	runs     map[string]*socket.Client // that were found, by id. Guarded by mu
-	awaits   map[string]string         // why runs wait for a person, by id. Guarded by mu
-	finding  chan struct{}             // bounds how many look for one
-	planners planners
-	doubted  map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
-	pending  pending         // guarded by writing
+	writing   sync.Mutex   // held by who changes changes, across the write to the store
+	mu        sync.RWMutex // guards board and noted
+	board     *board
+	noted     map[string]string
+	paths     map[string]string         // of the histories that were found, by id. Guarded by mu
+	runs      map[string]*socket.Client // that were found, by id. Guarded by mu
+	awaits    map[string]string         // why runs wait for a person, by id. Guarded by mu
+	finding   chan struct{}             // bounds how many look for one
+	followers *followers.Keeper         // of tables with a warm undo
+	planners  planners
+	doubted   map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
+	pending   pending         // guarded by writing
 }
 
 // ErrFolderTaken says that another service works with the folder.
@@ -83,6 +85,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		doubted:  map[string]bool{},
 		pending:  pending{all: true},
 	}
+	s.followers = newFollowed(s)
 	err := socket.CheckFolder(cfg.ControlFolder)
 	if err == nil {
 		err = s.takeFolder()
@@ -152,7 +155,11 @@ func (s *Service) Run(ctx context.Context) error {
 	var following sync.WaitGroup
 	following.Go(func() { s.followStates(ctx) })
 	if s.cfg.Undos != nil {
+		if err := s.followers.Adopt(ctx); err != nil {
+			s.cfg.Note(err.Error())
+		}
 		following.Go(func() { s.cfg.Undos.Run(ctx, s.undoTables) })
+		following.Go(func() { s.followers.Run(ctx) })
 	}
 	defer following.Wait()
 	defer stop()
@@ -271,6 +278,11 @@ func (s *Service) waitsFor(e *entry) string {
 	for _, id := range e.After {
 		if before := s.find(id); before == nil || before.State != StateDone {
 			return "it waits for change " + id
+		}
+	}
+	for _, table := range e.Tables {
+		if !releases(e) && s.followers.Follows(e.Server, table) {
+			return fmt.Sprintf("%s is followed for an undo, which ends now", table)
 		}
 	}
 	s.mu.RLock()
