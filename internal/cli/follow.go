@@ -67,6 +67,6 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 	case released.ExitCode != exitDone:
 		return released, &coded{code: released.ExitCode, err: errors.New(released.Error), left: released.Left, next: released.Next}
 	}
-	c.output.text("%s", summary.Released(table, *released))
+	c.output.text("%s\n", summary.Released(table, *released))
 	return released, nil
 }

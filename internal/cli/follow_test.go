@@ -60,7 +60,7 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 	began := time.Now()
 	stdout, _ := c.undo(exitDone)
 	t.Logf("taken back in %s", time.Since(began))
-	contains(t, stdout, "took back the last change of ", "To redo it, until ")
+	contains(t, stdout, "took back the last change of ", "To redo it, until ", "midstream undo "+c.name+"\n")
 	if code := c.run.exit(); code != exitDone {
 		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}

@@ -185,5 +185,5 @@ func Released(table schema.Name, r record.Result) string {
 	if r.Undo != nil {
 		text += fmt.Sprintf(". To redo it, until %s: midstream undo %s", moment(r.Undo.Until), table.Argument())
 	}
-	return text + "\n"
+	return text
 }
