@@ -2,7 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +31,14 @@ func (q *queueing) undoIs(id, state string) queue.Undo {
 func TestU3_UndoOfAQueue(t *testing.T) {
 	sideBySide(t)
 	q := toQueue(t, 1000)
+	file, err := os.OpenFile(filepath.Join(q.home, "main.cnf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.WriteString("[midstream]\nundo = 1h\n")
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	q.serve()
 	undo := func(id string, want int, body string) string {
 		t.Helper()
@@ -37,7 +48,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 		}
 		return text
 	}
-	q.submit("a", q.name+" ADD COLUMN c INT", "--option=undo=1h", "--option=method=shadow")
+	q.submit("a", q.name+" ADD COLUMN c INT", "--option=method=shadow") // undo is in the option file
 	contains(t, undo("a", http.StatusConflict, "{}"), "nothing to undo yet")
 	contains(t, undo("nothing", http.StatusNotFound, "{}"), "no such change: nothing")
 	q.becomes("a", queue.StateDone)
@@ -78,7 +89,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	q.undoIs("a-undo-2", string(leftovers.UndoOpen))
 
 	// A change by the server itself keeps no undo, and the undo of the change before stays.
-	q.submit("b", q.name+" ADD COLUMN d INT", "--option=method=instant")
+	q.submit("b", q.name+" ADD COLUMN d INT", "--option=method=instant", "--option=undo=0s")
 	if b := q.becomes("b", queue.StateDone); b.Undo != nil {
 		t.Errorf("%+v", b.Undo)
 	}

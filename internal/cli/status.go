@@ -5,19 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"midstream/internal/face/summary"
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
 
 func (a *app) statusCommand() *cobra.Command {
 	c, cmd := a.newCommanding("status [database.table]", "Show the runs of this machine")
-	cmd.RunE = a.verb(c.status)
+	var kept historyFlags
+	cmd.Flags().StringVar(&kept.folder, "history-dir", "", historyDirUse)
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return c.status(ctx, args, kept.in(a)) })
 	return cmd
 }
 
@@ -36,9 +40,12 @@ func (c *commanding) runs(ctx context.Context, args []string) ([]*socket.Client,
 	return c.find(ctx, table)
 }
 
-func (c *commanding) status(ctx context.Context, args []string) error {
+func (c *commanding) status(ctx context.Context, args []string, histories string) error {
 	runs, err := c.runs(ctx, args)
 	if err != nil {
+		if table, _, _ := c.parse(args); table != "" && !c.json { // its last run may have left an undo
+			fmt.Fprint(c.app.Stdout, summary.OfFinished(history.LastDone(histories, table), time.Now()))
+		}
 		return err
 	}
 	if len(runs) == 0 && !c.json {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -10,8 +11,9 @@ import (
 	"midstream/internal/engine/planning"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/schema"
-	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
+	"midstream/internal/ops/socket"
+	"midstream/internal/ops/undos"
 )
 
 func (a *app) undoCommand() *cobra.Command {
@@ -68,12 +70,13 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 		return err
 	}
 	defer s.Close()
-	tended, err := u.Tend(ctx, s.Pool, only)
+	u.Sockets = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv))
+	tended, err := u.Tend(ctx, s, only)
 	if err != nil {
 		return unwritten(ctx, err, session.AdviceOnUndo(err))
 	}
 	if c.output.json {
-		c.app.record(record.UndosOf(tended, s.Address))
+		c.app.record(undos.Records(tended, s.Address))
 	} else {
 		fmt.Fprint(c.app.Stdout, summary.OfUndoables(tended, s.Address, c.output.style(), c.output.quiet))
 	}

@@ -11,6 +11,7 @@ import (
 func TestUndoSpeaksOfTheUndo(t *testing.T) {
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, _ := table(t, i, 1000)
+		histories := t.TempDir()
 		with := func(verb string, args ...string) (code int, stdout, stderr string) {
 			return midstream(t, append(append([]string{verb}, flags(t, i)...), args...)...)
 		}
@@ -20,13 +21,22 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		}
 		contains(t, stderr, "no change of this table can be undone", "--undo=24h")
 
-		code, stdout, stderr := with("run", "--no-color", "--undo=24h", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN added INT")
+		code, stdout, stderr := with("run", "--no-color", "--undo=24h", "--method=shadow", "--history-dir="+histories, "ALTER TABLE "+name+" ADD COLUMN added INT")
 		if code != exitDone {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "it gives up the values of the new column added", "To undo it, until ", "midstream undo ")
 		_, stdout, _ = with("undo", "--list", name)
-		contains(t, stdout, "open until ", "ADD COLUMN added INT")
+		contains(t, stdout, "open until ", "ADD COLUMN added INT", "Mode       lazy", "Unfit rows not checked", "the values of column added")
+		_, stdout, _ = with("undo", "--list", "--quiet", name)
+		contains(t, stdout, name+" open ", " lazy -\n")
+		_, stdout, _ = with("undo", "--list", "--json", name)
+		contains(t, stdout, `"mode":"lazy"`, `"unfit":null`, `"behind":null`, `"lost":["added"]`)
+		code, stdout, _ = midstream(t, "status", "--history-dir="+histories, name)
+		if code != exitNoRun {
+			t.Errorf("exit code %d", code)
+		}
+		contains(t, stdout, "its undo is open until ", "midstream undo --list "+name)
 		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}

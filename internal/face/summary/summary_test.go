@@ -15,6 +15,8 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
+	standings "midstream/internal/ops/undos"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -61,6 +63,15 @@ func TestGolden(t *testing.T) {
 	undoable.Config.Undo = 24 * time.Hour
 	kept := result
 	kept.Undo = &undos[0]
+	var listed []standings.Standing
+	for _, u := range undos {
+		listed = append(listed, standings.Standing{Kept: &u})
+	}
+	listed[0].Lost = []string{"region"}
+	for _, unfit := range []int64{0, 3} {
+		following := &followers.Standing{State: followers.Following, Behind: 2 * time.Second, Unfit: unfit, Keys: []string{"7", "8"}}
+		listed = append(listed, standings.Standing{Kept: &undos[0], Follower: following})
+	}
 	for name, of := range map[string]func(Style) string{
 		"plan":         func(s Style) string { return OfPlan(clean, s, "the same command with run in place of plan") },
 		"plan-verbose": func(s Style) string { s.Verbose = true; return OfPlan(clean, s, "") },
@@ -106,7 +117,8 @@ func TestGolden(t *testing.T) {
 		"plan-undo":     func(s Style) string { return OfPlan(undo, s, "") },
 		"run-undoable":  func(s Style) string { return BeforeRun(undoable, s) + OfRun(undoable, kept, Used{}, s) },
 		"run-undo":      func(s Style) string { return BeforeRun(undo, s) + OfRun(undo, kept, Used{}, s) },
-		"undos":         func(s Style) string { return OfUndoables(undos, "db1:3306", s, false) },
+		"undos":         func(s Style) string { return OfUndoables(listed, "db1:3306", s, false) },
+		"undos-quiet":   func(s Style) string { return OfUndoables(listed, "db1:3306", s, true) },
 		"undos-none":    func(s Style) string { return OfUndoables(nil, "db1:3306", s, false) },
 		"rehearsal":     func(s Style) string { return OfRehearsal(clean.Plan, result, Used{}, true, s) },
 		"refusal": func(s Style) string {

@@ -1,7 +1,9 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,11 +15,13 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/undos"
 )
 
 // OfUndoables lists the changes of a server that can be undone, in a line each for those who want quiet.
-func OfUndoables(all []leftovers.Undoable, address string, style Style, quiet bool) string {
+func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) string {
 	if quiet {
 		return briefUndoables(all)
 	}
@@ -25,7 +29,11 @@ func OfUndoables(all []leftovers.Undoable, address string, style Style, quiet bo
 	if len(all) == 0 {
 		s.heading("No change on %s can be undone. To keep one undoable: midstream run --undo=24h \"ALTER TABLE ...\"", escape.Line(address))
 	}
-	for _, u := range all {
+	for _, one := range all {
+		u := *one.Kept
+		if one.Follows() {
+			u.State = leftovers.UndoOpen
+		}
 		text := fmt.Sprintf("%s: %s", u.Table, u.State)
 		if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
 			text += " until " + moment(u.Record.Until)
@@ -38,20 +46,60 @@ func OfUndoables(all []leftovers.Undoable, address string, style Style, quiet bo
 		if u.Record.Old != "" {
 			s.line("Old table", "%s", u.Old)
 		}
-		if u.State == leftovers.UndoOpen && u.Record.Ledger == nil && u.Record.Native == nil {
-			s.line("Rows", "not checked: the undo finds a row that the former definition refuses")
+		if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
+			s.line("Mode", "%s", modeOf(one))
+		}
+		if rows := unfitOf(one); rows != "" && u.State == leftovers.UndoOpen {
+			s.line("Unfit rows", "%s", rows)
+		}
+		if len(one.Lost) > 0 {
+			s.line("Given up", "by an undo: the values of %s", columns(one.Lost))
 		}
 		s.line("Next", "%s", NextForUndo(u))
 	}
 	return s.String()
 }
 
-func briefUndoables(all []leftovers.Undoable) string {
+// briefUndoables lists table, state, end, mode and unfit rows, - for not checked.
+func briefUndoables(all []undos.Standing) string {
 	var b strings.Builder
-	for _, u := range all {
-		fmt.Fprintf(&b, "%s %s %s\n", u.Table.Argument(), u.State, u.Record.Until.Format(time.RFC3339))
+	for _, s := range all {
+		state, mode, unfit := s.Kept.State, s.Kept.Record.Mode, "-"
+		if s.Follows() {
+			state, mode, unfit = leftovers.UndoOpen, "warm", strconv.FormatInt(s.Follower.Unfit, 10)
+		}
+		fmt.Fprintf(&b, "%s %s %s %s %s\n", s.Kept.Table.Argument(), state, s.Kept.Record.Until.Format(time.RFC3339), cmp.Or(mode, "-"), unfit)
 	}
 	return b.String()
+}
+
+// modeOf is what an undo would do.
+func modeOf(s undos.Standing) string {
+	switch {
+	case s.Follows():
+		return "warm: a process follows, and is " + humanize.Span(s.Follower.Behind) + " behind"
+	case s.Kept.Record.Ledger != nil:
+		return "a RENAME"
+	case s.Kept.Record.Mode == plan.UndoNative:
+		return "native: the server alters the table back"
+	case s.Kept.State == leftovers.UndoOpen && s.Kept.Record.Mode != plan.UndoCold:
+		return "lazy: an undo syncs the rows that have changed since the swap"
+	}
+	return "cold: an undo syncs all rows"
+}
+
+// unfitOf is what is known of rows that the former definition refuses; "" if there can be none.
+func unfitOf(s undos.Standing) string {
+	switch {
+	case s.Follows() && s.Follower.Unfit > 0:
+		return fmt.Sprintf("%d, such as (%s); change them, or take the change back with --park", s.Follower.Unfit,
+			escape.Line(strings.Join(s.Follower.Keys, "), (")))
+	case s.Follows():
+		return "none"
+	case !s.MayRefuse():
+		return ""
+	}
+	return "not checked"
 }
 
 // NextForUndo is what to do about a change that can be undone, or could be.
@@ -73,6 +121,20 @@ func changeOrUndo(back bool) string {
 		return "undo"
 	}
 	return "change"
+}
+
+// OfFinished reports the last run of a table, if its change can be undone; "" if it cannot, or there is none.
+func OfFinished(last *history.Entry, now time.Time) string {
+	if last == nil || last.Result.Undo == nil || last.Result.Undo.Until.Before(now) {
+		return ""
+	}
+	table, word := schema.NameOf(last.Run.Table), "undo"
+	if last.Run.Undoes {
+		word = "redo"
+	}
+	return fmt.Sprintf("The last run on %s, on %s, is done, and its %s is open until %s, as the run left it.\n"+
+		"To check that: midstream undo --list %[5]s. To %[3]s: midstream undo %[5]s\n",
+		table, escape.Line(last.Run.Server), word, moment(last.Result.Undo.Until.UTC()), table.Argument())
 }
 
 // takenBack names the change that an undo takes back.

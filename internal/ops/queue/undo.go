@@ -143,7 +143,7 @@ func (s *Service) standing(e *entry, u *Undo) {
 	default:
 		k := now.Kept
 		u.State, u.Why, u.Mode, u.Redo, u.Lost = string(k.State), k.Why, k.Record.Mode, k.Record.Back, append(u.Lost, now.Lost...)
-		u.Until, u.whole = &k.Record.Until, k.Record.Ledger != nil
+		u.Until, u.whole = &k.Record.Until, !now.MayRefuse()
 		u.follow(now.Follower)
 	}
 }

@@ -16,18 +16,22 @@ import (
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/undos"
 )
 
 // Tending is what is done about an undo that is not to be carried out.
 type Tending struct {
 	List, End bool
 	Extend    time.Duration
+	// Sockets is the folder of the sockets of followers.
+	Sockets string
 }
 
 // Tend ends the undo of a table, or keeps it open for longer, or does neither. It returns what can be undone then: of the
 // table, or of all if that is nil.
-func (t Tending) Tend(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]leftovers.Undoable, error) {
+func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) ([]undos.Standing, error) {
 	var err error
+	pool := s.Pool
 	switch {
 	case t.End:
 		err = leftovers.EndUndo(ctx, pool, *only, false)
@@ -37,7 +41,7 @@ func (t Tending) Tend(ctx context.Context, pool *dbconn.Pool, only *schema.Name)
 	if err != nil {
 		return nil, err
 	}
-	return leftovers.Undoables(ctx, pool, only)
+	return undos.List(ctx, pool, s.Address, t.Sockets, only)
 }
 
 // Keep notes, in the result of a run that has succeeded, how its change can be undone. Whoever cannot read that asks

@@ -2,8 +2,6 @@ package undos
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -143,36 +141,9 @@ func (b *Board) ask(ctx context.Context, pool *dbconn.Pool, address string, tabl
 	if len(all) == 0 {
 		return s
 	}
-	s.Kept = &all[0]
-	if s.Lost, err = Lost(ctx, pool.DB(), s.Kept); err != nil {
-		s.Fault = err
-	}
-	if s.Kept.State == leftovers.UndoRunning || s.Kept.State == leftovers.UndoOpen {
-		s.Follower, _ = followers.Ask(ctx, b.sockets, address, table.Dotted()) // one that does not answer is none
-	}
-	return s
+	now, err := describe(ctx, pool, address, b.sockets, all[0])
+	now.Asked, now.Fault = s.Asked, err
+	return now
 }
 
 func keyOf(server string, table schema.Name) string { return server + "\x00" + table.Dotted() }
-
-// Lost returns the columns whose values an undo gives up: the former table has none for them.
-func Lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) ([]string, error) {
-	if u.Record.Ledger != nil {
-		return nil, nil
-	}
-	table, err := schema.Load(ctx, q, u.Table)
-	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", u.Table, err)
-	}
-	stays := map[string]bool{}
-	for name := range u.Record.Pairs {
-		stays[strings.ToLower(name)] = true
-	}
-	var lost []string
-	for _, c := range table.Columns {
-		if c.Generated == schema.NotGenerated && !stays[strings.ToLower(c.Name)] {
-			lost = append(lost, c.Name)
-		}
-	}
-	return lost, nil
-}

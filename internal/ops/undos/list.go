@@ -1,0 +1,88 @@
+package undos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
+	"midstream/internal/ops/record"
+)
+
+// List returns how the undos of a server stand, of one table or of all. sockets is the folder of the sockets of followers.
+func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only *schema.Name) ([]Standing, error) {
+	all, err := leftovers.Undoables(ctx, pool, only)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Standing, 0, len(all))
+	for _, u := range all {
+		s, err := describe(ctx, pool, address, sockets, u)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// describe adds to an undo what it gives up, and what its follower knows.
+func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u leftovers.Undoable) (s Standing, err error) {
+	s.Kept = &u
+	if s.Lost, err = lost(ctx, pool.DB(), &u); err != nil {
+		return s, err
+	}
+	if u.State == leftovers.UndoRunning || u.State == leftovers.UndoOpen {
+		s.Follower, _ = followers.Ask(ctx, sockets, address, u.Table.Dotted()) // one that does not answer is none
+	}
+	return s, nil
+}
+
+// lost returns the columns whose values an undo gives up: the former table has none for them.
+func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) ([]string, error) {
+	if u.Record.Ledger != nil || u.State == leftovers.UndoEnded || len(u.Record.Pairs) == 0 {
+		return nil, nil
+	}
+	table, err := schema.Load(ctx, q, u.Table)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", u.Table, err)
+	}
+	stays := map[string]bool{}
+	for name := range u.Record.Pairs {
+		stays[strings.ToLower(name)] = true
+	}
+	var names []string
+	for _, c := range table.Columns {
+		if c.Generated == schema.NotGenerated && !stays[strings.ToLower(c.Name)] {
+			names = append(names, c.Name)
+		}
+	}
+	return names, nil
+}
+
+// Follows reports whether a follower keeps the undo warm.
+func (s Standing) Follows() bool { return s.Follower != nil && s.Follower.State != followers.Swapping }
+
+// MayRefuse reports whether an undo may meet rows that the former definition refuses.
+func (s Standing) MayRefuse() bool { return s.Kept.Record.Ledger == nil && s.Kept.Record.Native == nil }
+
+// Records are the records of undos.
+func Records(list []Standing, address string) record.Undos {
+	all := make([]leftovers.Undoable, 0, len(list))
+	for _, s := range list {
+		all = append(all, *s.Kept)
+	}
+	r := record.UndosOf(all, address)
+	for i, s := range list {
+		u := &r.Undos[i]
+		u.Lost = append([]string{}, s.Lost...)
+		if s.Follows() {
+			behind := s.Follower.Behind.Seconds()
+			u.State, u.Mode, u.Unfit, u.Behind = string(leftovers.UndoOpen), "warm", &s.Follower.Unfit, &behind
+		}
+	}
+	return r
+}
