@@ -107,3 +107,73 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	q.serve() // what it knows of undos is in the store
 	q.undoIs("a", "undone")
 }
+
+// TestU4_UnfitRowsOfAFollowerInAQueue: within seconds of its commit, a row that the former definition refuses is in the state of
+// the undo, in the metrics, and known to the hook. The undo stops before its lock, or parks the row.
+func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
+	sideBySide(t)
+	q := toQueue(t, 1000)
+	told := filepath.Join(q.home, "told")
+	hook := filepath.Join(q.home, "hook")
+	err := os.WriteFile(hook, []byte("#!/bin/sh\necho \"$MIDSTREAM_MOMENT $MIDSTREAM_TABLE\" >> "+told+"\n"), 0o700)
+	file, openErr := os.OpenFile(filepath.Join(q.home, "main.cnf"), os.O_APPEND|os.O_WRONLY, 0)
+	if openErr == nil {
+		_, openErr = file.WriteString("[midstream]\nhook = on-undo-unfit=" + hook + "\n")
+		openErr = errors.Join(openErr, file.Close())
+	}
+	if err = errors.Join(err, openErr); err != nil {
+		t.Fatal(err)
+	}
+	q.serve()
+	q.submit("a", q.name+" MODIFY a BIGINT", "--option=undo=1h", "--option=undo-mode=warm", "--option=method=shadow")
+	q.becomes("a", queue.StateDone)
+	follows := func(rows int64) queue.Undo {
+		t.Helper()
+		var u *queue.Undo
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if u = q.at("a").Undo; u != nil && u.Mode == "warm" && u.Unfit != nil && *u.Unfit == rows {
+				return *u
+			}
+		}
+		t.Fatalf("the undo is %+v, want %d unfit rows", u, rows)
+		return *u
+	}
+	if u := follows(0); u.State != string(leftovers.UndoOpen) || u.Behind == nil || !strings.Contains(u.Text, "0 unfit rows, behind ") {
+		t.Errorf("%+v", u)
+	}
+	exec := executing(t, q.i, q.database())
+	exec("INSERT INTO t (a, b) VALUES (3000000000, 'large')")
+	if u := follows(1); u.State != "unfit" || !strings.Contains(u.Text, "undo needs a decision on 1 row") || len(u.Keys) != 1 {
+		t.Errorf("%+v", u)
+	}
+	_, stdout, _ := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--list", "--quiet", "--control-dir="+q.folder, q.name)...)
+	contains(t, stdout, " open ", " warm 1\n")
+	_, page := q.http("GET", "/metrics", "")
+	contains(t, page, `midstream_undo_open{change="a",`, `midstream_undo_unfit_rows{change="a",`)
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		text, _ := os.ReadFile(told)
+		if string(text) == "on-undo-unfit "+q.name+"\n" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the hook was told %q", text)
+		}
+	}
+	if code, _, stderr := q.ask("submit", "--undo=a", "--wait"); code != exitUnfit {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	follows(1)
+	if code, _, stderr := q.ask("submit", "--undo=a", "--option=park", "--wait"); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if u := q.undoIs("a", "undone"); u.By != "a-undo-2" {
+		t.Errorf("%+v", u)
+	}
+	if got := q.query("SELECT b FROM " + q.name + "_parked"); got != "large" {
+		t.Errorf("%s is parked", got)
+	}
+	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	exec("DROP TABLE t_parked")
+}
