@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +33,7 @@ type serving struct {
 	limit   int
 	listen  listening
 	configs map[string]dbconn.Config
-	keepOld time.Duration
+	keepOld retention.Times
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -57,10 +56,7 @@ func (a *app) serveCommand() *cobra.Command {
 	)
 	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table of this --server instead of a file: name, or name/database (database midstream)")
 	f.flags.StringVar(&s.control, "control-dir", "", controlDirUse)
-	f.add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never", func(text string) (err error) {
-		s.keepOld, err = retention.ParseKeep(text)
-		return err
-	})
+	f.add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never;\nmain=7d is for one server, and may be repeated", s.keepOld.Set)
 	s.listen.register(
 		f, usualListen,
 		"address and port of the pages and the API; an address beyond this machine needs --token-file, and\n--tls-cert or --insecure-http",
@@ -131,7 +127,7 @@ func (s *serving) check() []error {
 		s.control = socket.Folder(s.app.Getenv)
 	}
 	s.control, err = filepath.Abs(s.control)
-	return append(problems, err)
+	return append(problems, err, s.keepOld.Check(s.configs))
 }
 
 func (s *serving) run(ctx context.Context, _ []string) (err error) {
@@ -166,7 +162,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile(),
 		),
 	)
-	keeper := retention.Keeper{Servers: retention.All(s.configs, s.keepOld), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}
+	keeper := retention.Keeper{Servers: s.keepOld.Of(s.configs), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}
 	defer keeper.Start(ctx)()
 	defer end(nil)
 	if err := service.Run(ctx); err != nil {

@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,11 +11,53 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// All are servers that keep their old tables for the same time.
-func All(configs map[string]dbconn.Config, keep time.Duration) []Server {
+// Times are how long servers keep their old tables. The zero value keeps them all.
+type Times struct {
+	all  time.Duration
+	each map[string]time.Duration // by the names of servers
+}
+
+// Set reads 7d for all servers, or name=7d for one.
+func (t *Times) Set(text string) error {
+	name, keep, one := strings.Cut(text, "=")
+	if !one {
+		name, keep = "", text
+	}
+	d, err := ParseKeep(keep)
+	switch {
+	case err != nil:
+		return err
+	case !one:
+		t.all = d
+		return nil
+	case t.each == nil:
+		t.each = map[string]time.Duration{}
+	}
+	t.each[name] = d
+	return nil
+}
+
+// Check fails if a time is for none of the servers.
+func (t *Times) Check(configs map[string]dbconn.Config) error {
+	for name := range t.each {
+		if _, known := configs[name]; !known {
+			return fmt.Errorf("--keep-old %s: no --server has this name", name)
+		}
+	}
+	return nil
+}
+
+// Of returns the servers whose old tables are dropped.
+func (t *Times) Of(configs map[string]dbconn.Config) []Server {
 	var servers []Server
 	for name, config := range configs {
-		servers = append(servers, Server{Name: name, Config: config, Keep: keep})
+		keep, own := t.each[name]
+		if !own {
+			keep = t.all
+		}
+		if keep > 0 {
+			servers = append(servers, Server{Name: name, Config: config, Keep: keep})
+		}
 	}
 	return servers
 }
@@ -22,7 +65,7 @@ func All(configs map[string]dbconn.Config, keep time.Duration) []Server {
 // Start makes rounds in the background, if any table is to be dropped. The returned function waits until they have ended,
 // once ctx has.
 func (k *Keeper) Start(ctx context.Context) (wait func()) {
-	if len(k.Servers) == 0 || k.Servers[0].Keep <= 0 {
+	if len(k.Servers) == 0 {
 		return func() {}
 	}
 	done := make(chan struct{})

@@ -3,6 +3,8 @@ package retention
 import (
 	"testing"
 	"time"
+
+	"midstream/internal/mysql/dbconn"
 )
 
 func TestParseKeep(t *testing.T) {
@@ -15,5 +17,32 @@ func TestParseKeep(t *testing.T) {
 		if got, err := ParseKeep(text); err == nil {
 			t.Errorf("%s was taken for %s", text, got)
 		}
+	}
+}
+
+// TestTimesOfServers: a server has its own time, or that of all. A server without a time keeps its old tables.
+func TestTimesOfServers(t *testing.T) {
+	configs := map[string]dbconn.Config{"main": {}, "stats": {}, "log": {}}
+	var times Times
+	for _, text := range []string{"7d", "stats=0s", "log=36h"} {
+		if err := times.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]time.Duration{}
+	for _, s := range times.Of(configs) {
+		got[s.Name] = s.Keep
+	}
+	if len(got) != 2 || got["main"] != 7*24*time.Hour || got["log"] != 36*time.Hour {
+		t.Errorf("the times are %v", got)
+	}
+	if err := times.Check(configs); err != nil {
+		t.Error(err)
+	}
+	if err := times.Set("other=1d"); err != nil || times.Check(configs) == nil {
+		t.Errorf("a server that does not exist was taken (%v)", err)
+	}
+	if len((&Times{}).Of(configs)) != 0 || times.Set("main=soon") == nil {
+		t.Error("a wrong time was taken")
 	}
 }
