@@ -132,6 +132,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 		measureForecast:  b.forecast,
 		measureDeadline:  b.deadlines,
 		measureUndo:      b.undo,
+		measureFollower:  b.followers,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

@@ -112,13 +112,14 @@ const (
 	measureForecast  = "forecast"
 	measureDeadline  = "deadline"
 	measureUndo      = "undo"
+	measureFollower  = "follower"
 )
 
 func measurements() []string {
 	return []string{
 		measureRivals, measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
 		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement, measureForecast, measureDeadline,
-		measureUndo,
+		measureUndo, measureFollower,
 	}
 }
 

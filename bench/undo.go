@@ -174,6 +174,12 @@ func (s *server) warmLog() string { return filepath.Join(s.dir, "warm.json") }
 
 // warmCommand begins an undo that is held, and returns the command that releases it and waits for its end.
 func (b *bench) warmCommand(ctx context.Context, s *server) ([]string, error) {
+	_, err := b.beginWarm(ctx, s)
+	return b.undoCommand(s, undoWarm), err
+}
+
+// beginWarm begins an undo that is held, and returns when it follows.
+func (b *bench) beginWarm(ctx context.Context, s *server) (*exec.Cmd, error) {
 	log, err := os.Create(s.warmLog())
 	if err != nil {
 		return nil, err
@@ -192,7 +198,7 @@ func (b *bench) warmCommand(ctx context.Context, s *server) ([]string, error) {
 			return nil, err
 		}
 		if strings.Contains(string(text), `"phase":"hold"`) {
-			break
+			return held, nil
 		}
 		select {
 		case <-gone:
@@ -203,8 +209,6 @@ func (b *bench) warmCommand(ctx context.Context, s *server) ([]string, error) {
 			return nil, err
 		}
 	}
-	release := fmt.Sprintf(`"$0" cutover --control-dir="$1" %s && while kill -0 %d 2>/dev/null; do sleep 0.01; done`, table, held.Process.Pid)
-	return []string{"sh", "-c", release, b.midstream, s.control()}, nil
 }
 
 // timed runs a command, by --undo-under if that is given, and returns when it began and ended, without what the other

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
@@ -282,6 +283,10 @@ func TestU3_UndoOfALostPosition(t *testing.T) {
 				rows := b.sums("t")
 				if u := b.undoable(); u.State != leftovers.UndoRevoked {
 					b.Errorf("%s: the undo is %s: %s", lose, u.State, u.Why)
+				}
+				// A follower does not begin by all rows by itself.
+				if _, err := b.undo(b.ctx(), planning.Undo{Lazy: true}); !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), "revoked") {
+					b.Errorf("%s: an undo that is to be lazy ends with %v", lose, err)
 				}
 				c := b.undoing()
 				c.mustEnd()
