@@ -21,7 +21,7 @@ import (
 // follows reports whether this process follows the table after its change, for a warm undo. Under midstream serve another
 // one does.
 func (c *change) follows(result migration.Result, err error) bool {
-	return err == nil && c.undo == nil && c.config.Warm && result.Undo != nil && c.resultFile == ""
+	return err == nil && c.undo == nil && c.config.Warm && result.Undo != nil && result.Undo.Record.Native == nil && c.resultFile == ""
 }
 
 // followOn begins an undo that is held, and follows the table until it is released, or its operator or its time ends it.
