@@ -30,6 +30,10 @@ type Undo struct {
 	DropOld bool `json:",omitempty"`
 	// Pairs are the columns that both tables have: name in the new table to name in the old one.
 	Pairs map[string]string
+	// Log is the table to which triggers write the keys of the rows that have changed since the swap, by the columns of
+	// the index Key; "" if the binlog has the changes.
+	Log string `json:",omitempty"`
+	Key string `json:",omitempty"`
 	// Back means that the change was an undo itself: to take it back is the redo.
 	Back bool `json:",omitempty"`
 

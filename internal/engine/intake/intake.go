@@ -174,6 +174,7 @@ func (l *Link) newLog(from Origin, with Opening, beat func(context.Context, uint
 		Set:      l.triggers(with.Key),
 		Backlog:  with.Backlog,
 		Unlogged: !l.Plan.Server.LogBin,
+		Keeps:    l.Plan.Lazy(),
 		Beat:     beat,
 		Beaten:   from.Beaten,
 		Busy:     with.Busy,

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -48,7 +49,7 @@ type Since struct {
 // table. It writes nothing.
 func (l *Link) HasSince(ctx context.Context, saved *checkpoint.Saved) (from Origin, err error) {
 	if l.ByTriggers() {
-		return from, fmt.Errorf("%w: this run captures changes by triggers", ErrNotSince)
+		return l.logged(ctx, saved)
 	}
 	if saved.Checkpoint.Position == "" {
 		return from, fmt.Errorf("%w: the change was made without a binlog", ErrNotSince)
@@ -60,9 +61,42 @@ func (l *Link) HasSince(ctx context.Context, saved *checkpoint.Saved) (from Orig
 	return from, err
 }
 
+// logged is HasSince for changes that triggers have logged since the swap.
+func (l *Link) logged(ctx context.Context, saved *checkpoint.Saved) (from Origin, err error) {
+	if back := l.Plan.Back; back == nil || back.Log == "" {
+		return from, fmt.Errorf("%w: this run captures changes by triggers", ErrNotSince)
+	}
+	if saved.Checkpoint.ServerUUID != l.Plan.Server.UUID {
+		return from, fmt.Errorf("%w: the change was made on another server, and triggers have logged the rows on that one", ErrNotSince)
+	}
+	codec, err := l.Plan.Key.Codec()
+	if err != nil {
+		return from, err
+	}
+	set := l.triggers(codec)
+	sight, err := trigger.Look(ctx, l.Pool.DB(), set.Source, set.Log)
+	if err == nil && !sight.Whole(set) {
+		err = fmt.Errorf("%w: the triggers that log changed rows to %s are gone, or were altered", ErrNotSince, set.Log)
+	}
+	from.Sight = sight.String()
+	return from, err
+}
+
+// LogSince makes triggers on the shadow log the changes since the swap, for an undo without a binlog. done is false if
+// that must be tried again.
+func (l *Link) LogSince(ctx context.Context, made *schema.Table) (done bool, err error) {
+	_, codec, has := trigger.KeyOf(made)
+	if l.Plan.Names.Since == (schema.Name{}) || !has {
+		return true, nil
+	}
+	set := l.triggers(codec)
+	set.Source, set.Log, set.Since = made.Name, l.Plan.Names.Since, l.Plan.Source.Name
+	return set.Record(ctx, l.Pool, l.Control.Settings().Lock.Wait)
+}
+
 // Since finds where the changes since a swap begin (U1). old is the old table. It fails as HasSince does.
 func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.Table, spec *rowsync.Spec) (from Origin, err error) {
-	if from, err = l.HasSince(ctx, saved); err != nil {
+	if from, err = l.HasSince(ctx, saved); err != nil || l.ByTriggers() {
 		return from, err
 	}
 	// Other runs may have had a state table of the same name since: their heartbeats must not count.
@@ -79,6 +113,9 @@ func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.T
 func (l *Link) SinceAgain(
 	ctx context.Context, load func(context.Context) (*checkpoint.Saved, error), old *schema.Table, spec *rowsync.Spec,
 ) (*Since, error) {
+	if l.ByTriggers() {
+		return nil, nil
+	}
 	saved, err := load(ctx)
 	if err != nil || saved == nil || saved.Start == nil || saved.Undo == nil {
 		return nil, err

@@ -104,6 +104,11 @@ func Cleanup(
 	if err := c.keepSwapped(ctx, note); err != nil {
 		return found, err
 	}
+	if there, err := c.List(ctx); err != nil {
+		return found, err
+	} else if c.HasUndo(there) { // it has come to be needed
+		found = slices.DeleteFunc(found, func(l Table) bool { return there[l.Name].comment == schema.MarkFor(trigger.SinceKind, source) })
+	}
 	if err := c.FixCarried(ctx, cutover.Budget{}.WithDefaults().Wait, note, true); err != nil {
 		return found, err
 	}
@@ -188,6 +193,7 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		return false, nil
 	case t.comment == schema.MarkFor(checkpoint.UndoKind, c.source),
 		t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && c.HasUndo(tables),
+		t.comment == schema.MarkFor(trigger.SinceKind, c.source) && c.HasUndo(tables),
 		t.comment == schema.MarkFor(checkpoint.MergedKind, c.source) && c.HasUndo(tables):
 		return false, nil // they go with the end of the undo
 	case t.Clone:
@@ -198,6 +204,7 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		return !filled, err
 	case isMarked:
 		t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
+		t.log = t.log || t.comment == schema.MarkFor(trigger.SinceKind, c.source)
 		return true, nil
 	case t.Name == names.Shadow && !c.HasState(tables):
 		t.Spared, t.Why = true, "it has no mark, and no state table names it"

@@ -44,23 +44,20 @@ const triggerWait = plan.DefaultWait
 
 // addTriggers adds triggers that write to a log that is gone: each write to their table fails.
 func (c *Cleaner) addTriggers(ctx context.Context, there Listing, left *[]Table) error {
-	log := plan.LogOf(c.source)
-	if _, is := there[log]; is || c.purpose == plan.RehearsingOnReplica {
-		return nil
+	for _, log := range append(plan.SinceNames(c.source), plan.LogOf(c.source)) {
+		if _, is := there[log]; is || c.purpose == plan.RehearsingOnReplica {
+			continue
+		}
+		found, err := trigger.Found(ctx, c.pool.DB(), log)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			why := fmt.Sprintf("it does not exist, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table))
+			*left = append(*left, Table{Name: log, Why: why, log: true, Gone: true})
+		}
 	}
-	found, err := trigger.Found(ctx, c.pool.DB(), log)
-	if err == nil && len(found) > 0 {
-		*left = append(
-			*left,
-			Table{
-				Name: log,
-				Why:  fmt.Sprintf("it does not exist, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table)),
-				log:  true,
-				Gone: true,
-			},
-		)
-	}
-	return err
+	return nil
 }
 
 // seeTriggers finds the triggers that are dropped with leftovers. For a log these are the triggers

@@ -54,7 +54,7 @@ func (c *Cleaner) keepUndo(ctx context.Context, wish checkpoint.Undo, old string
 	if err := store.Amend(ctx, session, wish); err != nil {
 		return err
 	}
-	if err := c.dropUndo(ctx, there); err != nil { // of the change before
+	if err := c.dropUndo(ctx, there, wish.Log); err != nil { // of the change before
 		return err
 	}
 	_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s",

@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -134,6 +135,12 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 		return UndoEnded, "its time is over", nil
 	case u.Record.Mode != plan.UndoLazy:
 		return UndoOpen, "", nil
+	case u.Record.Log != "":
+		found, err := trigger.Found(ctx, pool.DB(), u.Table.Sibling(u.Record.Log))
+		if err == nil && len(found) < len(schema.TriggerEvents) {
+			return UndoRevoked, "the triggers that log changed rows are gone", nil
+		}
+		return UndoOpen, "", err
 	}
 	if why, err = unread(ctx, pool, saved.Checkpoint); err != nil || why != "" {
 		return UndoRevoked, why, err
@@ -269,12 +276,19 @@ func (c *Cleaner) DropUndo(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.dropUndo(ctx, there)
+		return c.dropUndo(ctx, there, "")
 	})
 }
 
-// dropUndo is one try of DropUndo, among these tables.
-func (c *Cleaner) dropUndo(ctx context.Context, there Listing) error {
+// dropUndo is one try of DropUndo, among these tables. It leaves a log of changes that is needed from now on, "" for none.
+func (c *Cleaner) dropUndo(ctx context.Context, there Listing, log string) error {
+	for name, t := range there {
+		if t.comment == schema.MarkFor(trigger.SinceKind, c.source) && name.Table != log {
+			if err := c.dropLog(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
 	for _, name := range []schema.Name{plan.KeptOf(c.source), plan.UndoOf(c.source)} {
 		if t, is := there[name]; is && schema.MarkedFor(t.comment, c.source) {
 			if err := c.Drop(ctx, Table{Name: name}); err != nil {

@@ -161,6 +161,9 @@ func (t *swapTurn) unmark(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	if !t.announced {
+		if logs, err := t.work.link.LogSince(ctx, t.work.shadow.Table); !logs {
+			return false, err
+		}
 		// From here on only the state table records that the shadow is ours (law L8).
 		t.work.debts.unmarked.Store(true)
 		if err := t.work.checkpoint(ctx); err != nil {

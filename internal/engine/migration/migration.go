@@ -233,14 +233,14 @@ func (r *run) begin(ctx context.Context) (*work, error) {
 	if err != nil {
 		return nil, r.nameForbidding(ctx, err)
 	}
-	if r.link.ByTriggers() {
-		d.start.Capture, d.start.Sight = string(r.plan.Capture.By), at.Sight
-	}
 	return d.open(ctx, r, origin{Origin: at, tracker: frontier.New(d.specs.Sync.Key), fresh: true})
 }
 
 // open makes the work of a run, and writes the first heartbeat. From its end on another run may resume this one.
 func (d *draft) open(ctx context.Context, r *run, from origin) (*work, error) {
+	if r.link.ByTriggers() {
+		d.start.Capture, d.start.Sight = string(r.plan.Capture.By), from.Sight
+	}
 	w := r.newWork(d, from)
 	if err := w.intake.Beat(ctx); err != nil {
 		return nil, fmt.Errorf("first heartbeat: %w", err)

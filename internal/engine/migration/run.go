@@ -146,7 +146,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
 		Triggers:   r.plan.Source.Triggers,
-		Undo:       specs.Undo(r.plan, r.cfg.undo(), d.specs.Pairs),
+		Undo:       specs.Undo(r.plan, d.shadow.Table, r.cfg.undo(), d.specs.Pairs),
 	}
 	return d, nil
 }

@@ -58,8 +58,8 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 		return nil, r.nameForbidding(ctx, err)
 	}
 	r.enter(event.PhaseStart)
-	// More rows may differ than the binlog shows.
-	if from.again = saved.Undo.Begun || from.distrusted; from.again {
+	// More rows may differ than the binlog shows; and no log shows who else has written to the old table (U2).
+	if from.again = saved.Undo.Begun || from.distrusted || r.link.ByTriggers(); from.again {
 		r.verifies, r.repairs = true, true
 	}
 	if err := r.leftovers.BeginUndo(ctx, saved); err != nil {

@@ -3,10 +3,13 @@ package migration_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -198,6 +201,88 @@ func TestU3_AnAlteredTableIsNotTakenBack(t *testing.T) {
 			b.Errorf("undo: exit code %d: %s", code, last)
 		}
 		b.natively("ADD COLUMN third INT", "--end-undo").mustEnd()
+		b.undoing("--end").mustEnd()
+	})
+}
+
+// TestU1_UndoByTheLogOfTriggers: where no binlog can be read, triggers on the new table log the changed rows from the swap
+// on. The change is undone and redone while writers work, and the triggers of the application stay.
+func TestU1_UndoByTheLogOfTriggers(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.capture = plan.CaptureTrigger
+		l := b.ledger(ledger.Int(), 1500, ledger.Options{Rate: 200, Writers: 2})
+		b.exec("CREATE TABLE "+b.schema+".audit (n INT NOT NULL)", "INSERT INTO "+b.schema+".audit VALUES (0)",
+			"CREATE TRIGGER "+b.schema+".counts AFTER UPDATE ON "+b.schema+".t FOR EACH ROW UPDATE "+b.schema+".audit SET n = n + 1")
+		b.start(l)
+		b.child(alter, "", nil, "--undo=1h", "--lock-work=2s").mustEnd()
+		for _, log := range []string{"t_since", "t_since2", "t_since"} {
+			if got := b.value("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema +
+				"' AND (table_name LIKE 't\\_since%' OR table_name LIKE 't\\_capture')"); got != log {
+				b.Errorf("the logs are %s, want %s", got, log)
+			}
+			if u := b.undoable(); u.State != leftovers.UndoOpen {
+				b.Errorf("the undo is %s: %s", u.State, u.Why)
+			}
+			before := b.value("SELECT n FROM " + b.schema + ".audit")
+			for b.value("SELECT n > "+before+" FROM "+b.schema+".audit") != "1" { // the writers write on
+				if err := dbconn.Sleep(b.ctx(), 10*time.Millisecond); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if log == "t_since" {
+				c := b.undoing("--lock-work=2s")
+				c.mustEnd()
+				if !c.heard(`"mode":"lazy"`) {
+					b.Errorf("the undo by %s is not lazy", log)
+				}
+				continue
+			}
+			b.undoing("--lock-work=2s").mustEnd()
+		}
+		b.mustMatchLedger(l)
+		if got := b.value("SELECT GROUP_CONCAT(trigger_name) FROM information_schema.triggers WHERE trigger_schema = '" + b.schema +
+			"' AND trigger_name NOT LIKE 't\\_since%'"); got != "counts" {
+			b.Errorf("the other triggers are %s", got)
+		}
+		b.undoing("--end").mustEnd()
+		if got := b.value("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = '" + b.schema + "'"); got != "1" {
+			b.Errorf("%s triggers are left", got)
+		}
+	})
+}
+
+// TestL7_KilledUndoByTheLogComesToItsEnd: a change whose undo reads the log of triggers, and the undo, are killed where they
+// make and drop that log. The same command again comes to its end, and cleanup drops nothing that the undo needs.
+func TestL7_KilledUndoByTheLogComesToItsEnd(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.capture = plan.CaptureTrigger
+		l := b.ledger(ledger.Int(), 1000, ledger.Options{Rate: 200, Writers: 2})
+		b.start(l)
+		flags := []string{"--lock-work=2s"}
+		change := func() *child { return b.child(alter, "", nil, append(flags, "--undo=1h")...) }
+		undo := func() *child { return b.undoing(flags...) }
+		for _, s := range []struct {
+			at    string
+			start func() *child
+		}{
+			{"CREATE TRIGGER `%s`.`t_since_update`", change}, {"CREATE TRIGGER `%s`.`t_since2_update`", undo},
+			{"DROP TRIGGER IF EXISTS `%s`.`t_since2_", undo}, {"RENAME TABLE `%s`.`t`", undo},
+		} {
+			at := strings.ReplaceAll(s.at, "%s", b.schema)
+			if code, last := b.killIf(fault.Rule{At: at}, s.start); code != -1 {
+				b.Fatalf("not killed at %s: exit code %d: %s", at, code, last)
+			}
+			if code, last := s.start().wait(); code != 0 {
+				b.Fatalf("killed at %s: exit code %d: %s", at, code, last)
+			}
+			b.afterCleanup()
+			if u := b.undoable(); u.State != leftovers.UndoOpen {
+				b.Errorf("killed at %s: the undo is %s: %s", at, u.State, u.Why)
+			}
+		}
+		b.mustMatchLedger(l)
 		b.undoing("--end").mustEnd()
 	})
 }

@@ -43,7 +43,26 @@ func (c *checker) chooseCapture() {
 		}
 	}
 	if c.captured.By == CaptureTrigger {
-		c.names.Log = LogOf(c.table.Name)
+		c.nameLogs()
+	}
+}
+
+// nameLogs names the tables that triggers write to. A lazy undo reads the log of the change.
+func (c *checker) nameLogs() {
+	back := c.options.Back
+	c.names.Log = LogOf(c.table.Name)
+	if back.Adopts() && back.Log != "" {
+		c.names.Log = c.table.Name.Sibling(back.Log)
+	}
+	if !c.options.Purpose.Swaps() || !c.options.KeepsUndo && back == nil {
+		return
+	}
+	for _, name := range SinceNames(c.table.Name) {
+		taken := slices.ContainsFunc(c.facts.Taken, func(t Taken) bool { return c.facts.sameTable(t.Name, name) })
+		if !taken || c.stopped() && name != c.names.Log {
+			c.names.Since = name
+			break
+		}
 	}
 }
 

@@ -71,6 +71,7 @@ func (c *checker) checkNames() {
 		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
 		switch {
 		case c.options.Back.Adopts() && c.facts.sameTable(taken.Name, c.names.Shadow): // the old table to which the undo goes back
+		case c.options.Back.Adopts() && taken.Name.Table == c.options.Back.Log:
 		case stopped && !c.facts.sameTable(taken.Name, c.names.Old) && taken.Name != c.names.Kept:
 		case schema.MarkedFor(taken.Comment, c.table.Name):
 			ours = append(ours, taken.Name.Table)

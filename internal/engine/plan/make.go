@@ -40,6 +40,8 @@ type Options struct {
 	Capture Capture
 	// Back is for an undo; nil for other runs.
 	Back *Back
+	// KeepsUndo means that the run keeps what an undo needs.
+	KeepsUndo bool
 	// UndoWish is whether a method that can be undone is preferred. It counts if an undo is to be kept.
 	UndoWish UndoWish
 	// Unwanted is why the server's own method is not wanted, for a plan that must take a shadow; "" for no reason.

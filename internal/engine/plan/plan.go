@@ -65,6 +65,8 @@ type Back struct {
 	Swapped time.Time
 	Alter   string
 	Redo    bool `json:",omitempty"`
+	// Log is the log of the changes since the swap, which triggers write; "" if the binlog has them.
+	Log string `json:",omitempty"`
 	// Native means that the server has made the change itself: there is no old table.
 	Native bool `json:",omitempty"`
 	// Fills are expressions over the table's columns, for columns of the old table that the table does not
@@ -120,6 +122,8 @@ type Names struct {
 	Kept schema.Name `json:",omitzero"`
 	// Log is the table that triggers write changes to; none if changes are read from a binlog.
 	Log schema.Name `json:",omitzero"`
+	// Since is the log of the changes since the swap, for an undo; none if a binlog has them, or no undo is kept.
+	Since schema.Name `json:",omitzero"`
 }
 
 // Former is the name that the old table has in the end.
@@ -136,8 +140,10 @@ func (n Names) All() []schema.Name {
 	if n.Kept != (schema.Name{}) {
 		names = append(names, n.Kept)
 	}
-	if n.Log != (schema.Name{}) {
-		names = append(names, n.Log)
+	for _, log := range []schema.Name{n.Log, n.Since} {
+		if log != (schema.Name{}) {
+			names = append(names, log)
+		}
 	}
 	return names
 }

@@ -52,6 +52,7 @@ const (
 	undoSuffix      = "_undo"
 	undoneSuffix    = "_undone"
 	keptSuffix      = "_kept"
+	sinceSuffix     = "_since"
 	mergedSuffix    = "_merged"
 	parkedSuffix    = "_parked"
 	rehearsedSuffix = "_rehearsed"
@@ -71,6 +72,12 @@ func UndoOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table
 // UndoneOf returns the name of the table that an undo puts aside.
 func UndoneOf(table schema.Name) schema.Name {
 	return table.Sibling(suffixed(table.Table, undoneSuffix))
+}
+
+// SinceNames are the names that the log of a table's changes since a swap may get. An undo reads one, and keeps another for
+// the redo.
+func SinceNames(table schema.Name) []schema.Name {
+	return []schema.Name{table.Sibling(suffixed(table.Table, sinceSuffix)), table.Sibling(suffixed(table.Table, sinceSuffix+"2"))}
 }
 
 // MergedOf returns the name of the table that has, during the undo of a TRUNCATE, the keys of the rows that were taken over.

@@ -40,8 +40,6 @@ func (p *Plan) Undoable() Undoable {
 		}
 	}
 	switch {
-	case p.Capture.By == CaptureTrigger:
-		u.Lazy, u.Why = false, "triggers capture the changes, and not the binlog"
 	case p.Server.Capture != nil:
 		u.Lazy, u.Why = false, "the run reads the changes from a replica"
 	case len(p.Acting) > 0:

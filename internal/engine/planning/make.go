@@ -55,7 +55,7 @@ func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options)
 	}
 	m := maker{server: server, alter: alter, options: options}
 	settings := options.Settings.WithDefaults()
-	m.options.Plan.Work = settings.Lock.Work
+	m.options.Plan.Work, m.options.Plan.KeepsUndo = settings.Lock.Work, options.Config.Undo > 0
 	m.options.Plan.Limits.Apart = !settings.Throttle.CopyWindow.Meets(settings.When.Window, time.Now())
 	if err := m.read(ctx); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,10 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	lazy.Lazy = !undo.Cold && saved.Undo.Mode == plan.UndoLazy
 	o.Back = &lazy
 	options.Undo = nil
+	wished := *o
+	if log := saved.Undo.Log; log != "" && lazy.Lazy && o.Capture != plan.CaptureBinlog {
+		lazy.Log, o.Capture, o.Key = log, plan.CaptureTrigger, cmp.Or(o.Key, saved.Undo.Key)
+	}
 	p, err := Make(ctx, server, alter, options)
 	if err != nil {
 		return nil, err
@@ -88,6 +93,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		if undo.Lazy {
 			return nil, revoked(name, why)
 		}
+		*o = wished
 		o.Back = &back
 		if p, err = Make(ctx, server, alter, options); err != nil {
 			return nil, err

@@ -5,10 +5,16 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/trigger"
+	"midstream/internal/mysql/schema"
 )
 
-// Undo is what a run of the plan keeps for an undo of its change, as wished; nil for nothing. pairs are as Set has them.
-func Undo(p *plan.Plan, wish checkpoint.Undo, pairs map[string]string) *checkpoint.Undo {
+// Undo is what a run of the plan keeps for an undo of its change, as wished; nil for nothing. pairs are as Set has them. made
+// is the shadow.
+func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[string]string) *checkpoint.Undo {
+	if k, _, has := trigger.KeyOf(made); has && p.Names.Since != (schema.Name{}) {
+		wish.Log, wish.Key = p.Names.Since.Table, k
+	}
 	wish.Mode, wish.Pairs = plan.UndoLazy, pairs
 	if back := p.Back; back != nil {
 		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, true, back.Foreign
@@ -24,7 +30,7 @@ func NativeUndo(p *plan.Plan, open time.Duration) *checkpoint.Undo {
 	if !p.Keeps() {
 		return nil
 	}
-	wish := Undo(p, checkpoint.Undo{For: open}, p.Inverse.Pairs)
+	wish := Undo(p, &schema.Table{}, checkpoint.Undo{For: open}, p.Inverse.Pairs)
 	if wish == nil {
 		return nil
 	}

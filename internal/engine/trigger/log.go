@@ -70,6 +70,8 @@ type Deps struct {
 	Backlog *backlog.Backlog
 	// Unlogged means that the server writes no binlog: then every row may be deleted.
 	Unlogged bool
+	// Keeps means that no row is deleted: another undo may have to read them.
+	Keeps bool
 	// Beat commits heartbeat n: it proves that the run is still the one at work, and goes to
 	// replicas. It is called by one goroutine.
 	Beat func(ctx context.Context, n uint64) error

@@ -33,7 +33,7 @@ func (l *Log) prune(ctx context.Context, session *dbconn.Session) (err error) {
 		l.segments = l.segments[1:]
 	}
 	most := l.deletable(time.Now())
-	if most == 0 {
+	if most == 0 || l.deps.Keeps {
 		return nil
 	}
 	l.pruned = time.Now()

@@ -29,6 +29,8 @@ type Set struct {
 	Key    *key.Codec // of the source
 	// Formats means that the server has binlog_format: newer servers know only one.
 	Formats bool
+	// Since is the table of which the log has the changes since a swap, for an undo; zero for a run's own log.
+	Since schema.Name
 	// Dated means that the server uses a trigger's date to decide whether a prepared statement
 	// knows it (MariaDB).
 	Dated bool
@@ -77,7 +79,11 @@ func (s Set) logStatement() string {
 		}
 		b.WriteString(" NULL")
 	}
-	fmt.Fprintf(&b, ", PRIMARY KEY (id, origin)) ENGINE=InnoDB COMMENT=%s", schema.Literal(schema.MarkFor(Kind, s.Source)))
+	mark := schema.MarkFor(Kind, s.Source)
+	if s.Since != (schema.Name{}) {
+		mark = schema.MarkFor(SinceKind, s.Since)
+	}
+	fmt.Fprintf(&b, ", PRIMARY KEY (id, origin)) ENGINE=InnoDB COMMENT=%s", schema.Literal(mark))
 	return b.String()
 }
 

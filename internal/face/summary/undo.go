@@ -164,6 +164,9 @@ func undoable(p Planned) string {
 	case !u.Lazy:
 		text += "; it syncs all rows"
 	}
+	if p.Names.Since.Table != "" {
+		text += fmt.Sprintf("; until then triggers write the key of each changed row to %s", p.Names.Since)
+	}
 	if len(u.Lost) > 0 {
 		text += fmt.Sprintf("; it gives up the values of the new %s", columns(u.Lost))
 	}
