@@ -15,6 +15,8 @@ const (
 	// every is the time between two rounds at a server. A round takes at most a part of the time: one share-th.
 	every = 3 * time.Second
 	share = 20
+	// retry is the time after a round in which the server could not be reached.
+	retry = 10 * time.Second
 	// patience bounds the questions about one table, with the connection.
 	patience = 5 * time.Second
 	// fresh is how long an answer holds if the server gives no other one.
@@ -82,8 +84,11 @@ func (b *Board) Run(ctx context.Context, wanted func(server string) []schema.Nam
 		asking.Go(func() {
 			for {
 				began := time.Now()
-				b.round(ctx, name, config, wanted(name))
-				wait := time.NewTimer(max(every, share*time.Since(began)))
+				pause := retry
+				if b.round(ctx, name, config, wanted(name)) {
+					pause = max(every, share*time.Since(began))
+				}
+				wait := time.NewTimer(pause)
 				select {
 				case <-ctx.Done():
 				case <-wait.C:
@@ -98,10 +103,10 @@ func (b *Board) Run(ctx context.Context, wanted func(server string) []schema.Nam
 	asking.Wait()
 }
 
-// round asks one server about tables.
-func (b *Board) round(ctx context.Context, server string, config dbconn.Config, tables []schema.Name) {
+// round asks one server about tables, and reports whether it has answered.
+func (b *Board) round(ctx context.Context, server string, config dbconn.Config, tables []schema.Name) bool {
 	if len(tables) == 0 {
-		return
+		return true
 	}
 	opening, cancel := context.WithTimeout(ctx, patience)
 	pool, err := dbconn.Open(opening, config, nil)
@@ -115,17 +120,19 @@ func (b *Board) round(ctx context.Context, server string, config dbconn.Config, 
 			now = b.ask(ctx, pool, config.Address, table)
 		}
 		if ctx.Err() != nil {
-			return
+			return false
 		}
 		b.mu.Lock()
 		key := keyOf(server, table)
 		if now.Fault != nil {
 			before := b.known[key]
-			before.Fault, now = now.Fault, before
+			before.Fault = now.Fault
+			now = before
 		}
 		b.known[key] = now
 		b.mu.Unlock()
 	}
+	return err == nil
 }
 
 // ask asks about one table.
