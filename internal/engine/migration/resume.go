@@ -203,7 +203,7 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 		return "its shadow is gone", nil
 	case !r.plan.Server.RenameUnderLock && start.Shadow.Name.Table < r.plan.Source.Name.Table:
 		return fmt.Sprintf("this server swaps in two sessions, for which %s has the wrong name", start.Shadow.Name), nil
-	case start.Source != definition:
+	case start.Source != schema.AsSaved(definition):
 		return "the table was altered since", nil
 	case !slices.Equal(start.Acting, r.plan.Acting):
 		return "the binlog now logs the actions of foreign keys, or no longer does", nil

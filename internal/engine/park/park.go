@@ -89,7 +89,7 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 	}
 	statements := []string{"DELETE FROM " + l.table.Quoted()}
 	if len(rows) > 0 {
-		statements = append(statements, l.spec.Park(l.table, columns, Keys(rows)))
+		statements = append(statements, rowsync.Lenient(l.spec.Park(l.table, columns, Keys(rows)))...) // as they are
 	}
 	for _, statement := range append(statements, "COMMIT") {
 		if _, err := session.Exec(ctx, statement); err != nil {

@@ -171,9 +171,8 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 		isRange: true,
 	}
 	rows, suspects, err := v.compare(ctx, session, both)
-	if unfit := v.deps.Unfit.Keys(); dbconn.ValueRefused(err) && len(unfit) > 0 {
-		both.source = fmt.Sprintf("(%s) AND NOT (%s)", both.source, rowsync.InKeys(sync.Key, sync.Key.Names(), unfit))
-		rows, suspects, err = v.compare(ctx, session, both)
+	if dbconn.ValueRefused(err) && v.deps.Unfit != nil {
+		rows, suspects, err = v.compareFit(ctx, session, both, err)
 	}
 	if dbconn.ValueRefused(err) {
 		// In that time a row has come that the shadow doesn't take. Its own sync reports it.
@@ -194,6 +193,29 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 		return 0, fmt.Errorf("%w: more than %d", ErrTooMany, v.cfg.Suspects)
 	}
 	return rows, nil
+}
+
+// compareFit compares a range without its unfit rows. The sync of such a row, which makes it known, may be still to come.
+func (v *Verifier) compareFit(
+	ctx context.Context, session *dbconn.Session, all predicate, refused error,
+) (rows int64, suspects []key.Key, err error) {
+	sync := v.deps.Spec.Sync
+	for since := time.Now(); time.Since(since) < refusal; {
+		if err := v.deps.Fence(ctx); err != nil {
+			return 0, nil, err
+		}
+		fit := all
+		if unfit := v.deps.Unfit.Keys(); len(unfit) > 0 {
+			fit.source = fmt.Sprintf("(%s) AND NOT (%s)", all.source, rowsync.InKeys(sync.Key, sync.Key.Names(), unfit))
+		}
+		if rows, suspects, err = v.compare(ctx, session, fit); !dbconn.ValueRefused(err) {
+			return rows, suspects, err
+		}
+		if err := dbconn.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return 0, nil, err
+		}
+	}
+	return 0, nil, refused
 }
 
 // refusal is how long the sync of a row that the shadow doesn't take is waited for.

@@ -108,8 +108,13 @@ func (t *Table) AllChecks() []Check {
 
 // SameColumns reports whether both tables have the same columns in SHOW CREATE TABLE.
 func (t *Table) SameColumns(other *Table) bool {
-	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Definition == b.Definition })
+	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool {
+		return a.Name == b.Name && AsSaved(a.Definition) == AsSaved(b.Definition)
+	})
 }
+
+// AsSaved is a definition as it comes back from JSON: bytes of a default that are no UTF-8 are lost.
+func AsSaved(definition string) string { return string([]rune(definition)) }
 
 // zeroDate is a default that has a zero for the month or the day.
 var zeroDate = regexp.MustCompile(`^'\d+-(00-|\d+-00)`)
