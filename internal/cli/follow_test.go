@@ -57,6 +57,7 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 	if got := c.columns(); got != "id,a,b,c" {
 		t.Fatalf("the change has left the columns %s", got)
 	}
+	c.undo(exitDone, "--extend=1h")
 	began := time.Now()
 	stdout, _ := c.undo(exitDone)
 	t.Logf("taken back in %s", time.Since(began))

@@ -209,7 +209,7 @@ func unread(ctx context.Context, pool *dbconn.Pool, c checkpoint.Checkpoint) (wh
 
 // ExtendUndo keeps the undo of a table's last change open for longer. It fails with ErrNoUndo or ErrClaimed.
 func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) error {
-	return withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+	extend := func(c *Cleaner, saved *checkpoint.Saved) error {
 		now, err := ServerTime(ctx, pool.DB())
 		if err != nil {
 			return err
@@ -220,7 +220,19 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 		}
 		record.Until = record.Until.Add(by)
 		return c.Amend(ctx, record)
-	})
+	}
+	err := withUndo(ctx, pool, table, extend)
+	if !errors.Is(err, ErrClaimed) && !errors.Is(err, ErrUndoBegun) {
+		return err
+	}
+	// An undo that follows has written its own record already, and reads the time again and again.
+	c := New(pool, table, plan.Undoing)
+	saved, savedErr := c.UndoOfAlter(ctx)
+	there, listErr := c.List(ctx)
+	if savedErr != nil || listErr != nil || !saved.Undo.Begun || !c.HasState(there) || !c.told.Adopted {
+		return err
+	}
+	return extend(c, saved)
 }
 
 // EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
