@@ -88,7 +88,7 @@ func TestPageOfARun(t *testing.T) {
 		}
 	}
 	rows, seen := []int64{}, map[string]bool{}
-	for len(rows) < 3 { // it moves
+	for len(rows) < 3 || rows[len(rows)-1] <= rows[0] { // it moves
 		name, data := next()
 		var told struct {
 			Event string
@@ -104,8 +104,8 @@ func TestPageOfARun(t *testing.T) {
 			rows = append(rows, told.Rows)
 		}
 	}
-	if rows[2] <= rows[0] || !seen["run"] || !seen["plan"] || !seen["phase"] {
-		t.Errorf("rows %v, seen %v", rows, seen)
+	if !seen["run"] || !seen["plan"] || !seen["phase"] {
+		t.Errorf("seen %v", seen)
 	}
 	l.gets("POST", "/v1/changes/run/pause", "{}", "the run is paused", "a user of the page, from 127.0.0.1")
 	l.gets("GET", "/parts/changes/run/blockers", "", c.name)
