@@ -71,6 +71,14 @@ func (s *Spec) allUnchanged(columns []string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool { return !s.unchanged(name) })
 }
 
+// keeps reports whether columns of the shadow take a value of a kept one. Only the shadow has that value: a
+// stage would have the default in its place. So the sync finds the rows that such a key or CHECK refuses.
+func (s *Spec) keeps(columns ...string) bool {
+	return slices.ContainsFunc(s.Shadow.ComputedFrom(columns...), func(c schema.Column) bool {
+		return slices.ContainsFunc(s.Sync.Kept, func(k schema.Column) bool { return k.Name == c.Name })
+	})
+}
+
 // stage is a temporary table of some of the shadow's columns, with constraints of its own.
 type stage struct {
 	spec *Spec

@@ -47,7 +47,7 @@ func workOf(s *Spec) *work {
 	}
 	for _, c := range s.Shadow.Columns {
 		filled := c.Generated == schema.NotGenerated && s.expr(c.Name) == "" && c.Computes() && len(s.Shadow.Mentioned(c.Default)) > 0
-		if filled || c.Generated != schema.NotGenerated && !s.unchanged(c.Name) {
+		if (filled || c.Generated != schema.NotGenerated && !s.unchanged(c.Name)) && !s.keeps(c.Name) {
 			w.add(s, trial{column: Column{To: c}}, []string{c.Name})
 		}
 	}
@@ -55,6 +55,9 @@ func workOf(s *Spec) *work {
 		w.addCheck(s, check)
 	}
 	for _, k := range s.Shadow.Keys {
+		if s.keeps(columnsOf(s, k)...) {
+			continue
+		}
 		was, known := s.Source.Key(k.Name)
 		if same := known && was.Definition == k.Definition && s.allUnchanged(columnsOf(s, k)); k.Computed() && !same {
 			w.addKey(s, k)
@@ -85,6 +88,9 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 		return
 	}
 	columns := s.Shadow.Mentioned(check.Clause)
+	if s.keeps(columns...) {
+		return
+	}
 	known := slices.ContainsFunc(s.Source.AllChecks(), func(c schema.Check) bool { return c.Enforced && c.Clause == check.Clause })
 	plain := s.allUnchanged(columns)
 	if known && plain {
