@@ -33,30 +33,9 @@ var ErrElsewhere = errors.New("an earlier run of midstream may be at work on ano
 // CheckElsewhere fails with ErrElsewhere if this server is another one than the saved run's, and still
 // follows that one, or receives its heartbeats.
 func (c *Cleaner) CheckElsewhere(ctx context.Context, saved *checkpoint.Saved) error {
-	other := saved.Checkpoint.ServerUUID
-	var uuid string
-	if err := c.pool.DB().QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&uuid); err != nil {
-		return fmt.Errorf("read server_uuid: %w", err)
-	}
-	if other == "" || other == uuid {
-		return nil
-	}
-	for deadline := time.Now().Add(unappliedPatience); ; {
-		following, unapplied, err := c.replicates(ctx)
-		switch {
-		case err != nil:
-			return err
-		case following:
-			return fmt.Errorf("%w: server_uuid %s; if this server has replaced that one, stop its replication", ErrElsewhere, other)
-		case unapplied && time.Now().After(deadline):
-			return fmt.Errorf("%w: server_uuid %s; this server has received transactions that it has not applied yet", ErrElsewhere, other)
-		}
-		if !unapplied {
-			break
-		}
-		if err := dbconn.Sleep(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
+	other, err := CheckFollowing(ctx, c.pool, saved)
+	if err != nil || other == "" {
+		return err
 	}
 	if err := dbconn.Sleep(ctx, elsewhereFor); err != nil {
 		return err
@@ -68,6 +47,36 @@ func (c *Cleaner) CheckElsewhere(ctx context.Context, saved *checkpoint.Saved) e
 	return err
 }
 
+// CheckFollowing fails with ErrElsewhere if this server follows that of the saved run. other names that server if it is
+// another one.
+func CheckFollowing(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved) (other string, err error) {
+	other = saved.Checkpoint.ServerUUID
+	var uuid string
+	if err := pool.DB().QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&uuid); err != nil {
+		return "", fmt.Errorf("read server_uuid: %w", err)
+	}
+	if other == "" || other == uuid {
+		return "", nil
+	}
+	for deadline := time.Now().Add(unappliedPatience); ; {
+		following, unapplied, err := replicates(ctx, pool)
+		switch {
+		case err != nil:
+			return "", err
+		case following:
+			return "", fmt.Errorf("%w: server_uuid %s; if this server has replaced that one, stop its replication", ErrElsewhere, other)
+		case unapplied && time.Now().After(deadline):
+			return "", fmt.Errorf("%w: server_uuid %s; this server has received transactions that it has not applied yet", ErrElsewhere, other)
+		}
+		if !unapplied {
+			return other, nil
+		}
+		if err := dbconn.Sleep(ctx, 200*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+}
+
 // unappliedPatience is how long a server is waited for that has received transactions, and not yet
 // applied them.
 const unappliedPatience = 10 * time.Second
@@ -76,8 +85,8 @@ const unappliedPatience = 10 * time.Second
 // or of a server between the two. It also reports whether this server has not applied all that it
 // has received. (A group's members receive from each other as long as they are in it: for them only
 // the heartbeats show that.)
-func (c *Cleaner) replicates(ctx context.Context) (following, unapplied bool, err error) {
-	if following, unapplied, err = facts.Replicates(ctx, c.pool.DB()); err != nil {
+func replicates(ctx context.Context, pool *dbconn.Pool) (following, unapplied bool, err error) {
+	if following, unapplied, err = facts.Replicates(ctx, pool.DB()); err != nil {
 		return false, false, fmt.Errorf("check whether this server is replicated to: %w", err)
 	}
 	return following, unapplied, nil

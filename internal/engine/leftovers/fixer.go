@@ -127,6 +127,9 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	}
 	saved, err := c.Saved(ctx)
 	adopted := err == nil && saved.Checkpoint.Adopted
+	if adopted && saved.Start == nil {
+		saved.Start, err = hardlyBegun(ctx, c)
+	}
 	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil ||
 		!adopted && len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
 		return nil
@@ -160,6 +163,16 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 		note(what)
 	}
 	return err
+}
+
+// hardlyBegun is the beginning of an undo that ended before it wrote that down: constraints may act on the old table
+// already. They are among those that the change has carried over.
+func hardlyBegun(ctx context.Context, c *Cleaner) (*checkpoint.Start, error) {
+	undo, err := c.Undo(ctx)
+	if err != nil || undo == nil || undo.Start == nil {
+		return nil, err
+	}
+	return &checkpoint.Start{Shadow: &schema.Table{Name: c.Names().Shadow}, Foreign: undo.Start.Foreign}, nil
 }
 
 // Carried are the foreign keys and triggers of a run that began so.

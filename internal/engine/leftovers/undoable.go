@@ -190,6 +190,20 @@ func unread(ctx context.Context, pool *dbconn.Pool, c checkpoint.Checkpoint) (wh
 		return "the change kept no position of this server's binlog", nil
 	case uuid != c.ServerUUID && c.GTIDs == "":
 		return "the change was made on another server, without GTIDs", nil
+	}
+	if c.Executed != "" {
+		has, err := capture.HasExecuted(ctx, pool.DB(), c.Executed, 0)
+		if err == nil && !has && uuid != c.ServerUUID {
+			return "the change was made on another server, and this one lacks transactions of it", nil
+		}
+		if err == nil && !has {
+			return "the server no longer knows of transactions that it had committed", nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	switch {
 	case uuid != c.ServerUUID:
 		at, err := capture.Behind(ctx, pool.DB(), c.GTIDs)
 		if err == nil && at.IsZero() {

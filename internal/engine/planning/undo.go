@@ -36,6 +36,9 @@ type Undo struct {
 // leftovers.ErrNoUndo if there is none.
 func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, options Options) (*plan.Plan, error) {
 	saved, err := leftovers.New(server.Pool, name, plan.Undoing).UndoOfAlter(ctx)
+	if err == nil {
+		_, err = leftovers.CheckFollowing(ctx, server.Pool, saved) // the swap would break the replication
+	}
 	if err != nil {
 		return nil, failed(ReadFacts, name, err)
 	}
