@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/fault"
 )
 
 // TestU1_CascadesInTheWindow: parents change rows of the table by cascades, in the window and during the undo and the redo.
@@ -66,7 +67,12 @@ func TestL3_FailedUndoLeavesNoConstraint(t *testing.T) {
 			}
 		}
 		b.exec("UPDATE t SET v = 0 WHERE id = 7")
-		b.mustUndo(planning.Undo{})
+		for _, at := range []string{"SET state = CASE id", "RENAME TABLE `" + b.schema + "`.`t`"} { // the first writes how it began
+			if code, last := b.killIf(fault.Rule{At: at}, func() *child { return b.undoing() }); code != -1 {
+				b.Fatalf("not killed at %s: exit code %d: %s", at, code, last)
+			}
+		}
+		b.undoing().mustEnd()
 		k.proved(rows, was)
 		b.exec("DROP TABLE t_undo")
 	})
