@@ -99,7 +99,7 @@ func TestPlanWithProfile(t *testing.T) {
 	if want := "load.csv; a run that begins now would end about Wed 14:53 "; !strings.Contains(text, want) {
 		t.Errorf("%s, want %q", text, want)
 	}
-	d := Predict(p.Plan, p.Config, p.Settings)
+	d := predicted(p.Plan, p.Pace, p.Config, p.Settings.WithDefaults(), now)
 	if d.WithWindow == 0 || d.WithWindow > d.Elapsed+time.Minute {
 		t.Errorf("%s with the profile, %s without", d.WithWindow, d.Elapsed)
 	}
