@@ -76,9 +76,9 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 		return unwritten(ctx, err, session.AdviceOnUndo(err))
 	}
 	if c.output.json {
-		c.app.record(undos.Records(tended, s.Address))
+		c.app.record(undos.Records(tended.Undos, s.Address))
 	} else {
-		fmt.Fprint(c.app.Stdout, summary.OfUndoables(tended, s.Address, c.output.style(), c.output.quiet))
+		fmt.Fprint(c.app.Stdout, summary.OfTended(tended, only, s.Address, c.output.style(), c.output.quiet))
 	}
 	return nil
 }

@@ -37,13 +37,20 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 		contains(t, stdout, "its undo is open until ", "midstream undo --list "+name)
+		_, _, stderr = with("undo", name+"_old")
+		contains(t, stderr, "is the old table of "+name+"; did you mean "+name+"?")
 		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "undo of the change of ", "old table taken over", "To redo it, until ")
-		if code, _, stderr = with("undo", "--end", name); code != exitDone {
+		if code, stdout, stderr = with("undo", "--end", name); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
+		contains(t, stdout, "gave up the undo of the last change of "+name, "Dropped    "+name+"_undo", "Kept       "+name+"_undone", "cleanup --old")
+		_, stdout, _ = with("undo", "--list", name)
+		contains(t, stdout, "The last change of "+name+" on ", "cannot be undone")
+		_, _, stderr = with("undo", name+"_none")
+		contains(t, stderr, "no change of this table can be undone: no such table: "+name+"_none")
 		if code, _, stderr = with("cleanup", "--old", "--yes", name); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}

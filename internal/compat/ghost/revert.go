@@ -169,7 +169,7 @@ func (r *Drive) dropKept(ctx context.Context, s *session.Server, result migratio
 	if !r.asked.drops() || result.Undo == nil {
 		return nil
 	}
-	if err := leftovers.EndUndo(ctx, s.Pool, result.Undo.Table, true); err != nil {
+	if _, err := leftovers.EndUndo(ctx, s.Pool, result.Undo.Table, true); err != nil {
 		return &session.Error{
 			Outcome: session.Unremoved, Err: fmt.Errorf("--ok-to-drop-table: %w", err),
 			Left: fmt.Sprintf("%s was altered; %s is kept", result.Undo.Table, result.Undo.Old),

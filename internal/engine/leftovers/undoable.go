@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/capture"
@@ -249,22 +251,48 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 	return extend(c, saved)
 }
 
+// EndedUndo is what has become of the tables of an undo that was given up.
+type EndedUndo struct {
+	Dropped []schema.Name
+	Old     schema.Name // the old table if it is kept, or none
+}
+
 // EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
 // wished (--drop-old) or drop is set. It fails with ErrNoUndo or ErrClaimed.
-func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop bool) error {
-	return withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop bool) (ended EndedUndo, err error) {
+	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
 		old := table.Sibling(saved.Undo.Old)
 		there, err := c.List(ctx)
 		if err != nil {
 			return err
 		}
+		defer func() {
+			if left, listErr := c.List(ctx); err == nil && listErr == nil {
+				ended = endedUndo(there, left, old)
+			}
+		}()
 		if _, marked := schema.MarkedOld(there[old].comment, table); marked && (drop || saved.Undo.DropOld) {
 			if err := (Old{Pool: pool, Source: table, Name: old}).Drop(ctx); err != nil {
 				return err
 			}
 		}
-		return c.DropUndo(ctx)
+		err = c.DropUndo(ctx)
+		return err
 	})
+	return ended, err
+}
+
+// endedUndo compares the tables before and after the end of an undo.
+func endedUndo(before, after Listing, old schema.Name) (ended EndedUndo) {
+	for name := range before {
+		if _, left := after[name]; !left {
+			ended.Dropped = append(ended.Dropped, name)
+		} else if name == old {
+			ended.Old = old
+		}
+	}
+	slices.SortFunc(ended.Dropped, func(a, b schema.Name) int { return strings.Compare(a.Dotted(), b.Dotted()) })
+	return ended
 }
 
 // withUndo does something to the undo table of a source while no run works on that.
@@ -277,7 +305,7 @@ func withUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, do func
 	c := New(pool, table, plan.Undoing)
 	saved, err := c.Undo(ctx)
 	if err == nil && (saved == nil || saved.Undo == nil) {
-		err = ErrNoUndo
+		err = NoUndo(ctx, pool, table)
 	}
 	if err != nil {
 		return err

@@ -60,13 +60,23 @@ func (m *tablePlanner) drop() {
 	p.Main = fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", t.Name.Quoted(), strings.Join(append(clauses,
 		"COMMENT = "+schema.Literal(schema.MarkDropped(t.Name, t.Table.Comment)), "RENAME TO "+old.Quoted()), ", "))
 	p.Moves, p.Gone = []ddl.TableRename{{From: t.Name, To: old}}, []schema.Name{t.Name}
-	p.Choice.Why = "the server changes only its dictionary; the run drops the rows when no session can be using them"
+	p.Choice.Why = "the server changes only its dictionary"
 	without := ""
 	if n := len(clauses); n > 0 {
 		without = ", without its " + count(n, "foreign key")
 	}
 	m.step("%s is renamed to %s and marked, by one statement%s", t.Name, old, without)
 	m.end(t)
+	m.fate()
+}
+
+// fate says what becomes of the rows that were put aside.
+func (m *tablePlanner) fate() {
+	if m.plan.Keep {
+		m.plan.Choice.Why += "; the rows are kept"
+		return
+	}
+	m.plan.Choice.Why += "; the run drops the rows when no session can be using them"
 }
 
 // cantKeep refuses to keep a table that is not put aside.
@@ -194,10 +204,11 @@ func (m *tablePlanner) truncate() {
 	p.Main = fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", t.Name.Quoted(), old.Quoted(), p.Twin.Quoted(), t.Name.Quoted())
 	p.Moves = []ddl.TableRename{{From: t.Name, To: old}, {From: p.Twin, To: t.Name}}
 	p.Gone = []schema.Name{p.Twin}
-	p.Choice.Why = "an empty table takes its place; the run drops the rows when no session can be using them"
+	p.Choice.Why = "an empty table takes its place"
 	m.step("%s is created, empty", p.Twin)
 	m.step("%s, all at once", strings.ReplaceAll(p.Main, "`", ""))
 	m.end(t)
+	m.fate()
 }
 
 // againstTwin returns what CREATE TABLE ... LIKE would lose or what blocks it, or "".

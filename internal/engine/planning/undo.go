@@ -39,6 +39,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if err == nil {
 		_, err = leftovers.CheckFollowing(ctx, server.Pool, saved) // the swap would break the replication
 	}
+	if errors.Is(err, leftovers.ErrNoUndo) {
+		err = leftovers.NoUndo(ctx, server.Pool, name)
+	}
 	if err != nil {
 		return nil, failed(ReadFacts, name, err)
 	}

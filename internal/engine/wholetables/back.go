@@ -13,7 +13,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
-	"midstream/internal/engine/migration"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -47,7 +46,7 @@ func (c *Change) prepareMerge(ctx context.Context) error {
 	return m.giveBack(ctx)
 }
 
-// findOrphans fails with migration.ErrUnfit if rows of the dropped table refer to rows that no longer exist. It is
+// findOrphans fails with unfit rows if rows of the dropped table refer to rows that no longer exist. It is
 // emitted as a finding, with the SELECT that lists them.
 func (c *Change) findOrphans(ctx context.Context, table schema.Name) error {
 	var refused []string
@@ -63,10 +62,13 @@ func (c *Change) findOrphans(ctx context.Context, table schema.Name) error {
 			continue
 		}
 		c.emit(f)
-		refused = append(refused, fmt.Sprintf("%d rows %s (%s)", f.Rows, f.What, f.Query))
+		refused = append(refused, fmt.Sprintf("%s %s (%s)", rowsText(f.Rows), f.What, f.Query))
 	}
 	if len(refused) > 0 {
-		return fmt.Errorf("%w: %s", migration.ErrUnfit, strings.Join(refused, "; "))
+		return &unfit{
+			what: strings.Join(refused, "; "),
+			next: "Insert the parents that are missing, or delete the rows that are listed; then run the same command again.",
+		}
 	}
 	return nil
 }
@@ -88,7 +90,7 @@ func (c *Change) orphans(ctx context.Context, table schema.Name, fk schema.Forei
 	from := fmt.Sprintf("FROM %s AS c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s AS p WHERE %s)",
 		table.Quoted(), strings.Join(whole, " AND "), fk.Parent.Quoted(), strings.Join(on, " AND "))
 	f := event.Finding{
-		Kind: "foreign_key", Name: fk.Constraint, What: fmt.Sprintf("refer by %s to rows of %s that no longer exist", fk.Constraint, fk.Parent),
+		Kind: "foreign_key", Name: fk.Constraint, What: fmt.Sprintf("without a parent in %s, by the foreign key %s", fk.Parent, fk.Constraint),
 		Query: "SELECT c.* " + from, Refused: true, At: time.Now(),
 	}
 	return f, c.pool.DB().QueryRowContext(ctx, "SELECT COUNT(*) "+from).Scan(&f.Rows)

@@ -13,7 +13,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/key"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
@@ -286,7 +285,7 @@ func (s swapBack) mergeAhead(ctx context.Context, m *merger) (seen string, err e
 			}
 			continue
 		case dbconn.Duplicate(err):
-			return "", fmt.Errorf("%w: a row that was written since the TRUNCATE has a unique value of a row before it: %w", migration.ErrUnfit, err)
+			return "", &unfit{what: fmt.Sprintf("a row that was written since the TRUNCATE has a unique value of a row before it: %v", err), next: afterMerge}
 		case err != nil:
 			return "", fmt.Errorf("take over the rows of %s: %w", m.source, err)
 		}
@@ -309,7 +308,7 @@ func (s swapBack) mergeAhead(ctx context.Context, m *merger) (seen string, err e
 func (s swapBack) refuse(m *merger, refused []key.Key) error {
 	codec := m.spec.Key()
 	f := event.Finding{
-		Kind: "duplicate", Name: "PRIMARY", What: fmt.Sprintf("have keys that rows of %s had before the TRUNCATE", m.source),
+		Kind: "duplicate", Name: "PRIMARY", What: fmt.Sprintf("with a key that another row of %s had before the TRUNCATE", m.source),
 		Rows: int64(len(refused)), Refused: true, At: time.Now(),
 		Query: fmt.Sprintf("SELECT * FROM %s WHERE %s", m.source.Quoted(), rowsync.InKeys(codec, codec.Names(), refused[:min(10, len(refused))])),
 	}
@@ -317,5 +316,5 @@ func (s swapBack) refuse(m *merger, refused []key.Key) error {
 		f.Keys = append(f.Keys, codec.Format(k))
 	}
 	s.emit(f)
-	return fmt.Errorf("%w: %d or more rows %s: %s", migration.ErrUnfit, f.Rows, f.What, strings.Join(f.Keys, ", "))
+	return &unfit{what: fmt.Sprintf("at least %s %s: %s", rowsText(f.Rows), f.What, strings.Join(f.Keys, ", ")), next: afterMerge}
 }

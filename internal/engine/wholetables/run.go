@@ -262,6 +262,14 @@ func (c *Change) failure(ctx context.Context, err error) error {
 		f.Err = fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
 		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, c.plan.Twin)
 		f.Next = fmt.Sprintf("Check that it is empty, and run: DROP TABLE %s.", c.plan.Twin.Quoted())
+	case c.plan.Back != nil:
+		f.Left, f.Next = c.stillOpen(), migration.NextAfter(ctx, err)
+		var rows *unfit
+		if errors.As(err, &rows) {
+			f.Next = rows.next
+		}
+	case c.plan.Redo:
+		f.Left, f.Next = fmt.Sprintf("%s is unchanged, and the redo is still open.", all), migration.NextAfter(ctx, err)
 	default:
 		f.Left = fmt.Sprintf("%s is untouched, and nothing is left on the server.", all)
 		f.Next = migration.NextAfter(ctx, err)

@@ -64,10 +64,12 @@ func OfTableRun(p *plan.TablePlan, r migration.Result) string {
 	}
 	text := fmt.Sprintf("Done: %s, %s, in %s: %s, %s in the statement.\n", p.Statement.Kind, TableNames(p), humanize.Span(r.Elapsed),
 		humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
-	if p.Undo > 0 || p.Back != nil {
-		text += fmt.Sprintf("Undo or redo it with: midstream undo %s\n", p.Subject().Argument())
-	}
-	if r.Old != "" {
+	how := howToUndo(p.Back != nil, p.Subject(), r.Undo)
+	text += how
+	switch {
+	case r.Old != "" && how != "":
+		text += fmt.Sprintf("Kept for that: %s. To give it up: midstream undo --end %s\n", escape.Line(r.Old), p.Subject().Argument())
+	case r.Old != "":
 		text += fmt.Sprintf("Old table kept: %s. To drop it: midstream cleanup --old %s\n", escape.Line(r.Old), p.Subject().Argument())
 	}
 	return text

@@ -17,8 +17,32 @@ import (
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 	"midstream/internal/ops/undos"
 )
+
+// OfTended reports the undo that was ended, or lists the changes that can be undone: of one table, or of all if only is nil.
+func OfTended(t session.Tended, only *schema.Name, address string, style Style, quiet bool) string {
+	if quiet || only == nil || t.Ended == nil && len(t.Undos) > 0 {
+		return OfUndoables(t.Undos, address, style, quiet)
+	}
+	s := newSheet(style)
+	if t.Ended == nil {
+		s.heading("The last change of %s on %s cannot be undone: nothing was kept for that. To keep the next one undoable: "+
+			"midstream run --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address))
+		return s.String()
+	}
+	s.heading("Done: gave up the undo of the last change of %s on %s.", *only, escape.Line(address))
+	var names []string
+	for _, name := range t.Ended.Dropped {
+		names = append(names, name.String())
+	}
+	s.line("Dropped", "%s", strings.Join(names, ", "))
+	if t.Ended.Old != (schema.Name{}) {
+		s.line("Kept", "%s. To drop it: midstream cleanup --old %s", t.Ended.Old, only.Argument())
+	}
+	return s.String()
+}
 
 // OfUndoables lists the changes of a server that can be undone, in a line each for those who want quiet.
 func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) string {
@@ -218,18 +242,18 @@ func synced(p *plan.Plan, r migration.Result) string {
 }
 
 // howToUndo says how a change that has just ended can be undone, or an undo redone; "" if it cannot.
-func howToUndo(p *plan.Plan, u *leftovers.Undoable) string {
+func howToUndo(back bool, table schema.Name, u *leftovers.Undoable) string {
 	if u == nil || u.State != leftovers.UndoOpen && u.State != leftovers.UndoRevoked {
 		return ""
 	}
 	word, how := "undo", "midstream undo "
-	if p.Back != nil {
+	if back {
 		word = "redo"
 	}
 	if u.State == leftovers.UndoRevoked {
 		how += "--cold "
 	}
-	return fmt.Sprintf("To %s it, until %s: %s%s\n", word, moment(u.Record.Until), how, escape.Line(p.Source.Name.Argument()))
+	return fmt.Sprintf("To %s it, until %s: %s%s\n", word, moment(u.Record.Until), how, escape.Line(table.Argument()))
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }

@@ -27,21 +27,28 @@ type Tending struct {
 	Sockets string
 }
 
+// Tended is what can be undone then, and what has become of an undo that was ended.
+type Tended struct {
+	Undos []undos.Standing
+	Ended *leftovers.EndedUndo // nil: none was
+}
+
 // Tend ends the undo of a table, or keeps it open for longer, or does neither. It returns what can be undone then: of the
 // table, or of all if that is nil.
-func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) ([]undos.Standing, error) {
-	var err error
+func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) (tended Tended, err error) {
 	pool := s.Pool
 	switch {
 	case t.End:
-		err = leftovers.EndUndo(ctx, pool, *only, false)
+		var ended leftovers.EndedUndo
+		ended, err = leftovers.EndUndo(ctx, pool, *only, false)
+		tended.Ended = &ended
 	case t.Extend > 0:
 		err = leftovers.ExtendUndo(ctx, pool, *only, t.Extend)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		tended.Undos, err = undos.List(ctx, pool, s.Address, t.Sockets, only)
 	}
-	return undos.List(ctx, pool, s.Address, t.Sockets, only)
+	return tended, err
 }
 
 // Keep notes, in the result of a run that has succeeded, how its change can be undone. Whoever cannot read that asks
@@ -60,6 +67,9 @@ func AdviceOnUndo(err error) string {
 	switch {
 	case errors.Is(err, leftovers.ErrNoUndo):
 		return `midstream undo --list lists what can be undone; midstream run --undo=24h "ALTER TABLE ..." keeps the next change undoable`
+	case errors.Is(err, leftovers.ErrClaimed):
+		return "wait until that run has ended, or stop it with midstream abort database.table, also if it follows the table for an undo; " +
+			"then run this command again"
 	case errors.Is(err, leftovers.ErrUndoBegun):
 		return "run that command again, or remove its work with midstream cleanup"
 	}
