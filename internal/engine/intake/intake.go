@@ -110,6 +110,9 @@ func (l *Link) Open(from Origin, with Opening) *Intake {
 		in.Stream = l.newCapture(from, with, in.beats.beat)
 		in.reader = fromBinlog{in.Stream}
 	}
+	for _, k := range with.Moves.Renewed() {
+		with.Backlog.Add(k)
+	}
 	return in
 }
 

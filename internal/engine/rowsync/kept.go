@@ -21,7 +21,9 @@ import (
 //
 // No sync changes which value that is. A row that leaves the shadow goes to the side table first. A
 // row that comes takes its values from the side table. A row that is in neither place is new: it
-// gets Spec.Fills and defaults, and a row of the side table, which is marked as new.
+// gets Spec.Fills and defaults, and a row of the side table, which is marked as new. Each sync of it
+// computes these values again: the row may have changed, and an undo before may have had other
+// Fills.
 //
 // A change of a key from a to b brings b the values of a (Moves). The values of a new row do not
 // move: another row may have had that key before, and its values are the only ones.
@@ -268,9 +270,20 @@ func (s *Spec) keptFrom(table string) []Column {
 	return columns
 }
 
-// returning inserts the source's rows of P whose values the table has.
+// returning inserts the source's rows of P whose values the table has. New rows are not among them.
 func (p predicate) returning(table string) string {
-	return p.inserting(slices.Concat(p.spec.Columns, p.spec.keptFrom(table)), p.with("STRAIGHT_JOIN", table), "")
+	condition := ""
+	if table == p.spec.Side.Quoted() {
+		condition = " AND " + table + "." + sideNew + " = 0"
+	}
+	return p.inserting(slices.Concat(p.spec.Columns, p.spec.keptFrom(table)), p.with("STRAIGHT_JOIN", table), condition)
+}
+
+// renewing deletes the shadow's rows of P that are new: arrive inserts them again.
+func (p predicate) renewing() string {
+	side, shadow := p.spec.Side.Quoted(), p.spec.Shadow.Quoted()
+	return fmt.Sprintf("DELETE %s FROM %[1]s FORCE INDEX (%s) STRAIGHT_JOIN %s FORCE INDEX (PRIMARY) ON %s WHERE (%s) AND %[3]s.%[6]s = 1", shadow,
+		schema.Quote(p.spec.ShadowIndex), side, equals(of(side, p.spec.sideKeys()), of(shadow, p.spec.ShadowKey)), p.on(p.spec.ShadowKey), sideNew)
 }
 
 // arriving inserts the source's rows of P that are new.
@@ -282,7 +295,7 @@ func (p predicate) arriving(held bool) string {
 // unknown are the joins and the condition that leave the new rows of the source.
 func (p predicate) unknown(held bool) (joins, condition string) {
 	side := p.spec.Side.Quoted()
-	joins, condition = p.with("LEFT JOIN", side), " AND "+side+"."+sideNew+" IS NULL"
+	joins, condition = p.with("LEFT JOIN", side), " AND IFNULL("+side+"."+sideNew+", 1) = 1"
 	if held {
 		table := p.spec.temporary(heldRows)
 		joins, condition = joins+p.with("LEFT JOIN", table), condition+" AND "+table+"."+KeyAlias(0)+" IS NULL"
@@ -409,7 +422,7 @@ func (s *Syncer) overwrite(ctx context.Context, session *dbconn.Session, p predi
 // overwriteList copies the kept values of P to the side table and takes them from there. A list is of
 // changed rows, which are written anyway.
 func (s *Syncer) overwriteList(ctx context.Context, session *dbconn.Session, p predicate) error {
-	if err := run(ctx, session, s.spec.keeping(0, p.rowsOf()), p.overwriting(s.spec.Side.Quoted())); err != nil {
+	if err := run(ctx, session, p.renewing(), s.spec.keeping(0, p.rowsOf()), p.overwriting(s.spec.Side.Quoted())); err != nil {
 		return err
 	}
 	arrived, err := s.arrive(ctx, session, p, false)
@@ -424,6 +437,7 @@ func (s *Syncer) overwriteList(ctx context.Context, session *dbconn.Session, p p
 func (s *Syncer) overwriteChunk(ctx context.Context, session *dbconn.Session, p predicate) error {
 	spec, held, side := s.spec, s.spec.temporary(heldRows), s.spec.Side.Quoted()
 	err := run(ctx, session,
+		p.renewing(),
 		"DELETE FROM "+held,
 		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", held, strings.Join(slices.Concat(spec.sideKeys(), spec.sideValues()), ", "),
 			strings.Join(spec.inShadow(), ", "), p.rowsOf()),

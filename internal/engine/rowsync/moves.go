@@ -66,6 +66,35 @@ type Moves struct {
 	number   uint64     // of the last move that was carried
 	waiting  atomic.Int64
 	carried  atomic.Uint64 // groups
+
+	renewed []key.Key
+}
+
+// Renewed are the keys of the rows that were new to the run before. They must be synced again: the values that it gave
+// them may be others now.
+func (m *Moves) Renewed() []key.Key {
+	if m == nil {
+		return nil
+	}
+	return m.renewed
+}
+
+// renew finds the keys of new rows. If the key changed, they cannot be known from the side table: then it deletes the
+// rows, and the comparison finds them.
+func (m *Moves) renew(ctx context.Context, session *dbconn.Session) error {
+	s, side := m.spec, m.spec.Side.Quoted()
+	if s.KeyChanged {
+		shadow := s.Shadow.Quoted()
+		_, err := session.Exec(ctx, fmt.Sprintf("DELETE %s FROM %s STRAIGHT_JOIN %[1]s FORCE INDEX (%[3]s) ON %s WHERE %[2]s.%[5]s = 1", shadow,
+			side, schema.Quote(s.ShadowIndex), equals(of(shadow, s.ShadowKey), of(side, s.sideKeys())), sideNew))
+		return err
+	}
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s = 1", strings.Join(s.Key.SelectExprsOf(s.sideKeys()), ", "), side, sideNew)
+	return session.Rows(ctx, query, func(rows *sql.Rows) error {
+		k, err := s.ScanKey(rows)
+		m.renewed = append(m.renewed, k)
+		return err
+	})
 }
 
 // queued is a move that waits.
@@ -84,6 +113,9 @@ func LoadMoves(ctx context.Context, session *dbconn.Session, spec *Spec) (*Moves
 	if err == nil && text != "" {
 		m.passed = false
 		m.last, err = parseStand(text)
+	}
+	if err == nil {
+		err = m.renew(ctx, session)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what was carried from %s: %w", spec.Side, err)
