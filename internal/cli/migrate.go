@@ -189,6 +189,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.Undo <= 0 && c.options.UndoWish != "" {
 		err = errors.Join(err, errors.New("--undo-method needs --undo"))
 	}
+	if c.config.Undo <= 0 && c.config.Warm {
+		err = errors.Join(err, errors.New("--undo-mode=warm needs --undo"))
+	}
 	if err != nil && c.app.password.detached(args) {
 		err = errDetached
 	}

@@ -17,6 +17,11 @@ import (
 
 // makeTables makes the plan of a statement on whole tables.
 func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
+	if c.undo != nil {
+		if err := c.undo.OnlyTables(statement); err != nil {
+			return nil, err
+		}
+	}
 	p, err := planning.MakeTables(ctx, s.Planning(), statement, c.settings, plan.TableOptions{
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"testing"
+	"time"
 
 	"midstream/internal/lab/mysqltest"
 )
@@ -39,10 +40,32 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		contains(t, stdout, "its undo is open until ", "midstream undo --list "+name)
 		_, _, stderr = with("undo", name+"_old")
 		contains(t, stderr, "is the old table of "+name+"; did you mean "+name+"?")
+		for want, args := range map[string][]string{
+			"these flags exclude each other: --end, --list":  {"--end", "--list"},
+			"these flags exclude each other: --cold, --lazy": {"--cold", "--lazy"},
+			"must be name=value":                             {"--undo-fill=added"},
+		} {
+			if code, _, stderr = with("undo", append(args, name)...); code != exitUsage {
+				t.Errorf("%s: exit code %d", args, code)
+			}
+			contains(t, stderr, want)
+		}
+		for want, flag := range map[string]string{
+			"has dropped no column nothing": "--undo-fill=nothing=1",
+			"has no effect":                 "--merge",
+		} {
+			if code, _, stderr = with("undo", flag, name); code != exitRefused {
+				t.Errorf("%s: exit code %d", flag, code)
+			}
+			contains(t, stderr, want)
+		}
+		if code, _, stderr = with("undo", "--extend=48h", name); code != exitDone {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
 		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}
-		contains(t, stdout, "undo of the change of ", "old table taken over", "To redo it, until ")
+		contains(t, stdout, "undo of the change of ", "old table taken over", "To redo it, until "+time.Now().UTC().Add(72*time.Hour).Format(time.DateOnly))
 		if code, stdout, stderr = with("undo", "--end", name); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}

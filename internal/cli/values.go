@@ -138,8 +138,8 @@ func (c *checks) pairs(to *map[string]string, name, use string) {
 // settings is a flag that may be given several times, as name=value.
 func (c *checks) settings(to *map[string]string, name, use string) {
 	c.add("", name, "name=value", "", use, func(text string) error {
-		key, value, _ := strings.Cut(text, "=")
-		if key == "" {
+		key, value, paired := strings.Cut(text, "=")
+		if key == "" || name == "undo-fill" && (!paired || value == "") {
 			return errors.New("must be name=value")
 		}
 		if *to == nil {

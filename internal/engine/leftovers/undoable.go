@@ -223,7 +223,7 @@ func unread(ctx context.Context, pool *dbconn.Pool, c checkpoint.Checkpoint) (wh
 	return why, err
 }
 
-// ExtendUndo keeps the undo of a table's last change open for longer. It fails with ErrNoUndo or ErrClaimed.
+// ExtendUndo keeps the undo of a table's last change open for longer, and so the redo after it. It fails with ErrNoUndo or ErrClaimed.
 func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) error {
 	extend := func(c *Cleaner, saved *checkpoint.Saved) error {
 		now, err := ServerTime(ctx, pool.DB())
@@ -234,7 +234,7 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 		if record.Until.Before(now) {
 			record.Until = now
 		}
-		record.Until = record.Until.Add(by)
+		record.Until, record.For = record.Until.Add(by), record.For+by // the redo is open for as long
 		return c.Amend(ctx, record)
 	}
 	err := withUndo(ctx, pool, table, extend)

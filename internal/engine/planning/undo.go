@@ -50,6 +50,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return nil, failed(ReadTable, name, err)
 	}
 	if saved.Undo.Native != nil {
+		if err := undo.Only(name, "a change that the server has made itself"); err != nil {
+			return nil, err
+		}
 		return makeNativeUndo(ctx, server, table, *saved.Undo, options)
 	}
 	old, err := schema.Load(ctx, server.Pool.DB(), name.Sibling(saved.Undo.Old))
@@ -57,6 +60,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return nil, failed(ReadTable, name, fmt.Errorf("the old table: %w", err))
 	}
 	says := backwards(table, old, saved.Undo.Pairs)
+	if err := tryFlags(ctx, server.Pool, undo, table, old, says); err != nil {
+		return nil, err
+	}
 	alter, err := desired.Back(table, old, saved.Start.Comment, says, present(saved.Undo.Foreign, table))
 	if err != nil {
 		return nil, failed(ReadTable, name, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/cutover"
@@ -13,6 +15,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -31,6 +34,30 @@ type Tending struct {
 type Tended struct {
 	Undos []undos.Standing
 	Ended *leftovers.EndedUndo // nil: none was
+}
+
+// Check returns what is wrong with the flags of midstream undo, whichever change it is for.
+func (t Tending) Check(undo planning.Undo) error {
+	var asked []string
+	for name, is := range map[string]bool{
+		"--list": t.List, "--end": t.End, "--extend": t.Extend > 0,
+		"--cold": undo.Cold, "--lazy": undo.Lazy, "--merge": undo.Merge, "--park": undo.Park, "--undo-fill": len(undo.Fills) > 0,
+	} {
+		if is {
+			asked = append(asked, name)
+		}
+	}
+	slices.Sort(asked)
+	tends := 0
+	for _, is := range []bool{t.List, t.End, t.Extend > 0} {
+		if is {
+			tends++
+		}
+	}
+	if len(asked) > 1 && tends > 0 || undo.Cold && undo.Lazy {
+		return fmt.Errorf("these flags exclude each other: %s", strings.Join(asked, ", "))
+	}
+	return nil
 }
 
 // Tend ends the undo of a table, or keeps it open for longer, or does neither. It returns what can be undone then: of the
