@@ -189,7 +189,7 @@ type Verified struct {
 	Repaired int // mismatches that were synced again
 	// Unproven are rows that changed all the time: they are compared under the lock.
 	Unproven int
-	// Uncompared are the columns that cannot be compared, each with its reason.
+	// Uncompared are columns that cannot be compared, and rows that were not, each with its reason.
 	Uncompared []string
 	Elapsed    time.Duration
 	At         time.Time

@@ -152,8 +152,8 @@ func (c Config) version(p *plan.Plan) int {
 	return checkpoint.Plain
 }
 
-// compareRows compares all rows, or, in a lazy undo, those that have changed since the swap: nothing else was
-// synced, and all were compared before the swap.
+// compareRows compares all rows, or, in a lazy undo for which that takes too long, those that have changed since the swap:
+// nothing else was synced, and all were compared before the swap.
 func (w *work) compareRows(ctx context.Context, verifier *verify.Verifier) (verify.Verdict, error) {
 	keys, all := w.backlog.Remembered()
 	if !all || w.comparesAll {

@@ -72,7 +72,7 @@ func (w *work) verify(ctx context.Context) error {
 			Suspects:   verdict.Suspects,
 			Repaired:   w.comparison.repaired,
 			Unproven:   len(w.comparison.unproven),
-			Uncompared: w.specs.Compare.Uncompared,
+			Uncompared: verdict.Uncompared,
 			Elapsed:    took,
 			At:         time.Now(),
 		},

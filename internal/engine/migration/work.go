@@ -82,7 +82,7 @@ type origin struct {
 // newWork puts together what the stages work with.
 func (r *run) newWork(d *draft, from origin) *work {
 	w := &work{run: r, shadow: d.shadow, specs: d.specs, start: d.start, tracker: from.tracker,
-		distrusted: from.distrusted, comparesAll: from.again}
+		distrusted: from.distrusted, comparesAll: from.again || r.plan.Lazy() && r.plan.Back.Unseen == ""}
 	spec := d.specs.Sync
 	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
 	w.syncer.Carry(d.moves, func(ctx context.Context) error { return w.intake.Fence(ctx) })

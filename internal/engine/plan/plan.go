@@ -56,6 +56,8 @@ type Back struct {
 	// Lazy means that the rows that have not changed since the swap are left as they are. Otherwise each row is
 	// synced.
 	Lazy bool
+	// Unseen is why a lazy undo does not compare these rows; "" if it compares all rows.
+	Unseen string `json:",omitempty"`
 	// For and Mode are how the undo itself may be taken back.
 	For  time.Duration
 	Mode string

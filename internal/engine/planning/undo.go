@@ -100,7 +100,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 			return nil, failed(ReadFacts, name, server.readingFrom(err))
 		}
 		if why == "" {
-			return p, nil
+			return p, unseen(ctx, server, p, old)
 		}
 		if undo.Lazy {
 			return nil, revoked(name, why)
@@ -130,6 +130,28 @@ func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint
 	}
 	run := migration.New(server.Pool, server.Binlog, p, options.Config, operator.NewControl(options.Settings), event.Discard)
 	return run.NotSince(ctx, saved)
+}
+
+// unseen sets in the plan of a lazy undo why it does not compare the rows that have not changed, and warns of that. Rows
+// that an undo has parked are in the old table of its redo.
+func unseen(ctx context.Context, server Server, p *plan.Plan, old *schema.Table) error {
+	why, err := p.Unseen(old)
+	if err == nil && why == "" && p.Back.Redo {
+		_, err = schema.Load(ctx, server.Pool.DB(), plan.ParkedNames(p.Source.Name)[0])
+		if err == nil {
+			why = "the undo has parked rows, which the redo brings back"
+		} else if errors.Is(err, schema.ErrNotFound) {
+			err = nil
+		}
+	}
+	if p.Back.Unseen = why; err != nil || why == "" {
+		return err
+	}
+	p.Risks = append(p.Risks, plan.Risk{
+		Code: plan.CodeUndo, Why: why, Fix: "--cold syncs and compares all rows",
+		What: "the undo compares only the rows that have changed since the swap: it would lose a write with sql_log_bin=0 since then",
+	})
+	return nil
 }
 
 // present are the foreign keys that the table has, and absent those that it lacks.

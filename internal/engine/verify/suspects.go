@@ -27,7 +27,12 @@ type Verdict struct {
 	Mismatches []key.Key
 	// Left are suspects that change too often to be judged while they may change.
 	Left []key.Key
+	// Uncompared are columns and rows that were not compared, each with its reason.
+	Uncompared []string
 }
+
+// unchanged is what Changed does not compare.
+const unchanged = "the rows that have not changed since the swap (a write with sql_log_bin=0 is lost; --cold compares all rows)"
 
 // Run compares the tables once while rows change. It may be called once.
 func (v *Verifier) Run(ctx context.Context) (Verdict, error) {
@@ -41,7 +46,7 @@ func (v *Verifier) Run(ctx context.Context) (Verdict, error) {
 			return verdict, err
 		}
 	}
-	verdict.Rows, verdict.Suspects = v.rows, len(v.suspects)
+	verdict.Rows, verdict.Suspects, verdict.Uncompared = v.rows, len(v.suspects), v.deps.Spec.Uncompared
 	return verdict, nil
 }
 
@@ -61,7 +66,7 @@ func (v *Verifier) Changed(ctx context.Context, keys []key.Key) (verdict Verdict
 		v.rows += int64(len(part))
 		v.mu.Unlock()
 	}
-	verdict.Rows = int64(len(keys))
+	verdict.Rows, verdict.Uncompared = int64(len(keys)), append(slices.Clone(v.deps.Spec.Uncompared), unchanged)
 	return verdict, nil
 }
 

@@ -69,7 +69,12 @@ func (r *Report) takenBack() []string {
 	if u.Mode != plan.UndoLazy {
 		return []string{text + " It syncs and compares all rows."}
 	}
-	text += " It syncs and compares the rows that have changed since."
+	if u.Compares == "all" {
+		text += " It syncs the rows that have changed since, and compares all rows."
+	} else {
+		text += " It syncs and compares the rows that have changed since. Other rows are not compared:" +
+			" a write with sql_log_bin=0 since then is lost."
+	}
 	if r.Result == nil {
 		return []string{text}
 	}

@@ -182,8 +182,10 @@ func found(risks []plan.Risk) string {
 // method says what the run does.
 func method(p Planned) string {
 	switch c := p.Choice; {
+	case p.Lazy() && p.Back.Unseen != "":
+		return "sync and compare the rows that have changed since the swap, then cut over"
 	case p.Lazy():
-		return "sync the rows that have changed since the swap, then cut over"
+		return "sync the rows that have changed since the swap, compare all rows, then cut over"
 	case p.Back.Adopts():
 		return "sync all rows of the old table, then cut over"
 	case c.Method == plan.MethodShadow:

@@ -235,6 +235,9 @@ func synced(p *plan.Plan, r migration.Result) string {
 	text := "; " + humanize.Plural(r.RowsCopied, "row") + " copied"
 	if p.Lazy() {
 		text = "; " + humanize.Plural(r.Applied, "changed row") + " synced"
+		if p.Back.Unseen != "" && r.Verify > 0 {
+			return text + proof(r, "these rows verified") + "; other rows not compared"
+		}
 	} else if r.Applied > 0 {
 		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
 	}

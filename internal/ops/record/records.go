@@ -330,7 +330,7 @@ type Verified struct {
 	Repaired   int      `json:"repaired" doc:"rows that differed and were copied again"`
 	Unproven   int      `json:"unproven" doc:"rows that changed all the time; the run compares them under the lock"`
 	ElapsedMS  MS       `json:"elapsed_ms" doc:"duration of the comparison"`
-	Uncompared []string `json:"uncompared" doc:"columns that cannot be compared, each with its reason; empty if every column was compared"`
+	Uncompared []string `json:"uncompared" doc:"columns that cannot be compared, and rows that were not, each with its reason; empty if everything was compared"`
 }
 
 // Finding tells rows that the new table does not take.

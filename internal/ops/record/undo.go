@@ -75,15 +75,21 @@ func OpenOf(u *leftovers.Undoable) *Open {
 type Undoes struct {
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
 	Alter   string    `json:"alter" doc:"the clauses of the change"`
-	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced and compared; cold: all rows; native: the server alters the table back"`
+	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced; cold: all rows; native: the server alters the table back"`
 	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
+	// Compares is empty in records of earlier versions, which compared the changed rows if Mode is lazy.
+	Compares string `json:"compares" doc:"changed: a lazy undo compares only the rows that have changed since the swap; all: all rows; may be empty"`
 }
 
 func undoesOf(p *plan.Plan) *Undoes {
 	if p.Back == nil {
 		return nil
 	}
-	return &Undoes{Swapped: p.Back.Swapped, Alter: p.Back.Alter, Mode: p.Back.Way(), Redo: p.Back.Redo}
+	compares := "all"
+	if p.Back.Unseen != "" {
+		compares = "changed"
+	}
+	return &Undoes{Swapped: p.Back.Swapped, Alter: p.Back.Alter, Mode: p.Back.Way(), Redo: p.Back.Redo, Compares: compares}
 }
 
 // Undoable is whether the change of a plan can be undone after the run.
