@@ -25,8 +25,9 @@ import (
 // computes these values again: the row may have changed, and an undo before may have had other
 // Fills.
 //
-// A change of a key from a to b brings b the values of a (Moves). The values of a new row do not
-// move: another row may have had that key before, and its values are the only ones.
+// A change of a key from a to b moves the values of a to b (Moves), and empties both places of a: a row
+// that comes to a later is new. The values of a new row do not move: another row may have had that key
+// before, and its values are the only ones.
 
 // The columns of the side table, with the key's columns as KeyAlias(i) and the kept columns as
 // ValueAlias(i). No column of a user has such a name, so statements can name columns of the source

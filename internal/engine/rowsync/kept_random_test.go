@@ -294,6 +294,7 @@ func (w *world) change(g *group, from, to int) string {
 	delete(w.rows, from)
 	if values, is := w.kept[from]; is {
 		w.kept[to] = values
+		delete(w.kept, from)
 	}
 	g.keys = append(g.keys, w.byNumber[from], w.byNumber[to])
 	g.moves = append(g.moves, rowsync.Move{From: w.byNumber[from], To: w.byNumber[to]})

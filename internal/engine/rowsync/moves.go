@@ -186,6 +186,9 @@ func (m *Moves) first(end binlog.Position, gtid string) int {
 // it, are carried and committed. A checkpoint's position must not pass a later one.
 func (m *Moves) Carried() uint64 { return m.carried.Load() }
 
+// Wait reports whether moves wait to be carried.
+func (m *Moves) Wait() bool { return m != nil && m.waiting.Load() > 0 }
+
 // Carry carries all moves that wait, in transactions of its own. The session was set up by the spec.
 func (m *Moves) Carry(ctx context.Context, session *dbconn.Session) error {
 	if m == nil || m.waiting.Load() == 0 {
@@ -213,21 +216,21 @@ func (m *Moves) Carry(ctx context.Context, session *dbconn.Session) error {
 	}
 }
 
-// head returns the first moves that one batch may carry: it reads all values first. So no key is
-// read that an earlier move writes, and none is written twice. If only the server knows which keys
-// are equal, it is one move.
+// head returns the first moves that one batch may carry: it reads all values first, and then empties
+// their places. So no key is read or written that an earlier move writes, and none is read twice. If
+// only the server knows which keys are equal, it is one move.
 func (m *Moves) head() []queued {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.queue) == 0 || !m.spec.Key.Ordered() || m.spec.KeyChanged {
 		return m.queue[:min(len(m.queue), 1)]
 	}
-	written := map[key.Key]bool{}
+	read, written := map[key.Key]bool{}, map[key.Key]bool{}
 	for i, q := range m.queue {
-		if i == mostMoves || written[q.From] || written[q.To] {
+		if i == mostMoves || read[q.From] || written[q.From] || written[q.To] {
 			return m.queue[:i]
 		}
-		written[q.To] = true
+		read[q.From], written[q.To] = true, true
 	}
 	return m.queue
 }
@@ -272,8 +275,14 @@ func (m *Moves) carry(ctx context.Context, session *dbconn.Session, batch []queu
 		return err
 	}
 	moved := fmt.Sprintf("%s STRAIGHT_JOIN %s ON %s.%s = %s.%[4]s", values, to, to, schema.RowNumber, values)
+	left := fmt.Sprintf("%s STRAIGHT_JOIN %s ON %[2]s.%s = %s.%[3]s", moved, from, schema.RowNumber, values)
 	stand := batch[len(batch)-1].stand.String()
+	// A row that comes to a place that was left is new. Its key is to be synced: it is in the transaction of the move.
 	return run(ctx, session,
+		fmt.Sprintf("DELETE %s FROM %s STRAIGHT_JOIN %[1]s FORCE INDEX (PRIMARY) ON %[3]s", side, left,
+			equals(of(side, s.sideKeys()), of(from, s.sideKeys()))),
+		fmt.Sprintf("DELETE %s FROM %s STRAIGHT_JOIN %[1]s FORCE INDEX (%[3]s) ON %[4]s", s.Shadow.Quoted(), left, schema.Quote(s.ShadowIndex),
+			equals(of(s.Shadow.Quoted(), s.ShadowKey), of(from, s.sideKeys()))),
 		fmt.Sprintf("DELETE %s FROM %s STRAIGHT_JOIN %[1]s FORCE INDEX (PRIMARY) ON %[3]s", side, moved,
 			equals(of(side, s.sideKeys()), of(to, s.sideKeys()))),
 		fmt.Sprintf("INSERT INTO %s (%s, %s, %s, %s) SELECT %s, 0, %d + %s, %s FROM %s", side,

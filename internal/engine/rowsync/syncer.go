@@ -151,7 +151,7 @@ func (s *Syncer) bound(k key.Key) string {
 // old one, and the change of its key is not received yet.
 func (s *Syncer) carried(ctx context.Context, session *dbconn.Session, p predicate, what string) (Result, error) {
 	for try := 1; ; try++ {
-		if err := s.moves.Carry(ctx, session); err != nil {
+		if err := s.carry(ctx, session); err != nil {
 			return Result{}, err
 		}
 		result, err := s.sync(ctx, session, p, what)
@@ -166,6 +166,17 @@ func (s *Syncer) carried(ctx context.Context, session *dbconn.Session, p predica
 			return result, err
 		}
 	}
+}
+
+// carry carries the moves that wait while no other sync is running: that might bring a value back to a place that its row
+// has left.
+func (s *Syncer) carry(ctx context.Context, session *dbconn.Session) error {
+	if !s.moves.Wait() {
+		return nil
+	}
+	s.alone.Lock()
+	defer s.alone.Unlock()
+	return s.moves.Carry(ctx, session)
 }
 
 func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate, what string) (Result, error) {
