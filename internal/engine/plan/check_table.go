@@ -89,6 +89,7 @@ func (c *checker) checkNames() {
 				"the run needs the name", "Rename it, or drop it if it is not needed")
 		}
 	}
+	c.checkUndoNames()
 	if c.options.OpenUndo != "" {
 		c.block(CodeUndo, "the last change of the table can be undone until "+c.options.OpenUndo,
 			"a second change that builds a new table would end that",
@@ -106,5 +107,24 @@ func (c *checker) checkNames() {
 	case len(ours) > 0:
 		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
 			"No run is working on the table: midstream cleanup "+c.table.Name.Argument())
+	}
+}
+
+// checkUndoNames checks the names of the tables that an undo needs. The undo table is made after the swap, when it is too
+// late to refuse the run.
+func (c *checker) checkUndoNames() {
+	var needed []schema.Name
+	if c.options.KeepsUndo || c.options.Back != nil {
+		needed = append(needed, UndoOf(c.table.Name))
+	}
+	if c.options.Back.Adopts() {
+		needed = append(needed, KeptOf(c.table.Name))
+	}
+	for _, taken := range c.facts.Taken {
+		needs := slices.ContainsFunc(needed, func(n schema.Name) bool { return c.facts.sameTable(n, taken.Name) })
+		if needs && !schema.MarkedFor(taken.Comment, c.table.Name) {
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not a table of Midstream for %s", taken.Name, c.table.Name),
+				"the run needs the name for an undo", "Rename it, or drop it if it is not needed")
+		}
 	}
 }

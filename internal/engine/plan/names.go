@@ -123,11 +123,22 @@ func LockName(table schema.Name) string {
 	return fmt.Sprintf("midstream %x", sum[:20])
 }
 
-// suffixed appends a suffix. If the name would be too long, it cuts the base and marks the cut.
-func suffixed(base, suffix string) string {
+// suffixed appends a suffix. If the name would be too long, it cuts the base and marks the cut. Two tables
+// may get the same name then, so that they can't use it at the same time.
+func suffixed(base, suffix string) string { return shortened(base, "", suffix) }
+
+// ownName is suffixed, for a table that may exist for days. If the base is cut, the name has a part of the
+// base's hash: it is no name of another table.
+func ownName(base, suffix string) string {
+	return shortened(base, fmt.Sprintf("%x", sha256.Sum256([]byte(base)))[:6], suffix)
+}
+
+// shortened appends a suffix to the base, or to the beginning of the base, a mark and a tag.
+func shortened(base, tag, suffix string) string {
 	if utf8.RuneCountInString(base)+len(suffix) <= maxName && fileLength(base+suffix) <= fileLimit(base) {
 		return base + suffix
 	}
+	suffix = tag + suffix
 	runes := []rune(base)
 	for at := min(len(runes)-1, maxName-len(suffix)-1); at > 0; at-- {
 		for _, mark := range cutMarks {

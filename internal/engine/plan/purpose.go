@@ -67,33 +67,33 @@ func LogOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.
 const UndoKind = "undo"
 
 // UndoOf returns the name of the table that keeps what an undo of the last change of a table needs.
-func UndoOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, undoSuffix)) }
+func UndoOf(table schema.Name) schema.Name { return table.Sibling(ownName(table.Table, undoSuffix)) }
 
 // UndoneOf returns the name of the table that an undo puts aside.
 func UndoneOf(table schema.Name) schema.Name {
-	return table.Sibling(suffixed(table.Table, undoneSuffix))
+	return table.Sibling(ownName(table.Table, undoneSuffix))
 }
 
 // SinceNames are the names that the log of a table's changes since a swap may get. An undo reads one, and keeps another for
 // the redo.
 func SinceNames(table schema.Name) []schema.Name {
-	return []schema.Name{table.Sibling(suffixed(table.Table, sinceSuffix)), table.Sibling(suffixed(table.Table, sinceSuffix+"2"))}
+	return []schema.Name{table.Sibling(ownName(table.Table, sinceSuffix)), table.Sibling(ownName(table.Table, sinceSuffix+"2"))}
 }
 
 // MergedOf returns the name of the table that has, during the undo of a TRUNCATE, the keys of the rows that were taken over.
 func MergedOf(table schema.Name) schema.Name {
-	return table.Sibling(suffixed(table.Table, mergedSuffix))
+	return table.Sibling(ownName(table.Table, mergedSuffix))
 }
 
 // KeptOf returns the name of the table that keeps, during an undo, the values of columns that the change
 // has dropped.
-func KeptOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, keptSuffix)) }
+func KeptOf(table schema.Name) schema.Name { return table.Sibling(ownName(table.Table, keptSuffix)) }
 
 // ParkedNames are the names that a table may get that takes the rows which an undo can't bring back.
 func ParkedNames(table schema.Name) []schema.Name {
-	names := []schema.Name{table.Sibling(suffixed(table.Table, parkedSuffix))}
+	names := []schema.Name{table.Sibling(ownName(table.Table, parkedSuffix))}
 	for n := 2; n <= mostOld; n++ {
-		names = append(names, table.Sibling(suffixed(table.Table, fmt.Sprint(parkedSuffix, n))))
+		names = append(names, table.Sibling(ownName(table.Table, fmt.Sprint(parkedSuffix, n))))
 	}
 	return names
 }
