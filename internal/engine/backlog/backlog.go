@@ -468,15 +468,23 @@ func (b *Backlog) WaitNotFull(ctx context.Context) error {
 
 // Again returns the keys that are not yet synced, and makes sure that each of them is synced at a
 // later time than this call. A key that a worker has already taken counts as changed once more.
-func (b *Backlog) Again() []key.Key {
+func (b *Backlog) Again() []key.Key { return b.AgainBut(nil) }
+
+// AgainBut is Again without the keys that but reports; nil leaves none out.
+func (b *Backlog) AgainBut(but func(key.Key) bool) []key.Key {
+	if but == nil {
+		but = func(key.Key) bool { return false }
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range b.queues {
 		q := &b.queues[i]
 		for batch := range q.taken {
 			for _, k := range batch.Keys {
-				b.counts.Added++
-				b.ready(q, k, batch.oldest)
+				if !but(k) {
+					b.counts.Added++
+					b.ready(q, k, batch.oldest)
+				}
 			}
 		}
 	}
@@ -495,7 +503,7 @@ func (b *Backlog) Again() []key.Key {
 			keys = append(keys, s.keys.Keys()...)
 		}
 	}
-	return keys
+	return slices.DeleteFunc(keys, but)
 }
 
 // Oldest returns the number of the oldest segment with a key that may not be synced yet. Every

@@ -155,7 +155,7 @@ func (r calibration) copySample(ctx context.Context, d *draft, chunks *throttle.
 		defer time.AfterFunc(sampleTime, func() { cancel(errSampled) }).Stop()
 	}
 	spec := d.specs.Sync
-	nothing := func(context.Context) ([]key.Key, error) { return nil, nil } // no changes are captured
+	nothing := func(context.Context, func(key.Key) bool) ([]key.Key, error) { return nil, nil } // no changes are captured
 	from := origin{tracker: frontier.New(spec.Key), fresh: true}
 	pending := backlog.New(backlog.Config{Limit: 1, Workers: 1, Partition: spec.Key.Partition}, from.tracker)
 	err = r.brakes.givingWay(ctx, steer, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), pending, from).Run)

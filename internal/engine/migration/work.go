@@ -135,7 +135,7 @@ func (r *run) retried(e event.Event) {
 
 // outstanding is rowsync.Outstanding. If the backlog is full, the intake receives nothing more,
 // and the keys in the backlog must do.
-func (w *work) outstanding(ctx context.Context) ([]key.Key, error) {
+func (w *work) outstanding(ctx context.Context, but func(key.Key) bool) ([]key.Key, error) {
 	for {
 		patient, cancel := context.WithTimeout(ctx, time.Second)
 		err := w.intake.Fence(patient)
@@ -145,7 +145,7 @@ func (w *work) outstanding(ctx context.Context) ([]key.Key, error) {
 		}
 		// A replica may be behind by any time, and has what explains a duplicate perhaps.
 		if err == nil || w.cfg.CaptureFrom == nil || w.backlog.Full() {
-			return w.backlog.Again(), nil
+			return w.backlog.AgainBut(but), nil
 		}
 	}
 }

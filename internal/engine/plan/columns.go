@@ -132,7 +132,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 			return nil, err
 		}
 		c.plainly(pairs[i].from)
-		c.keepApart(pairs[i])
+		c.keepApart(pairs[i], p.Back.Adopts())
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
 	}
@@ -168,11 +168,16 @@ func (c *Columns) plainly(key schema.Column) {
 
 // keepApart makes syncs fail at a row whose key could become equal to another one. A changed key that
 // can't be converted has no row in the shadow (rowsync.Spec), so it deletes none.
-func (c *Columns) keepApart(key columnPair) {
-	if key.to.Generated != schema.NotGenerated || len(merging(key.from, key.to)) == 0 {
+func (c *Columns) keepApart(key columnPair, undo bool) {
+	if key.to.Generated != schema.NotGenerated {
 		return
 	}
 	condition, _ := apart(key.from, key.to)
+	if len(merging(key.from, key.to)) == 0 {
+		if condition = uncut(key.from, key.to); condition == "" || !undo {
+			return
+		}
+	}
 	for i, m := range c.Mappings {
 		if m.Shadow == key.to.Name {
 			c.Mappings[i].Apart, c.Mappings[i].Expr, c.Mappings[i].Fits = condition, apartOnly(key.from, key.to, condition), false

@@ -96,6 +96,16 @@ func apartOnly(from, to schema.Column, condition string) string {
 	return fmt.Sprintf("IF(%s, %s, %s)", condition, column, failing)
 }
 
+// uncut is the condition that a text keeps its trailing blanks in a shorter type; "" if all do. Servers cut them without
+// an error, and then the row is not found by its key.
+func uncut(from, to schema.Column) string {
+	varies := func(c schema.Column) bool { return c.DataType == "varchar" || c.DataType == "char" }
+	if !varies(from) || !varies(to) || to.Length >= from.Length {
+		return ""
+	}
+	return fmt.Sprintf("CHAR_LENGTH(%s) <= %d", schema.Quote(from.Name), to.Length)
+}
+
 // withoutEmpty is a column without its empty members, if it is a SET or ENUM.
 func withoutEmpty(c schema.Column) schema.Column {
 	c.Members = slices.DeleteFunc(slices.Clone(c.Members), func(m string) bool { return m == "" })

@@ -128,7 +128,7 @@ func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, t
 	if stale, err = a.findStale(ctx, p, duplicate); err != nil || byValue {
 		return stale, err
 	}
-	keys, err := a.outstanding(ctx)
+	keys, err := a.outstanding(ctx, a.settled(p))
 	if err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func (w *world) receive(groups int) {
 }
 
 // remaining is rowsync.Outstanding.
-func (w *world) remaining(context.Context) ([]key.Key, error) {
+func (w *world) remaining(context.Context, func(key.Key) bool) ([]key.Key, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.receive(len(w.log))

@@ -91,11 +91,11 @@ func newUndo(t *testing.T, server *mysqltest.Instance, source, shadow string, ch
 	}
 	t.Cleanup(func() { u.exec("DROP TABLE t_kept") })
 	u.session = u.open()
-	u.syncer = rowsync.New(u.spec, func(ctx context.Context) ([]key.Key, error) {
+	u.syncer = rowsync.New(u.spec, func(ctx context.Context, _ func(key.Key) bool) ([]key.Key, error) {
 		if u.outstanding == nil {
 			return nil, nil
 		}
-		return u.outstanding(ctx)
+		return u.outstanding(ctx, nil)
 	}, func(event.Event) { u.retries++ })
 	return u
 }
@@ -374,7 +374,7 @@ func TestU5_RowsThatLeaveForAnotherKey(t *testing.T) {
 					func(u *undo) { u.spec.Upsert = false; way.change(u) },
 					"INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)", "INSERT INTO t_old VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30)")
 				u.exec("UPDATE t SET u = 9 WHERE id = 1", "UPDATE t SET u = 1 WHERE id = 2", "UPDATE t SET u = 2 WHERE id = 1")
-				u.outstanding = func(context.Context) ([]key.Key, error) { return u.keys("1", "2"), nil }
+				u.outstanding = func(context.Context, func(key.Key) bool) ([]key.Key, error) { return u.keys("1", "2"), nil }
 				u.sync("2")
 				u.has("SELECT * FROM t_old ORDER BY id", "2|1|20", "3|3|30")
 				u.sync("1")

@@ -25,7 +25,7 @@ func (u *undo) carry() carrying {
 	}
 	u.syncer.Carry(moves, func(ctx context.Context) (err error) {
 		if u.outstanding != nil {
-			_, err = u.outstanding(ctx)
+			_, err = u.outstanding(ctx, nil)
 		}
 		return err
 	})

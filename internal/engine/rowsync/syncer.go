@@ -57,8 +57,9 @@ type Result struct {
 }
 
 // Outstanding returns the keys of all changes that are committed and not yet synced. It makes sure
-// that each of them is synced after the call, even if a sync of it is already running.
-type Outstanding func(ctx context.Context) ([]key.Key, error)
+// that each of them is synced after the call, even if a sync of it is already running. It leaves out the
+// keys that but reports; nil leaves none out.
+type Outstanding func(ctx context.Context, but func(key.Key) bool) ([]key.Key, error)
 
 // Syncer runs syncs. It is safe for concurrent use, one session per caller.
 type Syncer struct {

@@ -15,6 +15,8 @@ const (
 	mostTogether = 2000
 	// togetherTries is how often in turn that must meet a duplicate.
 	togetherTries = 10
+	// unfitTries is the same number if a row that is refused is tried again at the end.
+	unfitTries = 2
 )
 
 // tryTogether syncs P, with all keys that have a change yet to be applied, by one statement, and
@@ -39,7 +41,11 @@ func (a *exclusive) remember(ctx context.Context, p predicate, duplicate error) 
 	if len(p.keys) > 1 { // halves until the row is alone
 		return nil
 	}
-	if a.together++; a.together < togetherTries {
+	tries := togetherTries
+	if a.unfit != nil {
+		tries = unfitTries
+	}
+	if a.together++; a.together < tries {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: %w", ErrDuplicate, a.rivals(ctx, p), duplicate)

@@ -88,6 +88,16 @@ func (u *Unfit) Without(keys []key.Key) []key.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k key.Key) bool { return u.rows[k] != nil })
 }
 
+// Has reports whether the key is in the list. A nil Unfit has none.
+func (u *Unfit) has(k key.Key) bool {
+	if u == nil {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.rows[k] != nil
+}
+
 func (u *Unfit) put(k key.Key, cause error) {
 	u.mu.Lock()
 	_, listed := u.rows[k]
@@ -118,6 +128,15 @@ func refusesRow(err error) bool {
 
 // SetApart has the syncer set unfit rows apart instead of failing. Call it before the first sync.
 func (s *Syncer) SetApart(u *Unfit) { s.unfit = u }
+
+// settled reports keys whose sync need not be repeated for a sync of P: P is tried again anyway, and rows that are known
+// not to fit are not in the shadow. If they were repeated, two rows that do not fit would repeat each other for ever.
+func (s *Syncer) settled(p predicate) func(key.Key) bool {
+	if s.unfit == nil {
+		return nil
+	}
+	return func(k key.Key) bool { return s.unfit.has(k) || slices.Contains(p.keys, k) }
+}
 
 // apart syncs a list of keys half by half, and sets the keys apart whose rows the shadow refuses. cause is why the whole
 // list was refused.

@@ -1,0 +1,61 @@
+package migration_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/park"
+	"midstream/internal/engine/planning"
+)
+
+// TestU4_RowsWhoseKeysDoNotFit: the change has widened the key, and the application has written keys that the former one
+// refuses. The undo lists these rows and ends, or parks them.
+func TestU4_RowsWhoseKeysDoNotFit(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		table := b.schema + ".t"
+		for _, c := range []struct{ columns, alter, values, writes, unfit, left string }{
+			{
+				"k VARCHAR(20) COLLATE utf8mb4_general_ci PRIMARY KEY, n INT", "MODIFY k VARCHAR(20) COLLATE utf8mb4_bin NOT NULL",
+				"('a', 1), ('b', 1), ('c', 1)",
+				"INSERT INTO " + table + " (k) VALUES ('A'), ('C'), ('X'), ('x'), ('B')",
+				"A,B,C,x", "X,a,b,c",
+			},
+			{
+				"k VARCHAR(20) COLLATE utf8mb4_general_ci, i INT, n INT, PRIMARY KEY (i, k)", "MODIFY k VARCHAR(20) COLLATE utf8mb4_bin NOT NULL",
+				"('a', 1, 1), ('b', 1, 1)", "INSERT INTO " + table + " (k, i) VALUES ('A', 1), ('B', 2)", "A", "B,a,b",
+			},
+			{"k INT PRIMARY KEY, n INT", "MODIFY k BIGINT", "(1, 1)", "INSERT INTO " + table + " (k) VALUES (5000000000), (2)", "5000000000", "1,2"},
+			{
+				"k VARCHAR(4) COLLATE utf8mb4_general_ci PRIMARY KEY, n INT", "MODIFY k VARCHAR(20) COLLATE utf8mb4_general_ci NOT NULL",
+				"('a', 1)", "INSERT INTO " + table + " (k) VALUES ('abcd  '), ('abcdefg'), ('b ')", "abcd  ,abcdefg", "a,b ",
+			},
+			{"k ENUM('x', 'y') PRIMARY KEY, n INT", "MODIFY k ENUM('x', 'y', 'z')", "('x', 1)", "INSERT INTO " + table + " (k) VALUES ('y'), ('z')", "z", "x,y"},
+		} {
+			b.exec("CREATE TABLE "+table+" ("+c.columns+") CHARACTER SET utf8mb4", "INSERT INTO "+table+" VALUES "+c.values)
+			b.cfg.Undo = time.Hour
+			b.mustMigrate(c.alter + ", DROP COLUMN n")
+			b.exec(c.writes)
+			const keys = "SELECT GROUP_CONCAT(k ORDER BY CAST(k AS BINARY)) FROM "
+			before, found := b.value(keys+table), int64(0)
+			_, err := b.undo(b.ctx(), planning.Undo{}, func(e event.Event) {
+				if f, is := e.(event.Finding); is {
+					found += f.Rows
+				}
+			})
+			if !errors.Is(err, park.ErrUnfit) || b.value(keys+table) != before {
+				b.Fatalf("%s: %v", c.alter, err)
+			}
+			b.mustUndo(planning.Undo{Park: true})
+			if got := b.value(keys + table); got != c.left {
+				b.Errorf("%s: rows are %s, and should be %s", c.alter, got, c.left)
+			}
+			if got := b.value(keys + table + "_parked"); got != c.unfit {
+				b.Errorf("%s: parked are %s, and should be %s", c.alter, got, c.unfit)
+			}
+			b.exec("DROP TABLE "+table, "DROP TABLE "+table+"_undone", "DROP TABLE "+table+"_parked", "DROP TABLE IF EXISTS "+table+"_undo")
+		}
+	})
+}
