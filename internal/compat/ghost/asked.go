@@ -89,6 +89,7 @@ func (a *Asked) Flags() []string {
 	}
 	if a.keeps() {
 		add("--undo=%s", keptFor)
+		flags = append(flags, "--undo-method=auto") // that program goes on if its revert will not be possible
 	}
 	if ratio := a.said.number("nice-ratio"); ratio > 0 {
 		add("--copy-share=%s", copyShare(ratio))

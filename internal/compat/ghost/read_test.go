@@ -88,7 +88,7 @@ func TestReads(t *testing.T) {
 		{line: "--database=a --table=t", problem: "--alter must be provided and statement must not be empty"},
 		{line: "--table=t --alter=FORCE", problem: "--database must be provided"},
 		{line: "--database=d --alter=FORCE", problem: "--table must be provided"},
-		{line: "--checkpoint" + to, flags: "--undo=720h0m0s"},
+		{line: "--checkpoint" + to, flags: "--undo=720h0m0s --undo-method=auto"},
 		{line: "--checkpoint --ok-to-drop-table" + to, flags: "--drop-old"},
 		{line: "--revert --old-table=_orders_del" + to, flags: "--old-name=_orders_rev_del", note: "--alter was provided with --revert, it will be ignored"},
 		{line: "--revert --old-table=_orders_rev_del --checkpoint --ok-to-drop-table" + to, flags: "--drop-old"},

@@ -108,6 +108,37 @@ func TestU3_NoRecordOfAChangeThatCannotBeTakenBack(t *testing.T) {
 	})
 }
 
+// TestU3_NoUndoWithoutAKeyOfBothTables: an undo could follow no key of the new table, or its key has no index in the old table.
+// The plan refuses such a change with --undo, or warns and keeps no undo.
+func TestU3_NoUndoWithoutAKeyOfBothTables(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		for _, clauses := range []string{
+			"DROP PRIMARY KEY, ADD n BIGINT AUTO_INCREMENT PRIMARY KEY, MODIFY v BIGINT",
+			"DROP PRIMARY KEY, ADD PRIMARY KEY (v), MODIFY id BIGINT",
+		} {
+			b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, v INT NOT NULL)", "INSERT INTO "+b.schema+".t VALUES (1, 1), (2, 2)")
+			if code, last := b.natively(clauses, "--undo=1h", "--method=shadow").wait(); code != 11 {
+				b.Errorf("%s: exit code %d: %s", clauses, code, last)
+			}
+			b.hasTables("t")
+			c := b.natively(clauses, "--undo=1h", "--method=shadow", "--undo-method=auto")
+			if code, last := c.wait(); code != 0 {
+				b.Errorf("%s: exit code %d: %s", clauses, code, last)
+			}
+			if !c.heard(`"the change cannot be undone afterwards"`) {
+				b.Errorf("%s: the plan does not warn: %q", clauses, c.said)
+			}
+			b.hasTables("t,t_old")
+			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_old")
+		}
+		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, v INT NOT NULL, UNIQUE (v))", "INSERT INTO "+b.schema+".t VALUES (1, 1), (2, 2)")
+		b.natively("DROP PRIMARY KEY, DROP COLUMN id", "--undo=1h", "--method=shadow").mustEnd()
+		b.undoing().mustEnd()
+		b.exec("DROP TABLE " + b.schema + ".t_undo")
+	})
+}
+
 // TestL7_KilledChangeOfTheServerIsFound: the server's own change, its undo and the redo are killed before and after each
 // statement. The same command again comes to its end.
 func TestL7_KilledChangeOfTheServerIsFound(t *testing.T) {

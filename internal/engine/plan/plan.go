@@ -44,6 +44,8 @@ type Plan struct {
 	Back *Back `json:",omitempty"`
 	// Inverse is how the change can be taken back if the server makes it itself; nil if a shadow does.
 	Inverse *Inverse `json:",omitempty"`
+	// NoWayBack is why a change by a shadow cannot be taken back afterwards; "" if it can, or if that is not known.
+	NoWayBack string `json:",omitempty"`
 	// EndsUndo means that the server's own change ends the undo of the one before.
 	EndsUndo bool `json:",omitempty"`
 

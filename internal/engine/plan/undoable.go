@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 )
 
 // Undoable is whether the change of a plan can be taken back after its run.
@@ -33,6 +36,9 @@ func (p *Plan) Undoable() Undoable {
 	default:
 		return p.undoneByServer()
 	}
+	if p.NoWayBack != "" {
+		return Undoable{Why: p.NoWayBack}
+	}
 	u := Undoable{Possible: true, Lazy: true}
 	for _, c := range p.ColumnChanges() {
 		if c.Source == "" {
@@ -60,6 +66,40 @@ func (p *Plan) undoneByServer() Undoable {
 	return Undoable{Why: v.Why, Instead: v.Instead, NotInstead: v.NotInstead}
 }
 
+// undoFix is what makes a change undoable.
+func (p *Plan) undoFix() string {
+	if p.Choice.Method == MethodShadow {
+		return "Let both definitions have the same primary key"
+	}
+	return "--undo-method=require copies the table and keeps the old one"
+}
+
+// FindWayBack looks for what an undo of the plan's change will need, and notes in the plan if it cannot be had: a key of the
+// altered table that can be followed, and by which the rows of the former one are found. back leads from after to before, and
+// says has the column of after for each column of before.
+func (p *Plan) FindWayBack(facts *Facts, before, after *schema.Table, back *ddl.Alter, says map[string]string) {
+	known := *facts
+	known.Trial, known.Native = nil, nil
+	undo := &Back{Old: before}
+	c := checker{facts: &known, table: after, alter: back, options: Options{Map: says, Purpose: Undoing, Method: MethodShadow, Back: undo}}
+	chosen, reasons := c.chooseKey()
+	if chosen.key.Name == "" {
+		p.NoWayBack = "an undo can follow no key of the new table"
+		if len(reasons) > 0 {
+			p.NoWayBack += " (" + strings.Join(reasons, "; ") + ")"
+		}
+		return
+	}
+	way := Plan{Source: after, Alter: back, Map: says, Key: chosen.key, Server: p.Server, Back: undo}
+	columns, err := way.Columns(before)
+	switch {
+	case err != nil:
+		p.NoWayBack = "an undo cannot find the rows of the old table: " + err.Error()
+	case columns.KeyChanged() && !p.Undoable().Lazy:
+		p.NoWayBack = p.Undoable().Why + ", and the change alters the key, so that a range of it has other rows in the old table"
+	}
+}
+
 // UndoRisks are what an operator should know who wants to keep the undo open for so long; none for 0.
 func (p *Plan) UndoRisks(open time.Duration) (risks []Risk) {
 	u := p.Undoable()
@@ -67,8 +107,7 @@ func (p *Plan) UndoRisks(open time.Duration) (risks []Risk) {
 	case open <= 0 || p.Purpose != Altering || p.Choice.Method == MethodNone:
 	case !u.Possible:
 		risks = append(risks, Risk{
-			Code: CodeUndo, What: "the change cannot be undone afterwards", Why: u.Why,
-			Fix: "--undo-method=require copies the table and keeps the old one",
+			Code: CodeUndo, What: "the change cannot be undone afterwards", Why: u.Why, Fix: p.undoFix(),
 		})
 	case u.By != "":
 	case !u.Lazy:

@@ -18,7 +18,10 @@ import (
 // operator wishes for a change that can, a shadow takes its place.
 func (m *maker) undoably(p *plan.Plan) (*plan.Plan, error) {
 	trial := m.facts.Trial
-	if method := p.Choice.Method; method == plan.MethodShadow || method == plan.MethodNone || trial == nil || !p.Purpose.Swaps() {
+	if p.Choice.Method == plan.MethodShadow {
+		return m.wayBack(p)
+	}
+	if p.Choice.Method == plan.MethodNone || trial == nil || !p.Purpose.Swaps() {
 		return p, nil
 	}
 	p.Inverse = m.invert(trial)
@@ -31,7 +34,7 @@ func (m *maker) undoably(p *plan.Plan) (*plan.Plan, error) {
 	}
 	shadow, err := m.shadowInstead(p)
 	wish, longest := m.options.Plan.UndoWish, m.options.Plan.Limits.WithDefaults().Longest
-	require := wish == plan.UndoRequire || wish == ""
+	require := m.requiresUndo()
 	switch wanted := m.options.Config.Undo > 0; {
 	case wanted && require && err != nil:
 		return nil, err
@@ -40,6 +43,43 @@ func (m *maker) undoably(p *plan.Plan) (*plan.Plan, error) {
 		return shadow, nil
 	}
 	return p, nil
+}
+
+// requiresUndo reports whether a change that cannot be undone is to be refused, if an undo is to be kept.
+func (m *maker) requiresUndo() bool {
+	wish := m.options.Plan.UndoWish
+	return wish == plan.UndoRequire || wish == ""
+}
+
+// wayBack notes in a plan by a shadow why it cannot be taken back, and refuses it if an undo is required.
+func (m *maker) wayBack(p *plan.Plan) (*plan.Plan, error) {
+	trial := m.facts.Trial
+	if trial == nil || p.Purpose != plan.Altering {
+		return p, nil
+	}
+	before, after := *trial.Copied, *trial.Altered
+	before.Name, after.Name = m.table.Name, m.table.Name
+	mappings, err := plan.MapColumns(&before, &after, m.alter, m.options.Plan.Map)
+	if err != nil {
+		return p, nil // the run reports it
+	}
+	pairs := map[string]string{}
+	for _, c := range mappings {
+		pairs[c.Shadow] = c.Source
+	}
+	says := backwards(&after, &before, pairs)
+	back, err := desired.Back(&after, &before, m.table.Comment, says, nil)
+	if err != nil {
+		return p, nil //nolint:nilerr // no plan depends on it
+	}
+	p.FindWayBack(m.facts, &before, &after, back, says)
+	if p.NoWayBack == "" || m.options.Config.Undo <= 0 || !m.requiresUndo() {
+		return p, nil
+	}
+	return nil, &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{{
+		Code: plan.CodeUndo, What: "the change cannot be undone afterwards", Why: p.NoWayBack,
+		Fix: "Keep the primary key; or --undo-method=auto makes the change all the same", Blocking: true,
+	}}}
 }
 
 // invert finds the ALTER that leads back from an altered empty copy of the table.
@@ -83,8 +123,15 @@ func (m *maker) shadowInstead(p *plan.Plan) (*plan.Plan, error) {
 		p.Inverse.NotInstead = refused.Blocking[0].What
 		return nil, &plan.Refused{Table: refused.Table, Blocking: append([]plan.Risk{why}, refused.Blocking...), Others: refused.Others}
 	}
+	if err == nil {
+		shadow, err = m.wayBack(shadow)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if shadow.NoWayBack != "" {
+		p.Inverse.NotInstead = shadow.NoWayBack
+		return nil, errors.New(shadow.NoWayBack)
 	}
 	takes := m.takes(shadow)
 	p.Inverse.Instead = &takes

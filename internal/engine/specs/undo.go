@@ -19,7 +19,7 @@ func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[stri
 	if back := p.Back; back != nil {
 		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, true, back.Foreign
 	}
-	if wish.For <= 0 {
+	if wish.For <= 0 || p.NoWayBack != "" {
 		return nil
 	}
 	return &wish

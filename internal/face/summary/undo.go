@@ -204,6 +204,8 @@ func instead(p Planned, u plan.Undoable) string {
 		with = "--undo-method=require"
 	}
 	switch {
+	case p.Choice.Method == plan.MethodShadow:
+		return ""
 	case u.NotInstead != "":
 		return "; a new table, which could be undone, is refused: " + escape.Line(u.NotInstead)
 	case u.Instead == nil:
