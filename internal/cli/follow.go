@@ -21,7 +21,8 @@ import (
 // follows reports whether this process follows the table after its change, for a warm undo. Under midstream serve another
 // one does.
 func (c *change) follows(result migration.Result, err error) bool {
-	return err == nil && c.undo == nil && c.config.Warm && result.Undo != nil && result.Undo.Record.Native == nil && c.resultFile == ""
+	leaves := result.Undo != nil && result.Undo.Record.Native == nil && result.Undo.Record.Ledger == nil
+	return err == nil && c.undo == nil && c.config.Warm && leaves && c.resultFile == ""
 }
 
 // followOn begins an undo that is held, and follows the table until it is released, or its operator or its time ends it.
