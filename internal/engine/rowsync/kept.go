@@ -284,7 +284,8 @@ func (p predicate) returning(table string) string {
 func (p predicate) renewing() string {
 	side, shadow := p.spec.Side.Quoted(), p.spec.Shadow.Quoted()
 	return fmt.Sprintf("DELETE %s FROM %[1]s FORCE INDEX (%s) STRAIGHT_JOIN %s FORCE INDEX (PRIMARY) ON %s WHERE (%s) AND %[3]s.%[6]s = 1", shadow,
-		schema.Quote(p.spec.ShadowIndex), side, equals(of(side, p.spec.sideKeys()), of(shadow, p.spec.ShadowKey)), p.on(p.spec.ShadowKey), sideNew)
+		schema.Quote(p.spec.ShadowIndex), side, equals(of(side, p.spec.sideKeys()), of(shadow, p.spec.ShadowKey)),
+		p.on(p.spec.ShadowKey), sideNew)
 }
 
 // arriving inserts the source's rows of P that are new.
