@@ -40,6 +40,10 @@ type Undoable struct {
 	Alter  string // the clauses of the change
 	State  UndoState
 	Why    string // of a state that is not open
+	// Made is the table as the change has made it, with its comment. OldColumns are those of the old table. Both are nil if
+	// there is no old table.
+	Made       *schema.Table
+	OldColumns []schema.Column
 }
 
 // Undoables lists the changes that have left what an undo needs, of one table or of all that the account sees. It writes
@@ -104,7 +108,7 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 	case saved.Start == nil:
 		return nil, nil
 	default:
-		u.Alter = saved.Start.Alter
+		u.Alter, u.Made, u.OldColumns = saved.Start.Alter, MadeBy(saved.Start), saved.Start.Columns
 		u.State, u.Why, err = stateOf(ctx, pool, u, saved)
 	}
 	return u, err
@@ -125,14 +129,10 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 	switch {
 	case c.HasState(there) && c.told.Adopted:
 		return UndoRunning, "", nil
-	case errors.Is(err, schema.ErrNotFound):
-		return UndoEnded, fmt.Sprintf("the old table %s is gone", u.Old), nil
+	case OldUnfit(saved, u.Old, u.Table, old, err) != "":
+		return UndoEnded, OldUnfit(saved, u.Old, u.Table, old, err), nil
 	case err != nil:
 		return "", "", err
-	case !old.SameColumns(&schema.Table{Columns: saved.Start.Columns}):
-		return UndoEnded, fmt.Sprintf("the old table %s was altered", u.Old), nil
-	case !u.Record.Begun && !isMarked(old, u.Table):
-		return UndoEnded, fmt.Sprintf("%s has no mark of an old table: it may be another one", u.Old), nil
 	case now.After(u.Record.Until):
 		return UndoEnded, "its time is over", nil
 	case u.Record.Mode != plan.UndoLazy:

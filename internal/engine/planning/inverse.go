@@ -185,6 +185,9 @@ func (m *maker) againstUndo(v *plan.Inverse) string {
 			return fmt.Sprintf("the undo reads column %s, which this change gives another type", c.Name)
 		}
 	}
+	if name := leftovers.Replaces(m.open.OldColumns, m.open.Record.Pairs, m.table, v.After); name != "" {
+		return fmt.Sprintf("the undo brings back another column %s, with its former values, and would replace the values of this one", name)
+	}
 	for _, k := range m.table.Keys {
 		if now, stays := v.After.Key(k.Name); k.Unique && (!stays || !sameParts(k, now)) {
 			return fmt.Sprintf("the undo may find rows by the unique key %s, which this change drops or alters", k.Name)

@@ -55,9 +55,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		}
 		return makeNativeUndo(ctx, server, table, *saved.Undo, options)
 	}
-	old, err := schema.Load(ctx, server.Pool.DB(), name.Sibling(saved.Undo.Old))
+	old, err := former(ctx, server, table, saved)
 	if err != nil {
-		return nil, failed(ReadTable, name, fmt.Errorf("the old table: %w", err))
+		return nil, err
 	}
 	says := backwards(table, old, saved.Undo.Pairs)
 	if err := tryFlags(ctx, server.Pool, undo, table, old, says); err != nil {
@@ -121,6 +121,30 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return nil, err
 	}
 	return p, nil
+}
+
+// former reads the old table. It refuses one that is not as the change has left it, and a table with a new column of which
+// the undo would replace the values.
+func former(ctx context.Context, server Server, table *schema.Table, saved *checkpoint.Saved) (*schema.Table, error) {
+	name := table.Name.Sibling(saved.Undo.Old)
+	old, err := schema.Load(ctx, server.Pool.DB(), name)
+	if why := leftovers.OldUnfit(saved, name, table.Name, old, err); why != "" {
+		return nil, notBack(table.Name, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+	}
+	if err != nil {
+		return nil, failed(ReadTable, table.Name, fmt.Errorf("the old table: %w", err))
+	}
+	if made := leftovers.MadeBy(saved.Start); made != nil {
+		if column := leftovers.Replaces(old.Columns, saved.Undo.Pairs, made, table); column != "" {
+			return nil, notBack(
+				table.Name,
+				fmt.Sprintf("column %s was added since, and the old table has another column of that name: its values would replace the new ones", column),
+				fmt.Sprintf("Rename column %s; then this gives its values up: midstream undo --cold %s. Or give the undo up: midstream undo --end %[2]s",
+					column, table.Name.Argument()),
+			)
+		}
+	}
+	return old, nil
 }
 
 // notLazy is why the plan of a lazy undo cannot be carried out; "" if it can.

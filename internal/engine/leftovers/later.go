@@ -1,0 +1,55 @@
+package leftovers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/mysql/schema"
+)
+
+// OldUnfit is why an old table, as it was read or not, cannot be the one that a change has left; "" if it can.
+func OldUnfit(saved *checkpoint.Saved, name, source schema.Name, old *schema.Table, err error) string {
+	switch {
+	case errors.Is(err, schema.ErrNotFound):
+		return fmt.Sprintf("the old table %s is gone", name)
+	case err != nil:
+		return ""
+	case !old.SameColumns(&schema.Table{Columns: saved.Start.Columns}):
+		return fmt.Sprintf("the old table %s was altered", name)
+	case !saved.Undo.Begun && !isMarked(old, source):
+		return fmt.Sprintf("%s has no mark of an old table: it may be another one", name)
+	}
+	return ""
+}
+
+// MadeBy is the table as a change has made it, with its comment; nil if the record does not have it.
+func MadeBy(start *checkpoint.Start) *schema.Table {
+	if start == nil || start.Shadow == nil {
+		return nil
+	}
+	made := *start.Shadow
+	made.Comment = start.Comment
+	return &made
+}
+
+// Replaces is a column that a later change adds to the table under the name of one that only the old table has; "" for none.
+// An undo would take the values of the old one. had is the table before that change, and now the table after it.
+func Replaces(old []schema.Column, pairs map[string]string, had, now *schema.Table) string {
+	former := schema.Table{Columns: old}
+	mapped := map[string]bool{}
+	for fresh, was := range pairs {
+		if _, there := now.Column(fresh); there {
+			mapped[strings.ToLower(was)] = true
+		}
+	}
+	for _, c := range now.Columns {
+		_, stays := had.Column(c.Name)
+		_, was := former.Column(c.Name)
+		if was && !stays && !mapped[strings.ToLower(c.Name)] {
+			return c.Name
+		}
+	}
+	return ""
+}
