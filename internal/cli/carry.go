@@ -197,7 +197,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err != nil {
 		return result, err
 	}
-	session.Keep(ctx, s, p.Source.Name, &result)
+	session.Keep(ctx, s, p.Source.Name, p.Earlier, &result)
 	c.output.done(
 		p.Source.Name, result, summary.Brief(p, result),
 		summary.OfRun(summary.Planned{Plan: p, Config: c.config, Settings: c.settings}, result, record.ProcessUsage(), c.output.style()),

@@ -82,7 +82,7 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 				return err
 			})
 			if err == nil {
-				session.Keep(ctx, s, p.Subject(), &result)
+				session.Keep(ctx, s, p.Subject(), nil, &result)
 			}
 			return result, err
 		},

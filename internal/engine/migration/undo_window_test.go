@@ -3,6 +3,11 @@ package migration_test
 import (
 	"strings"
 	"testing"
+
+	"midstream/internal/engine/planning"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/undos"
 )
 
 // mustRefuse fails the test unless a command ends with exit code 11 and all of these words.
@@ -74,6 +79,58 @@ func TestU3_AnUndoThatHasEndedIsRefusedAtOnce(t *testing.T) {
 			}
 			if there := b.tables(); strings.Contains(there, "midstream") {
 				b.Errorf("%s: the tables are %s", s.statement, there)
+			}
+		}
+		b.undoing("--end").mustEnd()
+	})
+}
+
+// TestU4_EachLaterChangeThatAnUndoTakesBackIsNamed: what changes since have added to the table or taken from it is in the
+// undo's plan and in the list. Without such a change both have nothing.
+func TestU4_EachLaterChangeThatAnUndoTakesBackIsNamed(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.exec("CREATE TABLE " + b.schema + ".t (id INT PRIMARY KEY, v INT DEFAULT 3, u INT, s VARCHAR(9) CHARACTER SET latin1," +
+			" g INT AS (v + 1) STORED, KEY k (s), CHECK (v < 9999)) COMMENT 'of the application' ROW_FORMAT=DYNAMIC" +
+			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (200))")
+		b.natively("DROP COLUMN u, ADD COLUMN added INT, ADD KEY (added)", "--undo=1h", "--method=shadow").mustEnd()
+		later := func() (listed, risks string) {
+			b.Helper()
+			pool, err := b.open(b.ctx())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer pool.Close()
+			name := schema.Name{Schema: b.schema, Table: "t"}
+			list, err := undos.List(b.ctx(), pool, b.address, b.TempDir(), &name)
+			if err != nil || len(list) != 1 {
+				b.Fatalf("the list is %v: %v", list, err)
+			}
+			options := planning.Options{Undo: &planning.Undo{Cold: true}, Config: b.cfg, Settings: b.settings, FactsOnly: true}
+			server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
+			p, err := planning.Make(b.ctx(), server, &ddl.Alter{Table: name}, options)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, r := range p.Risks {
+				if strings.Contains(r.What, "later") {
+					risks += r.What + "; "
+				}
+			}
+			return strings.Join(list[0].Later, ", "), risks
+		}
+		if listed, planned := later(); listed != "" || planned != "" {
+			b.Errorf("without a later change the list has %s, and the plan %s", listed, planned)
+		}
+		b.exec("ALTER TABLE "+b.schema+".t ADD COLUMN z INT, ADD UNIQUE KEY za (v, id), DROP KEY k, ALTER v SET DEFAULT 7",
+			"ALTER TABLE "+b.schema+".t ADD PARTITION (PARTITION p2 VALUES LESS THAN (300))")
+		listed, planned := later()
+		if !strings.Contains(planned, "given up: z;") {
+			b.Errorf("the plan does not name the values of z: %s", planned)
+		}
+		for _, word := range []string{"ADD COLUMN `z`", "`za`", "DROP INDEX `k`", "MODIFY COLUMN `v`", "p2"} {
+			if !strings.Contains(listed, word) || !strings.Contains(planned, word) {
+				b.Errorf("%s is missing in the list, %s, or in the plan, %s", word, listed, planned)
 			}
 		}
 		b.undoing("--end").mustEnd()

@@ -48,9 +48,17 @@ type Plan struct {
 	NoWayBack string `json:",omitempty"`
 	// EndsUndo means that the server's own change ends the undo of the one before.
 	EndsUndo bool `json:",omitempty"`
+	// Earlier is the undo of the change before, which the server has a record of; nil if there is none.
+	Earlier *Earlier `json:",omitempty"`
 
 	// Risks are what the operator should know; none of them is Blocking.
 	Risks []Risk
+}
+
+// Earlier is the undo of an earlier change of the table. Until is the end of its time; "" if it is not open.
+type Earlier struct {
+	Swapped time.Time
+	Until   string
 }
 
 // Back is what an undo must know of the change that it takes back.

@@ -85,6 +85,8 @@ type maker struct {
 	facts   *plan.Facts
 	// open is the undo of the change before; nil if it is not open, or this is an undo.
 	open *leftovers.Undoable
+	// earlier is the undo of the change before, open or not; nil if there is none.
+	earlier *plan.Earlier
 }
 
 // decide makes the plan from the known facts.
@@ -93,7 +95,10 @@ func (m *maker) decide() (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.undoably(p)
+	if p, err = m.undoably(p); err == nil {
+		p.Earlier = m.earlier
+	}
+	return p, err
 }
 
 // read reads the table and the facts.

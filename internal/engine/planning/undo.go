@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
@@ -87,10 +88,12 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if log := saved.Undo.Log; log != "" && lazy.Lazy && o.Capture != plan.CaptureBinlog {
 		lazy.Log, o.Capture, o.Key = log, plan.CaptureTrigger, cmp.Or(o.Key, saved.Undo.Key)
 	}
+	later := takenBackToo(table, saved)
 	p, err := Make(ctx, server, alter, options)
 	if err != nil {
 		return nil, err
 	}
+	p.Risks = append(p.Risks, later...)
 	if _, err := p.Columns(old); err != nil {
 		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}
@@ -110,7 +113,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		if p, err = Make(ctx, server, alter, options); err != nil {
 			return nil, err
 		}
-		p.Risks = append(p.Risks, plan.Risk{
+		p.Risks = append(append(p.Risks, later...), plan.Risk{
 			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
 		})
 	}
@@ -145,6 +148,34 @@ func former(ctx context.Context, server Server, table *schema.Table, saved *chec
 		}
 	}
 	return old, nil
+}
+
+// takenBackToo warns of what later changes have done to the table, by a run or by hand: the old table does not have it.
+func takenBackToo(table *schema.Table, saved *checkpoint.Saved) (risks []plan.Risk) {
+	made := leftovers.MadeBy(saved.Start)
+	if made == nil {
+		return nil
+	}
+	if later := desired.Since(made, table); len(later) > 0 {
+		risks = append(risks, plan.Risk{
+			Code: plan.CodeUndo, What: "the undo takes back later changes of the table too: " + strings.Join(later, ", "),
+			Why: "the old table does not have them", Fix: "Make them again after the undo",
+		})
+	}
+	var gone []string
+	for _, c := range table.Columns {
+		if _, there := made.Column(c.Name); !there && c.Generated == schema.NotGenerated {
+			gone = append(gone, c.Name)
+		}
+	}
+	if len(gone) > 0 {
+		risks = append(risks, plan.Risk{
+			Code: plan.CodeUndo, What: "the values of columns that were added later are given up: " + strings.Join(gone, ", "),
+			Why: "the old table does not have these columns",
+			Fix: "The table that the undo puts aside keeps the values",
+		})
+	}
+	return risks
 }
 
 // notLazy is why the plan of a lazy undo cannot be carried out; "" if it can.
@@ -227,8 +258,9 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 	}
 	found, err := leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
 	for _, u := range found {
+		m.earlier = &plan.Earlier{Swapped: u.Record.Swapped}
 		if u.State != leftovers.UndoEnded {
-			m.open = &u
+			m.open, m.earlier.Until = &u, until(u.Record)
 			if !m.options.EndUndo {
 				m.options.Plan.OpenUndo = until(u.Record)
 			}

@@ -56,6 +56,9 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	}
 	how := howToUndo(p.Back != nil, p.Source.Name, r.Undo)
 	s.WriteString(how)
+	if r.Undo == nil {
+		s.WriteString(staysOpen(p.Plan))
+	}
 	switch {
 	case r.Old != "" && how != "":
 		fmt.Fprintf(s, "Kept for that: %s, about %s. To give it up: midstream undo --end %s\n", escape.Line(r.Old),

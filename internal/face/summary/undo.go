@@ -79,6 +79,9 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 		if len(one.Lost) > 0 {
 			s.line("Given up", "by an undo: the values of %s", columns(one.Lost))
 		}
+		if len(one.Later) > 0 {
+			s.line("Taken back", "too: later changes of the table: %s", escape.Line(strings.Join(one.Later, ", ")))
+		}
 		s.line("Next", "%s", NextForUndo(u))
 	}
 	return s.String()
@@ -244,6 +247,15 @@ func synced(p *plan.Plan, r migration.Result) string {
 		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
 	}
 	return text + proof(r, "all verified")
+}
+
+// staysOpen says that the undo of the change before is still open; "" if it is not.
+func staysOpen(p *plan.Plan) string {
+	e := p.Earlier
+	if e == nil || e.Until == "" || p.EndsUndo || p.Choice.Method == plan.MethodShadow {
+		return ""
+	}
+	return fmt.Sprintf("The undo of the change before stays open until %s, and takes this change back too.\n", e.Until)
 }
 
 // howToUndo says how a change that has just ended can be undone, or an undo redone; "" if it cannot.

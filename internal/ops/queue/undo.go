@@ -47,7 +47,8 @@ type Undo struct {
 	By     string     `json:"by" doc:"id of the change that takes this one back, or has; may be empty"`
 	Asked  *time.Time `json:"asked" doc:"when the server has answered last; null: not yet"`
 
-	whole bool // of a statement on complete tables, such as DROP TABLE
+	later []string // clauses of later changes of the table
+	whole bool     // of a statement on complete tables, such as DROP TABLE
 }
 
 // keptUndo is what identifies the undo of a change.
@@ -143,7 +144,7 @@ func (s *Service) standing(e *entry, u *Undo) {
 	default:
 		k := now.Kept
 		u.State, u.Why, u.Mode, u.Redo, u.Lost = string(k.State), k.Why, k.Record.Mode, k.Record.Back, append(u.Lost, now.Lost...)
-		u.Until, u.whole = &k.Record.Until, !now.MayRefuse()
+		u.Until, u.whole, u.later = &k.Record.Until, !now.MayRefuse(), now.Later
 		u.follow(now.Follower)
 	}
 }
@@ -197,6 +198,9 @@ func (u *Undo) warnings() []string {
 			columns = "columns "
 		}
 		warnings = append(warnings, "The values of "+columns+strings.Join(u.Lost, ", ")+" are lost: the former table does not have them.")
+	}
+	if len(u.later) > 0 {
+		warnings = append(warnings, "The undo takes back later changes of the table too: "+strings.Join(u.later, ", ")+".")
 	}
 	switch {
 	case u.State == undoUnfit:

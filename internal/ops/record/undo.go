@@ -23,7 +23,8 @@ type Undo struct {
 	Mode    string    `json:"mode" doc:"lazy, cold, warm: a follower runs; or native: the server alters the table back"`
 	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
 	Behind  *float64  `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
-	Lost    []string  `json:"lost" doc:"columns whose values an undo gives up, because the change has added them"`
+	Lost    []string  `json:"lost" doc:"columns whose values an undo gives up, because this change or a later one has added them"`
+	Later   []string  `json:"later" doc:"clauses of later changes of the table, which an undo takes back too"`
 	Alter   string    `json:"alter" doc:"the clauses of the change"`
 	Redo    bool      `json:"redo" doc:"the change was an undo: to take it back is the redo"`
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`

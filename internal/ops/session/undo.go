@@ -79,9 +79,10 @@ func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) (tended
 }
 
 // Keep notes, in the result of a run that has succeeded, how its change can be undone. Whoever cannot read that asks
-// later.
-func Keep(ctx context.Context, s *Server, table schema.Name, result *migration.Result) {
-	if all, err := leftovers.Undoables(ctx, s.Pool, &table); err == nil && len(all) == 1 {
+// later. The undo of the change before is no undo of this one.
+func Keep(ctx context.Context, s *Server, table schema.Name, earlier *plan.Earlier, result *migration.Result) {
+	all, err := leftovers.Undoables(ctx, s.Pool, &table)
+	if err == nil && len(all) == 1 && (earlier == nil || !all[0].Record.Swapped.Equal(earlier.Swapped)) {
 		result.Undo = &all[0]
 		if all[0].Record.Old != "" {
 			result.Old = all[0].Old.Dotted()

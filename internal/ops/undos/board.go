@@ -33,6 +33,8 @@ type Standing struct {
 	Kept *leftovers.Undoable
 	// Lost are the columns whose values an undo gives up.
 	Lost []string
+	// Later are the clauses of later changes, which an undo takes back too.
+	Later []string
 	// Follower is the warm undo; nil: none runs here.
 	Follower *followers.Standing
 }

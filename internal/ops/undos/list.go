@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"midstream/internal/engine/desired"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -32,7 +33,7 @@ func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only 
 // describe adds to an undo what it gives up, and what its follower knows.
 func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u leftovers.Undoable) (s Standing, err error) {
 	s.Kept = &u
-	if s.Lost, err = lost(ctx, pool.DB(), &u); err != nil {
+	if s.Lost, s.Later, err = lost(ctx, pool.DB(), &u); err != nil {
 		return s, err
 	}
 	if u.State == leftovers.UndoRunning || u.State == leftovers.UndoOpen {
@@ -41,26 +42,29 @@ func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u
 	return s, nil
 }
 
-// lost returns the columns whose values an undo gives up: the former table has none for them.
-func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) ([]string, error) {
+// lost returns the columns whose values an undo gives up: the former table has none for them. later are the clauses of
+// changes since then, which it takes back too.
+func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) (names, later []string, err error) {
 	if u.Record.Ledger != nil || u.State == leftovers.UndoEnded || len(u.Record.Pairs) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	table, err := schema.Load(ctx, q, u.Table)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", u.Table, err)
+		return nil, nil, fmt.Errorf("look at %s: %w", u.Table, err)
 	}
 	stays := map[string]bool{}
 	for name := range u.Record.Pairs {
 		stays[strings.ToLower(name)] = true
 	}
-	var names []string
 	for _, c := range table.Columns {
 		if c.Generated == schema.NotGenerated && !stays[strings.ToLower(c.Name)] {
 			names = append(names, c.Name)
 		}
 	}
-	return names, nil
+	if u.Made != nil {
+		later = desired.Since(u.Made, table)
+	}
+	return names, later, nil
 }
 
 // Follows reports whether a follower keeps the undo warm.
@@ -78,7 +82,7 @@ func Records(list []Standing, address string) record.Undos {
 	r := record.UndosOf(all, address)
 	for i, s := range list {
 		u := &r.Undos[i]
-		u.Lost = append([]string{}, s.Lost...)
+		u.Lost, u.Later = append([]string{}, s.Lost...), append([]string{}, s.Later...)
 		if s.Follows() {
 			behind := s.Follower.Behind.Seconds()
 			u.State, u.Mode, u.Unfit, u.Behind = string(leftovers.UndoOpen), "warm", &s.Follower.Unfit, &behind
