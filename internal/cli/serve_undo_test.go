@@ -159,9 +159,11 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 			t.Fatalf("the hook was told %q", text)
 		}
 	}
-	if code, _, stderr := q.ask("submit", "--undo=a", "--wait"); code != exitUnfit {
+	code, stdout, stderr := q.ask("submit", "--undo=a", "--wait")
+	if code != exitUnfit {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
+	contains(t, stdout+stderr, "midstream submit --undo=a; or add --option=park")
 	follows(1)
 	if code, _, stderr := q.ask("submit", "--undo=a", "--option=park", "--wait"); code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, stderr)

@@ -111,10 +111,13 @@ func (c *checker) noteAlter() {
 		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "InnoDB stores rows in the order of the primary key", "")
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
-		c.warn(
-			CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched",
-			"To find them first: midstream check lists every row",
-		)
+		if c.options.Purpose == Undoing {
+			c.warn(CodeUnique, "the former definition has a unique key", "a duplicate ends the undo before its swap, with the table unchanged",
+				"To copy such rows to a table of their own, and go back without them: --park")
+		} else {
+			c.warn(CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched",
+				"To find them first: midstream check lists every row")
+		}
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",

@@ -62,7 +62,11 @@ func OfPlan(p Planned, style Style, next string) string {
 	s.heading("%s on %s (%s), %s", p.Source.Name, p.Address, p.Server.Version, size(p.Source))
 	s.verdict(p.Choice, p.Risks)
 	if p.Back != nil {
-		s.line("Undo of", "%s", takenBack(p.Back))
+		label := "Undo of"
+		if p.Back.Redo {
+			label = "Redo after"
+		}
+		s.line(label, "%s", takenBack(p.Back))
 	}
 	s.line("Method", "%s", method(p))
 	if why := whyNot(p.Choice, style.Verbose); why != "" {
@@ -137,7 +141,11 @@ func BeforeRun(p Planned, style Style) string {
 	}
 	what := method(p)
 	if p.Back != nil {
-		what = "undo of the " + takenBack(p.Back) + "; " + what
+		word := "undo of the "
+		if p.Back.Redo {
+			word = "redo: it takes back the "
+		}
+		what = word + takenBack(p.Back) + "; " + what
 	}
 	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, what, about, found(p.Risks))
 	s.risks(p.Risks)

@@ -131,6 +131,20 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestRedoIsCalledRedo: the undo of an undo is called redo in the plan and the result.
+func TestRedoIsCalledRedo(t *testing.T) {
+	p := planned(t, "DROP COLUMN note", func(p *plan.Plan) {
+		backTo(p)
+		p.Back.Redo = true
+	})
+	text := OfPlan(p, Style{Width: 120}, "") + OfRun(p, migration.Result{Method: plan.MethodShadow}, Used{}, Style{Width: 120})
+	for _, want := range []string{"Redo after undo of", "Done: redone in"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
+		}
+	}
+}
+
 // backTo makes a plan the plan of a lazy undo.
 func backTo(p *plan.Plan) {
 	p.Purpose = plan.Undoing

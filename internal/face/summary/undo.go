@@ -134,6 +134,9 @@ func NextForUndo(u leftovers.Undoable) string {
 	table := u.Table.Argument()
 	switch u.State {
 	case leftovers.UndoOpen:
+		if u.Record.Back {
+			return fmt.Sprintf("midstream undo %s is the redo: it makes the change again", table)
+		}
 		return fmt.Sprintf("midstream undo %s takes it back", table)
 	case leftovers.UndoRevoked:
 		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
@@ -228,7 +231,11 @@ func columns(names []string) string {
 
 // undone writes the end of an undo.
 func undone(p *plan.Plan, r migration.Result) string {
-	return fmt.Sprintf("undone in %s: %s has the definition from before the %s of %s", humanize.Span(r.Elapsed), p.Source.Name,
+	word := "undone"
+	if p.Back.Redo {
+		word = "redone"
+	}
+	return fmt.Sprintf("%s in %s: %s has the definition from before the %s of %s", word, humanize.Span(r.Elapsed), p.Source.Name,
 		changeOrUndo(p.Back.Redo), moment(p.Back.Swapped))
 }
 

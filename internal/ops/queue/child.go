@@ -226,7 +226,12 @@ func (e *entry) settle(result *record.Result) {
 	if result.Left != "" {
 		why += ". Left: " + result.Left
 	}
-	e.end(StateOf(result.Outcome), why, resubmit(result.Next))
+	next := resubmit(result.Next)
+	if e.Undoes != "" && result.Outcome == "unfit" {
+		next = fmt.Sprintf("change the rows that are listed, then: midstream submit --undo=%s; or add --option=park: it copies them to a table of their own",
+			e.Undoes)
+	}
+	e.end(StateOf(result.Outcome), why, next)
 	if e.State == StateDone {
 		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
 		if result.Rehearsal != "" {

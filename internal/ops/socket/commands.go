@@ -104,6 +104,9 @@ func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (strin
 	case still != "":
 		return "the hold is released, but " + still, nil
 	}
+	if s.run.Follows {
+		return "the undo swaps as soon as no session blocks it, if all rows fit; otherwise it is held again, and midstream status shows the rows", nil
+	}
 	if !s.follows() {
 		return "the table is changed as soon as no session blocks it", nil
 	}

@@ -37,7 +37,7 @@ func init() {
 				details = append(details, err.Error())
 			}
 		}
-		return &Problem{Status: status, Title: text, Detail: strings.Join(details, "; "), Next: "see docs/openapi.yaml"}
+		return &Problem{Status: status, Title: text, Detail: strings.Join(details, "; "), Next: "see docs/openapi.yaml; for midstream serve, docs/openapi-serve.yaml"}
 	}
 }
 
