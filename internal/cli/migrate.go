@@ -186,10 +186,11 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}
-	if c.config.Undo <= 0 && c.options.UndoWish != "" {
+	keeps := c.undo != nil || c.config.Undo > 0 // an undo takes the option files of changes
+	if !keeps && c.options.UndoWish != "" {
 		err = errors.Join(err, errors.New("--undo-method needs --undo"))
 	}
-	if c.config.Undo <= 0 && c.config.Warm {
+	if !keeps && c.config.Warm {
 		err = errors.Join(err, errors.New("--undo-mode=warm needs --undo"))
 	}
 	if err != nil && c.app.password.detached(args) {

@@ -14,13 +14,13 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 		c, t := r.database+".c", r.database+".t"
 
 		r.says("plan", exitDone, "DROP TABLE c", hour)
-		r.says("run", exitDone, "DROP TABLE c", hour, "can be undone for 1h0m0s", "Undo or redo it with: midstream undo "+c)
+		r.says("run", exitDone, "DROP TABLE c", hour, "can be undone for 1h0m0s", "To undo it, until ", "midstream undo "+c)
 		r.are("c_old,c_undo,p,t")
 		r.says("undo", exitDone, c, []string{"--list"}, "open until ", "DROP TABLE")
 		r.says("undo", exitDone, c, []string{"--list", "--quiet"}, c+" open ")
 		r.says("cleanup", exitRefused, c, []string{"--old", "--yes"}, "undo")
 		r.exec("DELETE FROM p")
-		r.says("undo", exitUnfit, c, nil, "2 rows refer by fp")
+		r.says("undo", exitUnfit, c, nil, "2 rows without a parent", "by the foreign key fp")
 		r.exec("INSERT INTO p VALUES (1)")
 		r.says("undo", exitDone, c, nil, "is the redo")
 		r.are("c,c_undo,p,t")
@@ -31,7 +31,7 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 		r.says("undo", exitRefused, c, nil, "no change of this table can be undone")
 		r.are("c,p,t")
 
-		r.says("run", exitDone, "TRUNCATE t", hour, "Undo or redo it with: midstream undo "+t)
+		r.says("run", exitDone, "TRUNCATE t", hour, "To undo it, until ", "midstream undo "+t)
 		r.exec("INSERT INTO t (id, a) VALUES (7000, 7)")
 		r.says("undo", exitRefused, t, nil, "--merge")
 		r.says("undo", exitDone, t, []string{"--merge"})
@@ -40,7 +40,7 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 		}
 		r.says("undo", exitDone, t, []string{"--end"})
 
-		r.says("run", exitDone, "RENAME TABLE t TO u, c TO d", hour, "Undo or redo it with: midstream undo "+t)
+		r.says("run", exitDone, "RENAME TABLE t TO u, c TO d", hour, "To undo it, until ", "midstream undo "+t)
 		r.says("undo", exitDone, t, nil)
 		r.says("undo", exitDone, t, nil)
 		r.says("undo", exitDone, t, []string{"--extend=1h"})

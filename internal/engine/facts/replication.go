@@ -226,7 +226,9 @@ func (f gatherer) readTaken(ctx context.Context, q schema.Querier, source schema
 		names := purpose.NamesOf(source)
 		list = append(list, schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table))
 	}
-	list = append(list, schema.Literal(plan.LogOf(source).Table), schema.Literal(plan.UndoOf(source).Table), schema.Literal(plan.KeptOf(source).Table))
+	for _, n := range []schema.Name{plan.LogOf(source), plan.UndoOf(source), plan.KeptOf(source)} {
+		list = append(list, schema.Literal(n.Table))
+	}
 	for _, old := range append(plan.OldNames(source), plan.SinceNames(source)...) {
 		list = append(list, schema.Literal(old.Table))
 	}

@@ -46,7 +46,9 @@ func TestU3_UndoOfTablesWithLongNames(t *testing.T) {
 		defer pool.Close()
 		server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
 		run := func(alter *ddl.Alter, undo *planning.Undo) {
-			options := planning.Options{Plan: plan.Options{Method: plan.MethodShadow}, Undo: undo, Config: b.cfg, Settings: b.settings, FactsOnly: true}
+			options := planning.Options{
+				Plan: plan.Options{Method: plan.MethodShadow}, Undo: undo, Config: b.cfg, Settings: b.settings, FactsOnly: true,
+			}
 			p, err := planning.Make(b.ctx(), server, alter, options)
 			if err == nil {
 				_, err = migration.New(pool, b.binlogServer(), p, b.cfg, b.control(), b.told.listen).Run(b.ctx())

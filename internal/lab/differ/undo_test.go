@@ -168,6 +168,9 @@ func (u *undoCase) change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.NoWayBack != "" { // a run with --undo is refused
+		return &plan.Refused{Table: u.tables[0].String(), Blocking: []plan.Risk{{Code: plan.CodeUndo, What: p.NoWayBack, Blocking: true}}}
+	}
 	return u.work(ctx, p)
 }
 

@@ -35,7 +35,8 @@ func UndoOptions() []string {
 	own := []string{"cold", "park", "merge", "undo-fill"}
 	not := []string{
 		"database", "key", "shadow-name", "old-name", "map", "method", "zero-dates", "calibrate", "defer-indexes", "native-max-lock",
-		"native-max-build", "native-max-replica-stall", "drop-old", "drop-later", "undo", "end-undo", "rehearse", "rehearse-lock", "keep-shadow",
+		"native-max-build", "native-max-replica-stall", "drop-old", "drop-later", "undo", "undo-mode", "undo-method", "end-undo", "rehearse",
+		"rehearse-lock", "keep-shadow",
 	}
 	return append(own, slices.DeleteFunc(Options(), func(name string) bool { return slices.Contains(not, name) })...)
 }
