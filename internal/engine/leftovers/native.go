@@ -208,29 +208,22 @@ func (c nativeRecord) finish(ctx context.Context) (*Finished, error) {
 
 // stateOfNative judges a change that the server has made itself. Its undo needs no binlog.
 func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state UndoState, why string, err error) {
-	clock, err := ServerTime(ctx, pool.DB())
-	if err != nil {
-		return "", "", err
-	}
-	c := New(pool, u.Table, plan.Undoing)
-	there, err := c.List(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	now, err := schema.Load(ctx, pool.DB(), u.Table)
+	s, err := look(ctx, pool, u, u.Table)
 	switch {
-	case errors.Is(err, schema.ErrNotFound):
-		return UndoEnded, fmt.Sprintf("%s is gone", u.Table), nil
 	case err != nil:
 		return "", "", err
+	case errors.Is(s.err, schema.ErrNotFound):
+		return UndoEnded, fmt.Sprintf("%s is gone", u.Table), nil
+	case s.err != nil:
+		return "", "", s.err
 	}
-	if u.Record, why = Settled(u.Record, now); why != "" {
+	if u.Record, why = Settled(u.Record, s.table); why != "" {
 		return UndoEnded, why, nil
 	}
 	switch {
-	case c.HasState(there):
+	case s.run:
 		return UndoRunning, "", nil
-	case clock.After(u.Record.Until):
+	case s.now.After(u.Record.Until):
 		return UndoEnded, "its time is over", nil
 	}
 	return UndoOpen, "", nil

@@ -114,26 +114,45 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 	return u, err
 }
 
-// stateOf judges a change, in the order of what matters most.
-func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpoint.Saved) (state UndoState, why string, err error) {
-	now, err := ServerTime(ctx, pool.DB())
-	if err != nil {
-		return "", "", err
+// scene is what the state of an undo depends on.
+type scene struct {
+	now time.Time // by the server's clock
+	// run means that there is a state table: a run works on the source, or was stopped. undoes means that it is an undo.
+	run, undoes bool
+	// table is a table of the undo; nil if it could not be read, because of err.
+	table *schema.Table
+	err   error
+}
+
+// look reads the scene of an undo, with the table of this name.
+func look(ctx context.Context, pool *dbconn.Pool, u *Undoable, name schema.Name) (s scene, err error) {
+	if s.now, err = ServerTime(ctx, pool.DB()); err != nil {
+		return s, err
 	}
 	c := New(pool, u.Table, plan.Undoing)
 	there, err := c.List(ctx)
 	if err != nil {
-		return "", "", err
+		return s, err
 	}
-	old, err := schema.Load(ctx, pool.DB(), u.Old)
+	s.run = c.HasState(there)
+	s.undoes = s.run && c.told.Adopted
+	s.table, s.err = schema.Load(ctx, pool.DB(), name)
+	return s, nil
+}
+
+// stateOf judges a change, in the order of what matters most.
+func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpoint.Saved) (state UndoState, why string, err error) {
+	s, err := look(ctx, pool, u, u.Old)
+	if err != nil || s.undoes {
+		return UndoRunning, "", err
+	}
+	why = OldUnfit(saved, u.Old, u.Table, s.table, s.err)
 	switch {
-	case c.HasState(there) && c.told.Adopted:
-		return UndoRunning, "", nil
-	case OldUnfit(saved, u.Old, u.Table, old, err) != "":
-		return UndoEnded, OldUnfit(saved, u.Old, u.Table, old, err), nil
-	case err != nil:
-		return "", "", err
-	case now.After(u.Record.Until):
+	case why != "":
+		return UndoEnded, why, nil
+	case s.err != nil:
+		return "", "", s.err
+	case s.now.After(u.Record.Until):
 		return UndoEnded, "its time is over", nil
 	case u.Record.Mode != plan.UndoLazy:
 		return UndoOpen, "", nil
