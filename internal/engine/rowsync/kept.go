@@ -189,28 +189,6 @@ func (s *Spec) remove(ctx context.Context, session *dbconn.Session, from string)
 	return done.RowsAffected()
 }
 
-// Clear removes rows of the shadow, up to a number of them, with their kept values to the side table. It
-// returns how many it has removed: none if the shadow is empty. It is for a shadow that has rows, and
-// whose key changed: only an empty one can be synced by ranges. No sync may run.
-func (s *Spec) Clear(ctx context.Context, session *dbconn.Session, rows int) (removed int64, err error) {
-	shadow := s.Shadow.Quoted()
-	first := fmt.Sprintf(" ORDER BY %s LIMIT %d", schema.QuoteAll(s.ShadowKey), rows)
-	err = transact(ctx, session, func() (err error) {
-		if len(s.Kept) > 0 {
-			from := fmt.Sprintf("%s FORCE INDEX (%s)%s", shadow, schema.Quote(s.ShadowIndex), first)
-			if _, err := session.Exec(ctx, s.keeping(0, from)); err != nil {
-				return err
-			}
-		}
-		removed, err = affected(session.Exec(ctx, "DELETE FROM "+shadow+first))
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("clear %s: %w", s.Shadow, err)
-	}
-	return removed, nil
-}
-
 // keeping returns the statement that copies rows of the shadow into the side table, as new rows or
 // as old ones. Rows that are there stay as they are.
 func (s *Spec) keeping(isNew int, from string) string {
