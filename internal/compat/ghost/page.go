@@ -1,7 +1,6 @@
 package ghost
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,19 +35,14 @@ func (s *Speaker) End(err error, complaint string) int {
 
 // Answer answers a command line that asks for no run, as Read's error says, and returns the exit code.
 func Answer(err error, midstream string, out, errs io.Writer) int {
-	var told *Told
-	if errors.As(err, &told) {
-		return Tell(told, midstream, out)
-	}
-	var wrong *Wrong
-	if !errors.As(err, &wrong) {
-		wrong = &Wrong{Problems: []string{err.Error()}}
-	}
-	return Refuse(wrong, out, errs)
+	return speech.Answer(err,
+		func(t *Told) int { return tell(t, midstream, out) },
+		func(w *Wrong) int { return refuse(w, out, errs) },
+		func(text string) *Wrong { return &Wrong{Problems: []string{text}} })
 }
 
-// Refuse tells what is wrong with a command line, and Tell what one asks to read.
-func Refuse(w *Wrong, out, errs io.Writer) int {
+// refuse tells what is wrong with a command line, and tell what one asks to read.
+func refuse(w *Wrong, out, errs io.Writer) int {
 	if w.Unread {
 		for _, text := range w.Problems {
 			fmt.Fprintln(out, escape.Line(text))
@@ -62,8 +56,8 @@ func Refuse(w *Wrong, out, errs io.Writer) int {
 	return exitFatal
 }
 
-// Tell tells what a command line asks to read.
-func Tell(t *Told, midstream string, out io.Writer) int {
+// tell tells what a command line asks to read.
+func tell(t *Told, midstream string, out io.Writer) int {
 	switch {
 	case t.Version:
 		fmt.Fprintf(out, "%s (midstream %s)\n", Version, midstream)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/compat/speech"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
@@ -183,19 +184,14 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 
 // Answer answers a command line that asks for no run, as Read's error says, and returns the exit code.
 func Answer(err error, midstream string, out, errs io.Writer) int {
-	var told *Told
-	if errors.As(err, &told) {
-		return Tell(told, midstream, out)
-	}
-	var wrong *Wrong
-	if !errors.As(err, &wrong) {
-		wrong = &Wrong{Warnings: []string{err.Error()}}
-	}
-	return Refuse(wrong, out, errs)
+	return speech.Answer(err,
+		func(t *Told) int { return tell(t, midstream, out) },
+		func(w *Wrong) int { return refuse(w, out, errs) },
+		func(text string) *Wrong { return &Wrong{Warnings: []string{text}} })
 }
 
-// Refuse tells what is wrong with a command line, and Tell what one asks to read.
-func Refuse(w *Wrong, out, errs io.Writer) int {
+// refuse tells what is wrong with a command line, and tell what one asks to read.
+func refuse(w *Wrong, out, errs io.Writer) int {
 	for _, text := range w.Warnings {
 		fmt.Fprintln(errs, escape.Line(text))
 	}
@@ -218,8 +214,8 @@ const (
 	Version = "3.7.1"
 )
 
-// Tell tells the help, or the version.
-func Tell(t *Told, midstream string, out io.Writer) int {
+// tell tells the help, or the version.
+func tell(t *Told, midstream string, out io.Writer) int {
 	if !t.Help {
 		fmt.Fprintf(out, "pt-online-schema-change %s (midstream %s)\n", Version, midstream)
 		return ExitDone
