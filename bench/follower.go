@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"syscall"
 	"time"
 )
@@ -23,17 +22,12 @@ func (b *bench) followers(ctx context.Context) error {
 	}
 	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
 	for round := range b.rounds {
-		for _, load := range followerLoads {
-			r, err := b.followerRun(ctx, scene{tool: toolMidstream, load: load.name, rate: load.share * f.PeakTPS, round: round})
-			if err != nil {
-				return fmt.Errorf("follower, %s: %w", load.name, err)
-			}
-			b.say("round %d  %-5s tps %.1f -> %.1f (%+.1f %%), p99 %.1f -> %.1f ms", round+1, r.Load, r.Before.TPS, r.Foreground.TPS,
-				100*(r.Foreground.TPS/r.Before.TPS-1), r.Before.P99MS, r.Foreground.P99MS)
-			f.Runs = append(f.Runs, r)
-			if err := b.results.save(measureFollower, f); err != nil {
-				return err
-			}
+		err := b.overLoads(
+			measureFollower, f, followerLoads, round, []string{toolMidstream},
+			func(at scene) (Run, error) { return b.followerRun(ctx, at) },
+		)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -77,7 +71,12 @@ func (b *bench) followerRun(ctx context.Context, at scene) (r Run, err error) {
 	to := time.Now()
 	r.ElapsedS, stopped = to.Sub(r.At).Seconds(), true
 	with, trace, err := foreground.end(r.At, to)
+	if err != nil {
+		return r, err
+	}
 	before := summarise(trace, alone.Add(-b.besideWindow).UnixMicro(), alone.UnixMicro())
 	r.Foreground, r.Before = &with, &before
-	return r, err
+	b.say("round %d  %-5s tps %.1f -> %.1f (%+.1f %%), p99 %.1f -> %.1f ms", r.Round+1, r.Load, before.TPS, with.TPS,
+		100*(with.TPS/before.TPS-1), before.P99MS, with.P99MS)
+	return r, nil
 }
