@@ -34,7 +34,11 @@ func (s *Spec) createComputed() string {
 		parts = append(parts, schema.Quote(c.Name)+" "+definition)
 	}
 	for i, part := range s.Sync.Key.Parts() {
-		parts = append(parts, schema.Quote(s.sourceKey(i))+" "+part.Column.Bare())
+		definition := part.Column.Bare()
+		if isMember(part.Column) { // 5.7 garbles two lists of the same members in one table, in utf32, utf16 and ucs2
+			definition = "BIGINT UNSIGNED NOT NULL"
+		}
+		parts = append(parts, schema.Quote(s.sourceKey(i))+" "+definition)
 	}
 	kind := "KEY"
 	if s.UniqueKey {
@@ -63,8 +67,12 @@ func (s *Spec) fillComputed(condition string) []string {
 			columns, exprs = append(columns, schema.Quote(c.Shadow)), append(exprs, c.Expr)
 		}
 	}
-	for i, name := range s.Sync.Key.Names() {
-		columns, exprs = append(columns, schema.Quote(s.sourceKey(i))), append(exprs, schema.Quote(name))
+	for i, part := range s.Sync.Key.Parts() {
+		value := schema.Quote(part.Column.Name)
+		if isMember(part.Column) {
+			value += " + 0"
+		}
+		columns, exprs = append(columns, schema.Quote(s.sourceKey(i))), append(exprs, value)
 	}
 	statements := []string{
 		"DELETE FROM " + s.computedName(),

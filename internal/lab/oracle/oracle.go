@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -183,8 +184,8 @@ func (r reader) definition(ctx context.Context, t schema.Name) (string, error) {
 	return sorted(checkNamed.ReplaceAllString(text, "CHECK")), nil
 }
 
-// sorted is a definition whose CHECK constraints stand in the order of their texts: the server has
-// them in that of their names.
+// sorted is a definition whose CHECK constraints stand in the order of their texts, however these
+// are spelled: the server has them in that of their names.
 func sorted(definition string) string {
 	lines := strings.Split(definition, "\n")
 	first := slices.IndexFunc(lines, isCheck)
@@ -196,7 +197,7 @@ func sorted(definition string) string {
 		lines[last] = strings.TrimSuffix(lines[last], ",")
 		last++
 	}
-	slices.Sort(lines[first:last])
+	slices.SortFunc(lines[first:last], func(a, b string) int { return cmp.Or(strings.Compare(Plainer(a), Plainer(b)), strings.Compare(a, b)) })
 	return strings.Join(lines, "\n")
 }
 
