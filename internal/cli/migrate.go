@@ -186,11 +186,11 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}
-	keeps := c.undo != nil || c.config.Undo > 0 // an undo takes the option files of changes
-	if !keeps && c.options.UndoWish != "" {
+	given := c.checks.flags.Changed // an option file may have these for the changes with an undo
+	if c.config.Undo <= 0 && given("undo-method") {
 		err = errors.Join(err, errors.New("--undo-method needs --undo"))
 	}
-	if !keeps && c.config.Warm {
+	if c.config.Undo <= 0 && given("undo-mode") && c.config.Warm {
 		err = errors.Join(err, errors.New("--undo-mode=warm needs --undo"))
 	}
 	if err != nil && c.app.password.detached(args) {

@@ -110,18 +110,26 @@ func (c *change) registerTuning() {
 		&c.dropLater, "", "drop-later",
 		"for DROP and TRUNCATE TABLE: keep the old table until midstream cleanup --old. With neither flag, the run drops the old table if the drop stalls no session for longer than --native-max-lock",
 	)
-	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep for this long what midstream undo needs to take the change back: the old table and the position of the swap")
-	f.enum("undo-mode", "lazy", []string{"lazy", "warm"}, "warm: after the swap, follow the table until midstream undo or the end of --undo, so that the undo is one short lock; lazy: do nothing until then", func(word string) { cfg.Warm = word == "warm" })
-	f.enum("undo-method", string(plan.UndoRequire), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
-		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
-		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
-	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
+	if c.undo == nil {
+		c.registerKeeping()
+	}
 	c.rehearsal.register(f)
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "for measurements: also apply changes ahead of the row copy")
 	f.boolean(&cfg.KeepRepeats, "", "no-merge", "for measurements: apply every change of a key separately")
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {
 		_ = f.flags.MarkHidden(name) // it is there: it has just been added
 	}
+}
+
+// registerKeeping adds the flags about the undo of a change. An undo keeps what its change has kept, for its redo.
+func (c *change) registerKeeping() {
+	f, cfg := &c.checks, &c.config
+	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep for this long what midstream undo needs to take the change back: the old table and the position of the swap")
+	f.enum("undo-mode", "lazy", []string{"lazy", "warm"}, "warm: after the swap, follow the table until midstream undo or the end of --undo, so that the undo is one short lock; lazy: do nothing until then", func(word string) { cfg.Warm = word == "warm" })
+	f.enum("undo-method", string(plan.UndoRequire), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
+		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
+		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
+	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 }
 
 func (a *app) checkCommand() *cobra.Command {

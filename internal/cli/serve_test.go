@@ -359,6 +359,12 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 			t.Errorf("docs/serve.md does not list %s, %v", name, err)
 		}
 	}
+	_, undo := (&app{}).newUndo()
+	for _, name := range queue.UndoOptions() {
+		if undo.Flags().Lookup(name) == nil {
+			t.Errorf("undo has no --%s", name)
+		}
+	}
 }
 
 // TestQueueInATable: what a service keeps in a table another one goes on with, on another machine too; one at a time.

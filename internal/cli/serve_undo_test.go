@@ -33,7 +33,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	q := toQueue(t, 1000)
 	file, err := os.OpenFile(filepath.Join(q.home, "main.cnf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = file.WriteString("[midstream]\nundo = 1h\n")
+		_, err = file.WriteString("[midstream]\nundo = 1h\nundo-method = require\n")
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 		}
 		return text
 	}
-	q.submit("a", q.name+" ADD COLUMN c INT", "--option=method=shadow") // undo is in the option file
+	q.submit("a", q.name+" ADD COLUMN c INT", "--option=method=shadow") // undo is in the option file, and its undo reads past that
 	contains(t, undo("a", http.StatusConflict, "{}"), "nothing to undo yet")
 	contains(t, undo("nothing", http.StatusNotFound, "{}"), "no such change: nothing")
 	q.becomes("a", queue.StateDone)
@@ -118,14 +118,14 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	err := os.WriteFile(hook, []byte("#!/bin/sh\necho \"$MIDSTREAM_MOMENT $MIDSTREAM_TABLE\" >> "+told+"\n"), 0o700)
 	file, openErr := os.OpenFile(filepath.Join(q.home, "main.cnf"), os.O_APPEND|os.O_WRONLY, 0)
 	if openErr == nil {
-		_, openErr = file.WriteString("[midstream]\nhook = on-undo-unfit=" + hook + "\n")
+		_, openErr = file.WriteString("[midstream]\nundo = 1h\nundo-mode = warm\nhook = on-undo-unfit=" + hook + "\n")
 		openErr = errors.Join(openErr, file.Close())
 	}
 	if err = errors.Join(err, openErr); err != nil {
 		t.Fatal(err)
 	}
 	q.serve()
-	q.submit("a", q.name+" MODIFY a BIGINT", "--option=undo=1h", "--option=undo-mode=warm", "--option=method=shadow")
+	q.submit("a", q.name+" MODIFY a BIGINT", "--option=method=shadow")
 	q.becomes("a", queue.StateDone)
 	follows := func(rows int64) queue.Undo {
 		t.Helper()

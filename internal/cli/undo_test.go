@@ -44,6 +44,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			"these flags exclude each other: --end, --list":  {"--end", "--list"},
 			"these flags exclude each other: --cold, --lazy": {"--cold", "--lazy"},
 			"must be name=value":                             {"--undo-fill=added"},
+			"unknown flag: --undo-mode":                      {"--undo-mode=warm"},
 		} {
 			if code, _, stderr = with("undo", append(args, name)...); code != exitUsage {
 				t.Errorf("%s: exit code %d", args, code)

@@ -41,7 +41,7 @@ func (f followed) wanted() (all []followers.Wanted) {
 	s.mu.RUnlock()
 	for _, id := range ids {
 		e := s.find(id)
-		if !warm(e) {
+		if !f.warm(e) {
 			continue
 		}
 		options := map[string]string{}
@@ -60,14 +60,18 @@ func (f followed) wanted() (all []followers.Wanted) {
 	return all
 }
 
-// warm reports whether a change has asked for a warm undo.
-func warm(e *entry) bool {
+// warm reports whether a change has asked for a warm undo, by its own options or by those of its server.
+func (f followed) warm(e *entry) bool {
+	if e.State != StateDone || e.Kept == nil || e.Undoes != "" {
+		return false
+	}
 	for name, value := range e.Options {
-		if operator.CurrentName(name) == "undo-mode" && value == "warm" {
-			return e.State == StateDone && e.Kept != nil && e.Undoes == ""
+		if operator.CurrentName(name) == "undo-mode" {
+			return value == "warm"
 		}
 	}
-	return false
+	now := f.service.cfg.Undos.Of(e.Server, schema.NameOf(e.Kept.Table))
+	return now.Kept != nil && now.Kept.Record.Warm && now.Kept.Record.Swapped.Equal(e.Kept.Swapped)
 }
 
 // disturbed reports whether another change of the table waits or runs that cannot do so while a follower is at work. An

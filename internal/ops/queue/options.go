@@ -13,33 +13,31 @@ import (
 // is changed. The others say where (connections, accounts, replicas), or name files, programs, URLs
 // and queries of the machine or the server, and are for who runs the service.
 func Options() []string {
+	return slices.Concat([]string{"database", "key", "shadow-name", "old-name", "map"}, working(), []string{
+		"method", "zero-dates", "calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall", "defer-indexes",
+		"drop-old", "drop-later", "undo", "undo-mode", "undo-method", "end-undo", "rehearse", "rehearse-lock", "keep-shadow",
+	})
+}
+
+// UndoOptions lists the flags of midstream undo that the undo of a change may set.
+func UndoOptions() []string {
+	return append([]string{"cold", "park", "merge", "undo-fill"}, working()...)
+}
+
+// working are the flags that say how a run works, whatever it changes.
+func working() []string {
 	return []string{
-		"database", "key", "shadow-name", "old-name", "map",
 		"workers", "chunk-time", "copy-share", "copy-window", "max-slowdown", "full-speed",
 		"finish-within", "finish-by", "max-slowdown-at-most",
 		"max-replica-lag", "max-capture-delay", "max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "disk-free-now",
 		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max", "lock-attempts", "lock-give-up",
 		"kill-blockers-after", "kill-user", "kill-host", "kill-rows",
-		"apply-workers", "capture", "backlog-limit", "method", "zero-dates", "calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall",
-		"reconnect", "checkpoint", "defer-indexes", "old-snapshots", "no-prescan", "no-verify", "repair", "drop-old", "drop-later",
-		"undo", "undo-mode", "undo-method", "end-undo",
-		"rehearse", "rehearse-lock", "keep-shadow",
+		"apply-workers", "capture", "backlog-limit", "reconnect", "checkpoint", "old-snapshots", "no-prescan", "no-verify", "repair",
 	}
 }
 
 // repeated are those that may be given several times, each with one part of a value that has commas.
 var repeated = []string{"map", "kill-user", "kill-host"}
-
-// UndoOptions lists the flags of midstream undo that the undo of a change may set.
-func UndoOptions() []string {
-	own := []string{"cold", "park", "merge", "undo-fill"}
-	not := []string{
-		"database", "key", "shadow-name", "old-name", "map", "method", "zero-dates", "calibrate", "defer-indexes", "native-max-lock",
-		"native-max-build", "native-max-replica-stall", "drop-old", "drop-later", "undo", "undo-mode", "undo-method", "end-undo", "rehearse",
-		"rehearse-lock", "keep-shadow",
-	}
-	return append(own, slices.DeleteFunc(Options(), func(name string) bool { return slices.Contains(not, name) })...)
-}
 
 // checkOptions names every option that may not be set.
 func checkOptions(options map[string]string, permitted []string) error {
