@@ -40,14 +40,10 @@ func (b *bench) besideLoads() []besideLoad {
 // beside measures what the application loses while a tool is at work. The foreground runs without
 // the tool, and then next to it, on the same server.
 func (b *bench) beside(ctx context.Context) error {
-	f, err := b.newFile(ctx, b.base)
+	f, err := b.fileOfLoads(ctx)
 	if err != nil {
 		return err
 	}
-	if f.PeakTPS, err = b.peak(ctx); err != nil {
-		return err
-	}
-	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
 	tools := b.tools()
 	tools[toolMidstream] = midstreamTool(b.midstream, b.gentle(), nil)
 	names := slices.DeleteFunc([]string{toolMidstream, toolNone, toolPT}, func(name string) bool {
@@ -71,6 +67,35 @@ func (b *bench) beside(ctx context.Context) error {
 		}
 		f.Runs = append(f.Runs, r)
 		if err := b.results.save(measureBeside, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileOfLoads returns a new file with the peak, of which the loads are parts.
+func (b *bench) fileOfLoads(ctx context.Context) (*File, error) {
+	f, err := b.newFile(ctx, b.base)
+	if err != nil {
+		return nil, err
+	}
+	if f.PeakTPS, err = b.peak(ctx); err != nil {
+		return nil, err
+	}
+	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
+	return f, nil
+}
+
+// inRounds runs each tool under each of the loads, again in each round.
+func (b *bench) inRounds(
+	ctx context.Context, measure string, loads []besideLoad, tools []string, do func(context.Context, scene) (Run, error),
+) error {
+	f, err := b.fileOfLoads(ctx)
+	if err != nil {
+		return err
+	}
+	for round := range b.rounds {
+		if err := b.overLoads(measure, f, loads, round, tools, func(at scene) (Run, error) { return do(ctx, at) }); err != nil {
 			return err
 		}
 	}

@@ -13,24 +13,7 @@ var followerLoads = []besideLoad{{"34%", 0.34}, {loadPeak, 0}}
 
 // followers measures what a warm undo costs the application: the same load runs alone, and then next to the follower.
 func (b *bench) followers(ctx context.Context) error {
-	f, err := b.newFile(ctx, b.base)
-	if err != nil {
-		return err
-	}
-	if f.PeakTPS, err = b.peak(ctx); err != nil {
-		return err
-	}
-	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
-	for round := range b.rounds {
-		err := b.overLoads(
-			measureFollower, f, followerLoads, round, []string{toolMidstream},
-			func(at scene) (Run, error) { return b.followerRun(ctx, at) },
-		)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.inRounds(ctx, measureFollower, followerLoads, []string{toolMidstream}, b.followerRun)
 }
 
 // followerRun changes the table, runs the load alone for a window, and for another one while the undo is held.

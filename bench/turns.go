@@ -36,24 +36,7 @@ type turn struct {
 // turns measures what the application loses next to midstream, which works and is paused in turns.
 // The same turns without a tool show what differs by chance.
 func (b *bench) turns(ctx context.Context) error {
-	f, err := b.newFile(ctx, b.base)
-	if err != nil {
-		return err
-	}
-	if f.PeakTPS, err = b.peak(ctx); err != nil {
-		return err
-	}
-	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
-	for round := range b.rounds {
-		err := b.overLoads(
-			measureTurns, f, b.besideLoads(), round, []string{toolMidstream, toolNone},
-			func(at scene) (Run, error) { return b.turnsRun(ctx, at) },
-		)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.inRounds(ctx, measureTurns, b.besideLoads(), []string{toolMidstream, toolNone}, b.turnsRun)
 }
 
 // turnsRun runs the foreground next to the tool for two windows, in turns.

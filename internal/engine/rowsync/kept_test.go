@@ -245,17 +245,22 @@ func filled(u *undo) {
 	u.spec.Fills = []rowsync.Column{{Shadow: "status", Expr: "CONCAT('new ', `v`)"}}
 }
 
+// filledBy gives new rows a status by a path; change may be nil.
+func filledBy(change func(u *undo)) func(u *undo) {
+	return func(u *undo) {
+		filled(u)
+		if change != nil {
+			change(u)
+		}
+	}
+}
+
 // TestU5_EachPathKeepsValues: updates, deletes and inserts of old and new rows, by each path.
 func TestU5_EachPathKeepsValues(t *testing.T) {
 	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
 		for _, path := range paths {
 			t.Run(path.name, func(t *testing.T) {
-				u := newUndo(t, server, smallSource, smallShadow, func(u *undo) {
-					filled(u)
-					if path.change != nil {
-						path.change(u)
-					}
-				}, smallRows...)
+				u := newUndo(t, server, smallSource, smallShadow, filledBy(path.change), smallRows...)
 				sync := func() {
 					if path.chunk {
 						u.syncAll()
@@ -438,12 +443,7 @@ func TestU5_UnderTheLockOfTheSwap(t *testing.T) {
 	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
 		for _, path := range paths {
 			t.Run(path.name, func(t *testing.T) {
-				u := newUndo(t, server, smallSource, smallShadow, func(u *undo) {
-					filled(u)
-					if path.change != nil {
-						path.change(u)
-					}
-				}, smallRows...)
+				u := newUndo(t, server, smallSource, smallShadow, filledBy(path.change), smallRows...)
 				moves := u.carry()
 				u.exec("UPDATE t SET v = v + 1", "UPDATE t SET id = 6 WHERE id = 1", "DELETE FROM t WHERE id = 2", "INSERT INTO t VALUES (5, 50)")
 				moves.add(u, 1, "1", "6")
@@ -469,12 +469,7 @@ func TestU5_RowsOfTheSourceAreNotLocked(t *testing.T) {
 	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
 		for _, path := range paths {
 			t.Run(path.name, func(t *testing.T) {
-				u := newUndo(t, server, smallSource, smallShadow, func(u *undo) {
-					filled(u)
-					if path.change != nil {
-						path.change(u)
-					}
-				}, smallRows...)
+				u := newUndo(t, server, smallSource, smallShadow, filledBy(path.change), smallRows...)
 				if u.spec.Locking != "" {
 					return
 				}

@@ -63,6 +63,11 @@ func (b *bench) Try(ctx context.Context, c *Case) Verdict {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	v, err := b.try(ctx, c)
+	return orFailed(ctx, v, err)
+}
+
+// orFailed is the verdict of a case, or that of the error that has ended its trial.
+func orFailed(ctx context.Context, v Verdict, err error) Verdict {
 	var no *invalid
 	switch {
 	case errors.As(err, &no):

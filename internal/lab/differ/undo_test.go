@@ -66,15 +66,7 @@ func (b *bench) tryUndo(ctx context.Context, c *Case, cold bool) Verdict {
 	defer pool.Close()
 	u := &undoCase{bench: b, pool: pool, c: c, cold: cold}
 	v, err := u.try(ctx)
-	var no *invalid
-	switch {
-	case errors.As(err, &no):
-		return Verdict{Invalid, fmt.Sprint(dbconn.Number(no.error)), err.Error()}
-	case err != nil && ctx.Err() != nil:
-		return Verdict{Wrong, "hang", err.Error()}
-	case err != nil:
-		return Verdict{Wrong, "the bench fails", err.Error()}
-	}
+	v = orFailed(ctx, v, err)
 	if v.Outcome == Wrong {
 		v.Text += "\n" + strings.Join(u.notes, "\n")
 	}
