@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ type Aside struct {
 	Name, Source schema.Name
 	Bytes        int64 // the server's estimate
 	Partitions   []string
-	// Undo means that an undo of the source's last change needs it.
+	// Undo means that there is an undo table of the source: Needed says whether that undo needs it.
 	Undo bool
 	// Accesses counts the rows read and written in it since the server began; 0 if the server doesn't count them.
 	Accesses uint64
@@ -71,13 +72,31 @@ func Asides(ctx context.Context, q schema.Querier) ([]Aside, error) {
 	return found, nil
 }
 
+// Needed reports whether an undo needs the table: its time is not over, or that is not known.
+func (a Aside) Needed(ctx context.Context, pool *dbconn.Pool) (bool, error) {
+	if !a.Undo {
+		return false, nil
+	}
+	all, err := Undoables(ctx, pool, &a.Source)
+	if err != nil || len(all) != 1 || all[0].State != UndoEnded {
+		return true, err
+	}
+	now, err := ServerTime(ctx, pool.DB())
+	return err != nil || !now.After(all[0].Record.Until), err
+}
+
 // ErrKept means that a table that was put aside must not be dropped: its mark or its source is gone, or an undo
 // needs it.
 var ErrKept = errors.New("the table must be kept")
 
 // DropAside drops a table that was put aside, as Cleanup does with old: no run works on its source, and no session uses
-// it (ErrInUse, ErrClaimed, ErrKept).
+// it (ErrInUse, ErrClaimed, ErrKept). REQUIRES: no undo needs it; what is left of one is dropped too.
 func DropAside(ctx context.Context, pool *dbconn.Pool, a Aside) error {
+	if a.Undo {
+		if ended, err := EndUndo(ctx, pool, a.Source, false); err != nil || slices.Contains(ended.Dropped, a.Name) {
+			return err
+		}
+	}
 	held, err := ClaimTable(ctx, pool, a.Source, func(error) {})
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (k *Keeper) round(ctx context.Context, server Server) error {
 	for _, a := range found {
 		name := server.Name + " " + a.Name.Quoted() + " " + a.Made
 		there[name] = true
-		if k.check(server, name, a, m) {
+		if k.check(server, name, a, m) && !k.needed(ctx, server, pool, name, a) {
 			k.drop(ctx, server, pool, name, a)
 		}
 	}
@@ -84,10 +84,6 @@ func (k *Keeper) check(server Server, name string, a leftovers.Aside, m memory) 
 	if now.Sub(s.First) < server.Keep || s.Quiet < enoughChecks {
 		return false
 	}
-	if a.Undo {
-		k.once(name, fmt.Sprintf("server %s: %s is kept, because an undo needs it", server.Name, a.Name))
-		return false
-	}
 	bytes := a.Bytes / int64(max(1, len(a.Partitions)))
 	stall := plan.Stall(bytes, m.pool, m.hashed)
 	if evicted := int64(m.reads-s.Reads)*m.page > m.pool; stall > k.Stall && !evicted {
@@ -97,6 +93,18 @@ func (k *Keeper) check(server Server, name string, a leftovers.Aside, m memory) 
 		return false
 	}
 	return true
+}
+
+// needed reports whether an undo needs a table, and notes it.
+func (k *Keeper) needed(ctx context.Context, server Server, pool *dbconn.Pool, name string, a leftovers.Aside) bool {
+	needed, err := a.Needed(ctx, pool)
+	switch {
+	case err != nil:
+		k.once(name, fmt.Sprintf("server %s: %s is kept: %v", server.Name, a.Name, err))
+	case needed:
+		k.once(name, fmt.Sprintf("server %s: %s is kept, because an undo needs it", server.Name, a.Name))
+	}
+	return needed || err != nil
 }
 
 // drop drops a table, and notes it.
