@@ -80,3 +80,20 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		}
 	})
 }
+
+// TestU4_ThePlanNamesWhatAnUndoNeeds: a dropped column without a default, and values that the way back rounds.
+func TestU4_ThePlanNamesWhatAnUndoNeeds(t *testing.T) {
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		_, database := mysqltest.Database(t, i)
+		executing(t, i, database)("CREATE TABLE n (id INT PRIMARY KEY, st VARCHAR(9) NOT NULL, g INT NOT NULL DEFAULT 3, d DECIMAL(10,2))")
+		with := func(verb string, args ...string) string {
+			_, stdout, _ := midstream(t, append(append([]string{verb}, flags(t, i)...), args...)...)
+			return stdout
+		}
+		for _, method := range []string{"auto", "shadow"} {
+			stdout := with("plan", "--json", "--undo=24h", "--method="+method, "ALTER TABLE "+database+".n DROP COLUMN st, DROP COLUMN g, MODIFY d DECIMAL(12,4)")
+			contains(t, stdout, `"fills":["st"]`, `"changes":"values of column d may change: they are rounded to 2 decimals"`)
+		}
+		contains(t, with("plan", "--undo=24h", "ALTER TABLE "+database+".n DROP COLUMN st"), "--undo-fill")
+	})
+}

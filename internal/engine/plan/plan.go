@@ -46,6 +46,10 @@ type Plan struct {
 	Inverse *Inverse `json:",omitempty"`
 	// NoWayBack is why a change by a shadow cannot be taken back afterwards; "" if it can, or if that is not known.
 	NoWayBack string `json:",omitempty"`
+	// BackFills are the columns that an undo brings back and that have no default: it needs a value for rows that are new.
+	// BackLoses is what an undo changes in values without an error; "" for nothing, or if that is not known.
+	BackFills []string `json:",omitempty"`
+	BackLoses string   `json:",omitempty"`
 	// EndsUndo means that the server's own change ends the undo of the one before.
 	EndsUndo bool `json:",omitempty"`
 	// Earlier is the undo of the change before, which the server has a record of; nil if there is none.

@@ -19,6 +19,10 @@ type Undoable struct {
 	Why string
 	// Lost are columns whose values an undo gives up: the change adds them.
 	Lost []string
+	// Fills are the columns that it brings back and that have no default: rows that are new by then need --undo-fill. Changes
+	// is what it changes in values without an error; "" for nothing.
+	Fills   []string
+	Changes string
 	// By has the clauses with which the server alters the table back; "" if there is an old table.
 	By string
 	// Instead is the cost of a method that can be undone, if this one cannot; nil if there is none.
@@ -39,7 +43,7 @@ func (p *Plan) Undoable() Undoable {
 	if p.NoWayBack != "" {
 		return Undoable{Why: p.NoWayBack}
 	}
-	u := Undoable{Possible: true, Lazy: true}
+	u := Undoable{Possible: true, Lazy: true, Fills: p.BackFills, Changes: p.BackLoses}
 	for _, c := range p.ColumnChanges() {
 		if c.Source == "" {
 			u.Lost = append(u.Lost, c.Target)
@@ -90,6 +94,7 @@ func (p *Plan) FindWayBack(facts *Facts, before, after *schema.Table, back *ddl.
 		}
 		return
 	}
+	p.findLosses(before, after, back, says)
 	way := Plan{Source: after, Alter: back, Map: says, Key: chosen.key, Server: p.Server, Back: undo}
 	columns, err := way.Columns(before)
 	switch {
@@ -97,6 +102,21 @@ func (p *Plan) FindWayBack(facts *Facts, before, after *schema.Table, back *ddl.
 		p.NoWayBack = "an undo cannot find the rows of the old table: " + err.Error()
 	case columns.KeyChanged() && !p.Undoable().Lazy:
 		p.NoWayBack = p.Undoable().Why + ", and the change alters the key, so that a range of it has other rows in the old table"
+	}
+}
+
+// findLosses notes in the plan what an undo of its change needs for new rows, and what it changes in values.
+func (p *Plan) findLosses(before, after *schema.Table, back *ddl.Alter, says map[string]string) {
+	m := mapper{source: after, shadow: before, alter: back, user: says}
+	pairs, err := m.pairs()
+	if err != nil {
+		return
+	}
+	for _, c := range undefaulted(before, pairs) {
+		p.BackFills = append(p.BackFills, c.Name)
+	}
+	if mappings, err := MapColumns(after, before, back, says); err == nil {
+		p.BackLoses = changedValues(after, before, mappings)
 	}
 }
 

@@ -197,6 +197,12 @@ func undoable(p Planned) string {
 	if p.Names.Since.Table != "" {
 		text += fmt.Sprintf("; until then triggers write the key of each changed row to %s", p.Names.Since)
 	}
+	if len(u.Fills) > 0 {
+		text += fmt.Sprintf("; rows that are new by then need --undo-fill for %s without a default", columns(u.Fills))
+	}
+	if u.Changes != "" {
+		text += "; " + escape.Line(u.Changes)
+	}
 	if len(u.Lost) > 0 {
 		text += fmt.Sprintf("; it gives up the values of the new %s", columns(u.Lost))
 	}

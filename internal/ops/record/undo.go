@@ -100,6 +100,8 @@ type Undoable struct {
 	Mode       string   `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back; empty: not possible"`
 	Why        string   `json:"why" doc:"why it is not possible, or not lazy; may be empty"`
 	Lost       []string `json:"lost" doc:"columns whose values an undo gives up, because the change adds them"`
+	Fills      []string `json:"fills" doc:"columns without a default that an undo brings back: rows that are new by then need a value (--undo-fill)"`
+	Changes    string   `json:"changes" doc:"what an undo changes in values without an error, such as rounding; may be empty"`
 	By         string   `json:"by" doc:"the clauses by which the server alters the table back; empty if a table is kept"`
 	InsteadMS  *MS      `json:"instead_ms" doc:"expected duration of a change that can be undone (--undo-method=require); null: this one can be, or no method can"`
 	NotInstead string   `json:"not_instead" doc:"why no method can be undone; may be empty"`
@@ -110,7 +112,8 @@ func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
 		return nil
 	}
 	u := p.Undoable()
-	r := &Undoable{Possible: u.Possible, Why: u.Why, Lost: append([]string{}, u.Lost...), By: u.By, NotInstead: u.NotInstead}
+	r := &Undoable{Possible: u.Possible, Why: u.Why, Lost: append([]string{}, u.Lost...), Fills: append([]string{}, u.Fills...),
+		Changes: u.Changes, By: u.By, NotInstead: u.NotInstead}
 	if u.Possible {
 		r.Mode, r.ForMS = plan.UndoMode(u.Lazy), MSOf(open)
 	}
