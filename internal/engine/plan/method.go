@@ -241,7 +241,7 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 // split weighs the ALTER in two statements, if one statement is too heavy for the server.
 func (c *chooser) split(options Options) (Choice, bool) {
 	s := c.facts.Split
-	if s == nil || options.Method != "" {
+	if s == nil || options.Method != "" || c.stale() != "" {
 		return Choice{}, false
 	}
 	rest := *c
@@ -302,9 +302,12 @@ func (c *chooser) notSo(wish, method Method) error {
 // native weighs what the server would do itself; against is why not, or "".
 func (c *chooser) native() (m Method, why, against string) {
 	a := c.answer
+	stale := c.stale()
 	switch {
 	case a.Effect == Nothing && !c.alter.SetsAutoIncrement:
 		return MethodNone, "the table already has this definition", ""
+	case stale != "" && a.Method != MethodCopy:
+		return a.Method, "", stale
 	case a.Method == MethodInstant:
 		return MethodInstant, "the server changes only its dictionary", c.againstInstant()
 	case a.Effect <= Metadata && a.Lock == "NONE":
@@ -324,6 +327,38 @@ func (c *chooser) native() (m Method, why, against string) {
 		return a.Method, fmt.Sprintf("the table is small: writes wait for about %s", round(takes)), ""
 	}
 	return a.Method, fmt.Sprintf("the server builds it in about %s, while the table is used", round(takes)), c.againstBuild(takes)
+}
+
+// stale returns why the server would keep values of a generated column that it had to compute again,
+// or "". If a column takes the name of another one, an expression with this name reads another column
+// than before. 5.7.22 and 8.0.12 then keep the values, stored or in an index, unless they copy the
+// table. MariaDB 10.11 and 11.8 do so if the former column is dropped; if it is renamed, they rename it
+// in the expression as well. 9.7.4 refuses such an ALTER.
+func (c *chooser) stale() string {
+	gone, taken := slices.Clone(c.alter.Dropped), slices.Clone(c.alter.Added)
+	for _, r := range c.alter.Renames {
+		if strings.EqualFold(r.Old, r.New) {
+			continue
+		}
+		taken = append(taken, r.New)
+		if !c.facts.Version.MariaDB {
+			gone = append(gone, r.Old)
+		}
+	}
+	for _, name := range gone {
+		is := func(other string) bool { return strings.EqualFold(other, name) }
+		if !slices.ContainsFunc(taken, is) {
+			continue
+		}
+		for _, column := range c.table.Columns {
+			// 5.7 may have the name without backticks.
+			if !is(column.Name) && strings.Contains(strings.ToLower(column.Expression), strings.ToLower(name)) {
+				return fmt.Sprintf("another column takes the name of %s, and the server would keep the values of %s, which it computes from %[1]s",
+					name, column.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // againstInstant returns reasons against INSTANT that only the table itself can show, or "".

@@ -254,7 +254,7 @@ func (b *bench) unreadable(ctx context.Context, err error) bool {
 
 // planned says that the plan has refused the run, before anything was written.
 func planned(err error) bool {
-	return errors.Is(err, plan.ErrRefused) || errors.Is(err, native.ErrRefused)
+	return errors.Is(err, plan.ErrRefused) || errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy)
 }
 
 // onlyOurs judges a refusal or a failure where the server alters the table.
@@ -289,6 +289,9 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 	}
 	if planned(ours) {
 		return Verdict{OnlyUs, reason(ours), ours.Error()}, nil
+	}
+	if errors.Is(ours, migration.ErrUnfit) && strings.Contains(ours.Error(), "may become equal to another one") {
+		return Verdict{OnlyUs, "key-values, by rows", ours.Error()}, nil
 	}
 	return Verdict{Wrong, "fails: " + reason(ours), ours.Error()}, nil
 }

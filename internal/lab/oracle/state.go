@@ -43,12 +43,16 @@ func (r reader) facts(ctx context.Context, t schema.Name) (string, error) {
 	), err
 }
 
+// unknownTable is the error that a server has no such table in information_schema.
+const unknownTable = 1109
+
 // formats are the row formats of a table's partitions. REQUIRES: InnoDB writes the table's name as it is.
 func (r reader) formats(ctx context.Context, t schema.Name) (formats string, err error) {
 	for _, view := range []string{"innodb_tables", "innodb_sys_tables"} { // before 8.0, and MariaDB
 		err = r.conn.QueryRowContext(ctx, "SELECT IFNULL(GROUP_CONCAT(DISTINCT row_format), '') FROM information_schema."+view+
 			" WHERE name LIKE ?", t.Schema+"/"+t.Table+"#p#%").Scan(&formats)
-		if err == nil {
+		var e *mysql.MySQLError
+		if !errors.As(err, &e) || e.Number != unknownTable {
 			break
 		}
 	}

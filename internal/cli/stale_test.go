@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/oracle"
+	"midstream/internal/mysql/schema"
+)
+
+// TestL11_NoMethodKeepsAnotherColumnsValues: a column takes the name of another one, and a generated
+// column is computed from that name. In place, some servers keep its values, stored or in an index. The
+// result is that of a copy.
+func TestL11_NoMethodKeepsAnotherColumnsValues(t *testing.T) {
+	sideBySide(t)
+	for _, version := range mysqltest.InTurn(t, "5.7", "8.0", "mariadb-10.11", "mariadb-11.8") {
+		t.Run(version, func(t *testing.T) {
+			i := mysqltest.Server(t, version)
+			for _, alter := range []string{
+				"CHANGE b c INT, CHANGE c b INT", "CHANGE a b INT NOT NULL, CHANGE b a INT",
+				"DROP COLUMN b, ADD COLUMN b INT DEFAULT 7", "DROP COLUMN b, CHANGE c b INT",
+			} {
+				if strings.HasPrefix(alter, "DROP") && !strings.HasPrefix(version, "mariadb") {
+					continue // 3108: the server refuses it
+				}
+				for _, kind := range []string{"VIRTUAL", "STORED"} {
+					t.Run(kind+" "+alter, func(t *testing.T) { keepsNoOthersValues(t, i, kind, alter) })
+				}
+			}
+		})
+	}
+}
+
+func keepsNoOthersValues(t *testing.T, i *mysqltest.Instance, kind, alter string) {
+	made := func() (*sql.DB, schema.Name) {
+		db, database := mysqltest.Database(t, i)
+		for _, s := range []string{
+			"CREATE TABLE t (a INT NOT NULL PRIMARY KEY, b INT, c INT, v INT AS (b DIV 10) " + kind + ", KEY k (v))",
+			"INSERT INTO t (a, b, c) VALUES (20, 100, 5), (70, 200, 6)",
+		} {
+			if _, err := db.Exec(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return db, schema.Name{Schema: database, Table: "t"}
+	}
+	_, name := made()
+	server, twin := made()
+	if _, err := server.Exec("ALTER TABLE t " + alter + ", ALGORITHM=COPY"); err != nil {
+		t.Fatal(err)
+	}
+	tells(t, exitDone, append(flags(t, i), "run", "--drop-old", "ALTER TABLE "+name.Quoted()+" "+alter)...)
+	differences, err := oracle.Differences(t.Context(), i.Open(t, ""), name, twin)
+	if err != nil || len(differences) > 0 {
+		t.Error(err, strings.Join(differences, "\n"))
+	}
+}
