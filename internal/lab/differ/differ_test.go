@@ -90,7 +90,8 @@ func newRunner(t *testing.T, version string) *runner {
 // administrator is a pool of connections that the settings of the cases do not reach.
 func administrator(t *testing.T, server *mysqltest.Instance) *sql.DB {
 	config := server.Config("")
-	config.Params = map[string]string{"autocommit": "1", "completion_type": "0", "sql_big_selects": "1", "lock_wait_timeout": "20"}
+	config.Params = map[string]string{"autocommit": "1", "completion_type": "0", "sql_big_selects": "1", "lock_wait_timeout": "20",
+		"sql_select_limit": "18446744073709551615", "sql_safe_updates": "0"}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +218,7 @@ func (r *runner) one(b *bench, n int) {
 		c = b.Reduce(c, v)
 	}
 	r.Errorf(
-		"case %d of seed %d on %s: %s: %.3000s\n%s\nrerun: make differ DIFFER=\"-versions %s -seed %d -case %d -reduce\"",
+		"case %d of seed %d on %s: %s: %.9000s\n%s\nrerun: make differ DIFFER=\"-versions %s -seed %d -case %d -reduce\"",
 		n, *seed, r.version, v.Kind, v.Text, c.Folder(), r.version, *seed, n,
 	)
 }

@@ -1,0 +1,682 @@
+package differ
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
+	"midstream/internal/lab/oracle"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// scene is what is known of a table and its old table at a swap, and what becomes of the table's rows until the next one.
+type scene struct {
+	create  string            // the table's definition
+	pairs   map[string]string // column of the old table: the table's
+	former  []string          // columns of the old table that have values of their own
+	columns []schema.Column   // such columns of the table
+	key     []string          // of the old table, and
+	present []string          // of the table
+	needed  map[string]string // columns of the old table without a default, and an expression for each
+	kinds   map[string]kind   // of the table's columns, if known
+	then    map[string]int    // the rows at the swap
+	seen    []string          // tables of parked rows
+	last    []string          // the table's rows after the last write
+	// owners has, for each key of the table, the rows of before_it whose kept values it may have: 0 is the default.
+	owners map[string][]int
+	moved  bool
+	vague  bool // it is not known which row has which values
+	lazy   bool
+	native bool   // the server has made the change itself
+	back   string // the ALTER that leads back
+}
+
+// content is a table's definition, and its rows in an order of their texts.
+type content struct {
+	create string
+	rows   []string
+}
+
+// collated is a charset that the collation after it has anyway: 8.0 shows it if it was given.
+var collated = regexp.MustCompile(`(?i)character set \w+ (collate)`)
+
+func (u *undoCase) read(ctx context.Context, table schema.Name) (content, error) {
+	var c content
+	definition, err := schema.Load(ctx, u.pool.DB(), table)
+	if err != nil {
+		return c, err
+	}
+	create, _ := schema.SplitAutoIncrement(definition.Create)
+	c.create = collated.ReplaceAllString(oracle.Plainer(create), "$1")
+	var columns []string
+	for _, column := range definition.Columns {
+		columns = append(columns, column.Name)
+	}
+	c.rows, err = u.column(ctx, "SELECT "+textOf(columns)+" FROM "+table.Quoted())
+	slices.Sort(c.rows)
+	return c, err
+}
+
+// textOf is an expression for the values of columns.
+func textOf(columns []string) string {
+	exprs := make([]string, len(columns))
+	for i, c := range columns {
+		exprs[i] = "IFNULL(HEX(CAST(" + schema.Quote(c) + " AS BINARY)), 'NULL')"
+	}
+	return "CAST(CONCAT_WS(' ', " + strings.Join(exprs, ", ") + ") AS CHAR CHARACTER SET ascii)"
+}
+
+func plainColumns(t *schema.Table) (names []string, columns []schema.Column) {
+	for _, c := range t.Columns {
+		if c.Generated == schema.NotGenerated {
+			names, columns = append(names, c.Name), append(columns, c)
+		}
+	}
+	return names, columns
+}
+
+func quoted(names []string, of string) string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = of + schema.Quote(n)
+	}
+	return strings.Join(list, ", ")
+}
+
+// laxSession is a session in the twin's database that takes all values as they are.
+func (u *undoCase) laxSession(ctx context.Context) (*session, error) {
+	return u.session(ctx, u.tables[1].Schema, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', autocommit = 1,"+
+		" completion_type = 0, sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1,"+
+		" max_join_size = 18446744073709551615, lock_wait_timeout = 20")
+}
+
+// scene reads what there is after a swap.
+func (u *undoCase) scene(ctx context.Context) (*scene, error) {
+	table := u.tables[0]
+	saved, err := leftovers.New(u.pool, table, plan.Undoing).UndoOfAlter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, err := u.read(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	definition, err := schema.Load(ctx, u.pool.DB(), table)
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{
+		create: live.create, last: live.rows, lazy: true, pairs: map[string]string{}, needed: map[string]string{},
+		kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{},
+	}
+	var names []string
+	names, s.columns = plainColumns(definition)
+	for fresh, former := range saved.Undo.Pairs {
+		s.pairs[former] = fresh
+	}
+	if s.native = saved.Undo.Native != nil; s.native {
+		for _, c := range u.c.Columns {
+			s.kinds[c.Name] = c.Kind
+		}
+		if len(definition.Keys) > 0 {
+			for _, p := range definition.Keys[0].Parts {
+				s.present = append(s.present, p.Column)
+			}
+		}
+		return s, nil
+	}
+	old, err := schema.Load(ctx, u.pool.DB(), table.Sibling(saved.Undo.Old))
+	if err != nil {
+		return nil, err
+	}
+	var olds []schema.Column
+	s.former, olds = plainColumns(old)
+	s.know(u.c, saved.Undo.Back, olds)
+	s.keyed(old, saved.Start.Key)
+	rows, err := u.column(ctx, "SELECT "+textOf(names)+" FROM "+table.Quoted())
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		s.then[r]++
+	}
+	tables, err := u.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range tables {
+		if strings.HasPrefix(n, "t_parked") {
+			s.seen = append(s.seen, n)
+		}
+	}
+	return s, u.remember(ctx, s, old.Name)
+}
+
+// know gathers what is known of the columns' types and of values that an undo needs.
+func (s *scene) know(c *Case, redo bool, olds []schema.Column) {
+	for _, column := range c.Columns {
+		if redo {
+			s.kinds[column.Name] = column.Kind
+		} else if fresh, paired := s.pairs[column.Name]; paired {
+			s.kinds[fresh] = column.Kind
+		}
+	}
+	for _, column := range olds {
+		if _, paired := s.pairs[column.Name]; paired || redo || column.Nullable || column.Default != "" {
+			continue
+		}
+		for _, known := range c.Columns {
+			if known.Name == column.Name && !strings.Contains(known.Attrs, "DEFAULT") && !strings.Contains(known.Attrs, "AUTO_INCREMENT") {
+				s.needed[column.Name] = known.Kind.values[0]
+			}
+		}
+	}
+}
+
+func (s *scene) keyed(old *schema.Table, name string) {
+	for _, k := range old.Keys {
+		if k.Name != name {
+			continue
+		}
+		for _, p := range k.Parts {
+			if fresh, paired := s.pairs[p.Column]; paired {
+				s.key, s.present = append(s.key, p.Column), append(s.present, fresh)
+			} else {
+				s.vague = true
+			}
+		}
+	}
+	if len(s.key) == 0 {
+		s.vague = true
+	}
+}
+
+// remember copies the old table's rows, and finds out which row of the table is which of them.
+func (u *undoCase) remember(ctx context.Context, s *scene, old schema.Name) error {
+	database := u.tables[1].Schema
+	for _, text := range []string{"DROP DATABASE IF EXISTS " + quote(database), "CREATE DATABASE " + quote(database) + " " + u.c.Database} {
+		if _, err := u.admin.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	lax, err := u.laxSession(ctx)
+	if err != nil {
+		return err
+	}
+	defer lax.close()
+	text := "CREATE TABLE before_it (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(s.former, "") + " FROM " + old.Quoted()
+	if err := lax.exec(ctx, text); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	if s.vague {
+		return nil
+	}
+	found, err := u.joined(ctx, s, u.tables[0].Quoted(), textOfAs(s.present, "n."))
+	if err != nil {
+		s.vague = true
+		return nil //nolint:nilerr // the server cannot compare the keys
+	}
+	for _, f := range found {
+		s.owners[f.text] = append(s.owners[f.text], f.row)
+	}
+	keys, err := u.keys(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if len(s.owners[k]) > 1 {
+			s.vague = true
+		}
+		if len(s.owners[k]) == 0 {
+			s.owners[k] = []int{0}
+		}
+	}
+	return nil
+}
+
+func textOfAs(columns []string, as string) string {
+	text := textOf(columns)
+	return strings.ReplaceAll(text, "CAST(`", "CAST("+as+"`")
+}
+
+// match is a row of before_it and a text of the row of another table that has its key.
+type match struct {
+	row  int
+	text string
+}
+
+// joined finds rows of before_it by the keys of another table's rows.
+func (u *undoCase) joined(ctx context.Context, s *scene, table, text string) (list []match, err error) {
+	var on []string
+	for i, k := range s.key {
+		on = append(on, fmt.Sprintf("n.%s <=> s.%s", schema.Quote(s.present[i]), schema.Quote(k)))
+	}
+	rows, err := u.admin.QueryContext(ctx, fmt.Sprintf("SELECT s.midstream_rn, %s FROM %s n JOIN %s s ON %s",
+		text, table, schema.Name{Schema: u.tables[1].Schema, Table: "before_it"}.Quoted(), strings.Join(on, " AND ")))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m match
+		if err := rows.Scan(&m.row, &m.text); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, rows.Err()
+}
+
+func (u *undoCase) keys(ctx context.Context, s *scene) ([]string, error) {
+	if len(s.present) == 0 {
+		return nil, nil
+	}
+	return u.column(ctx, "SELECT "+textOf(s.present)+" FROM "+u.tables[0].Quoted())
+}
+
+// judge compares the table after an undo with what the server makes of each row of the table before.
+func (u *undoCase) judge(ctx context.Context, s *scene, h *how, undone []string) (Verdict, error) {
+	saved, err := leftovers.New(u.pool, u.tables[0], plan.Undoing).UndoOfAlter(ctx)
+	if err != nil {
+		return Verdict{Wrong, "the undo is not open", err.Error()}, nil
+	}
+	m, err := u.model(ctx, s, h, u.tables[0].Sibling(saved.Undo.Old))
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer m.close()
+	parked, err := u.parkedRows(ctx, s)
+	if err != nil {
+		return Verdict{}, err
+	}
+	u.parked = u.parked || len(parked) > 0
+	if left, err := u.left(ctx); left != "" || err != nil {
+		return Verdict{Wrong, "left", left}, err
+	}
+	rest := slices.Clone(undone)
+	all := 0
+	for _, row := range m.rows {
+		if i := slices.Index(parked, row.text); i >= 0 {
+			parked = slices.Delete(parked, i, i+1)
+			all++
+			continue
+		}
+		i := slices.IndexFunc(rest, func(r string) bool { return slices.Contains(row.may, r) })
+		if i < 0 {
+			return Verdict{Wrong, "rows", fmt.Sprintf("row %s (owners %v, touched %v) is as none of\n%q\nThe rows are\n%q\nparked %q\nrefused: %v",
+				row.text, row.owners, row.touched, row.may, rest, parked, row.refused)}, nil
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	switch {
+	case len(parked) > 0:
+		return Verdict{Wrong, "parked rows", fmt.Sprintf("%q are parked, and not in the table", parked)}, nil
+	case len(rest) > 0 && !(u.parked && s.lazy && !slices.ContainsFunc(rest, func(r string) bool { return !slices.Contains(m.before, r) })):
+		return Verdict{Wrong, "more rows", fmt.Sprintf("%q", rest)}, nil
+	case all > 0:
+		if refused, err := m.refuses(ctx); err != nil || !refused {
+			return Verdict{Wrong, "parked without a reason", fmt.Sprint(err)}, nil
+		}
+	}
+	return Verdict{}, nil
+}
+
+// parkedRows are the rows that this undo has parked.
+func (u *undoCase) parkedRows(ctx context.Context, s *scene) (rows []string, err error) {
+	names, err := u.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var columns []string
+	for _, c := range s.columns {
+		columns = append(columns, c.Name)
+	}
+	for _, n := range names {
+		if strings.HasPrefix(n, "t_parked") && !slices.Contains(s.seen, n) {
+			more, err := u.column(ctx, "SELECT "+textOf(columns)+" FROM "+u.tables[0].Sibling(n).Quoted())
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, more...)
+		}
+	}
+	return rows, nil
+}
+
+// modelRow is a row of the table before the undo, and what may become of it.
+type modelRow struct {
+	text    string
+	owners  []int
+	touched bool
+	may     []string
+	refused error
+}
+
+// model is what the server makes of rows.
+type model struct {
+	*session
+	u      *undoCase
+	s      *scene
+	h      *how
+	all    []string // columns of the table after the undo
+	rows   []modelRow
+	before []string
+}
+
+// model tries each row of the table that an undo has put aside.
+func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Name) (_ *model, err error) {
+	lax, err := u.laxSession(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{session: lax, u: u, s: s, h: h}
+	defer func() {
+		if err != nil {
+			m.close()
+		}
+	}()
+	var names []string
+	for _, c := range s.columns {
+		names = append(names, c.Name)
+	}
+	for _, text := range []string{
+		"CREATE TABLE t LIKE " + u.tables[0].Quoted(),
+		"CREATE TABLE now (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(names, "") + " FROM " + aside.Quoted(),
+	} {
+		if err := m.exec(ctx, text); err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	definition, err := schema.Load(ctx, u.pool.DB(), u.tables[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range definition.Columns {
+		m.all = append(m.all, c.Name)
+	}
+	if err := m.convert(ctx, definition); err != nil {
+		return nil, err
+	}
+	before, err := m.texts(ctx, "before_it", s.former)
+	if err != nil {
+		return nil, err
+	}
+	was := make([]string, len(before)+1)
+	for i := range before {
+		if was[i+1], err = m.try(ctx, "INSERT INTO t (%s) SELECT %s FROM before_it s WHERE midstream_rn = %d",
+			quoted(s.former, ""), quoted(s.former, "s."), i+1); err != nil {
+			was[i+1] = "" // such as a default that is in no partition
+		}
+		m.before = append(m.before, was[i+1])
+	}
+	now, err := m.texts(ctx, "now", names)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	if len(s.present) > 0 {
+		if keys, err = m.texts(ctx, "now", s.present); err != nil {
+			return nil, err
+		}
+	}
+	byKey := map[string][]int{}
+	if !s.vague {
+		found, err := u.joined(ctx, s, schema.Name{Schema: u.tables[1].Schema, Table: "now"}.Quoted(), textOfAs(s.present, "n."))
+		if err != nil {
+			s.vague = true
+		}
+		for _, f := range found {
+			byKey[f.text] = append(byKey[f.text], f.row)
+		}
+	}
+	then := s.then
+	for i, text := range now {
+		row := modelRow{text: text, touched: then[text] == 0}
+		if then[text] > 0 {
+			then[text]--
+		}
+		if s.vague {
+			row.owners = []int{0}
+			for n := range before {
+				row.owners = append(row.owners, n+1)
+			}
+		} else {
+			row.owners = m.ownersOf(s.owners[keys[i]], byKey[keys[i]])
+		}
+		for _, owner := range row.owners {
+			texts, err := m.row(ctx, i+1, owner)
+			if err != nil {
+				row.refused = err
+			}
+			row.may = append(row.may, texts...)
+			if !row.touched && s.lazy && owner > 0 { // as it was, also if its values were rounded
+				row.may = append(row.may[:len(row.may)-len(texts)], was[owner])
+			}
+		}
+		m.rows = append(m.rows, row)
+	}
+	return m, nil
+}
+
+// ownersOf are the rows of before_it of which a row may have the kept values. same are those with its key.
+func (m *model) ownersOf(owners, same []int) []int {
+	list := slices.Clone(owners)
+	if len(list) == 0 || slices.Contains(list, 0) || m.s.moved && (!m.s.lazy || m.u.logs) {
+		if len(same) > 0 && !m.s.moved {
+			list = slices.DeleteFunc(list, func(o int) bool { return o == 0 })
+		}
+		list = append(list, same...)
+	}
+	if len(list) == 0 || m.s.moved && (!m.s.lazy || m.u.logs) {
+		list = append(list, 0)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (m *model) texts(ctx context.Context, table string, columns []string) (list []string, err error) {
+	rows, err := m.conn.QueryContext(ctx, "SELECT "+textOf(columns)+" FROM "+table+" ORDER BY midstream_rn")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s sql.NullString
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		list = append(list, s.String)
+	}
+	return list, rows.Err()
+}
+
+// try inserts a row into the empty model, and returns its text.
+func (m *model) try(ctx context.Context, text string, args ...any) (string, error) {
+	if err := m.exec(ctx, "DELETE FROM t"); err != nil {
+		return "", err
+	}
+	if err := m.exec(ctx, fmt.Sprintf(text, args...)); err != nil {
+		return "", err
+	}
+	var row sql.NullString
+	err := m.conn.QueryRowContext(ctx, "SELECT "+textOf(m.all)+" FROM t").Scan(&row)
+	return row.String, err
+}
+
+// strictly are the modes in which a row is tried: as the server is, and with every date.
+var strictly = [2]string{
+	"SET SESSION sql_mode = CONCAT(@@GLOBAL.sql_mode, ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')",
+	"SET SESSION sql_mode = CONCAT(REPLACE(REPLACE(@@GLOBAL.sql_mode, 'NO_ZERO_IN_DATE', ''), 'NO_ZERO_DATE', '')," +
+		" ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES')",
+}
+
+// convert has the server's own ALTER give the present values the former types, in a table: of all rows at once, or of each.
+func (m *model) convert(ctx context.Context, former *schema.Table) error {
+	var selects, modifies []string
+	for _, c := range former.Columns {
+		fresh, paired := m.s.pairs[c.Name]
+		if !paired || c.Generated != schema.NotGenerated {
+			continue
+		}
+		selects = append(selects, schema.Quote(fresh)+" AS "+schema.Quote(c.Name))
+		modify := "MODIFY " + schema.Quote(c.Name) + " " + c.Type
+		if c.Collation != "" && c.Charset != "binary" && c.DataType != "json" {
+			modify += " CHARACTER SET " + c.Charset + " COLLATE " + c.Collation
+		}
+		modifies = append(modifies, modify+map[bool]string{true: " NULL", false: " NOT NULL"}[c.Nullable])
+	}
+	make := func(table, where string) error {
+		for _, text := range []string{
+			strictly[1], "DROP TABLE IF EXISTS " + table,
+			"SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
+			"CREATE TABLE " + table + " SELECT midstream_rn, " + strings.Join(selects, ", ") + " FROM now" + where,
+			strictly[1], "ALTER TABLE " + table + " " + strings.Join(modifies, ", "),
+		} {
+			if err := m.exec(ctx, text); err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+		return nil
+	}
+	failed := make("converted", "")
+	if failed == nil {
+		return nil
+	}
+	if err := make("converted", " WHERE FALSE"); err != nil {
+		return err
+	}
+	rows, err := m.texts(ctx, "now", []string{"midstream_rn"})
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if make("alone", fmt.Sprintf(" WHERE midstream_rn = %d", i+1)) == nil {
+			for _, text := range []string{"SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'", "INSERT INTO converted SELECT * FROM alone"} {
+				if err := m.exec(ctx, text); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// row is what the server makes of a row, by its ALTER and by an INSERT, with the kept values of a row of before_it; 0 for
+// the defaults.
+func (m *model) row(ctx context.Context, n, owner int) (texts []string, err error) {
+	for i, mode := range append(strictly[:], "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'") {
+		if err := m.exec(ctx, mode); err != nil {
+			return nil, err
+		}
+		text, failed := m.try(ctx, "%s", m.insert(n, owner, i == 2))
+		if failed == nil {
+			texts = append(texts, text)
+		} else if !errors.Is(failed, sql.ErrNoRows) {
+			err = failed
+		}
+	}
+	return texts, err
+}
+
+// insert adds a row to the model, as the server's ALTER has converted it, or as an INSERT does.
+func (m *model) insert(n, owner int, converted bool) string {
+	var names, values []string
+	for _, c := range m.s.former {
+		fresh, paired := m.s.pairs[c]
+		fill, filled := m.h.fills[c]
+		switch {
+		case paired && converted:
+			names, values = append(names, c), append(values, "x."+schema.Quote(c))
+		case paired:
+			names, values = append(names, c), append(values, "n."+schema.Quote(fresh))
+		case owner > 0:
+			names, values = append(names, c), append(values, "s."+schema.Quote(c))
+		case filled:
+			names, values = append(names, c), append(values, fill)
+		}
+	}
+	from := "now n"
+	if converted {
+		from += " JOIN converted x ON x.midstream_rn = n.midstream_rn"
+	}
+	return fmt.Sprintf("INSERT INTO t (%s) SELECT %s FROM %s LEFT JOIN before_it s ON s.midstream_rn = %d WHERE n.midstream_rn = %d",
+		quoted(names, ""), strings.Join(values, ", "), from, owner, n)
+}
+
+// refuses says that the server does not take all rows at once.
+func (m *model) refuses(ctx context.Context) (bool, error) {
+	for _, text := range []string{"DELETE FROM t", strictly[0]} {
+		if err := m.exec(ctx, text); err != nil {
+			return false, err
+		}
+	}
+	for i, row := range m.rows {
+		if err := m.exec(ctx, m.insert(i+1, row.owners[0], false)); err != nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// copyForServer makes the twin a copy of the table.
+func (u *undoCase) copyForServer(ctx context.Context, s *scene) error {
+	database := u.tables[1].Schema
+	for _, text := range []string{"DROP DATABASE IF EXISTS " + quote(database), "CREATE DATABASE " + quote(database) + " " + u.c.Database} {
+		if _, err := u.admin.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	lax, err := u.laxSession(ctx)
+	if err != nil {
+		return err
+	}
+	defer lax.close()
+	var names []string
+	for _, c := range s.columns {
+		names = append(names, c.Name)
+	}
+	definition, err := schema.Load(ctx, u.pool.DB(), u.tables[0])
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{
+		definition.Create, // LIKE gives CHECKs other names
+		"INSERT INTO t (" + quoted(names, "") + ") SELECT " + quoted(names, "") + " FROM " + u.tables[0].Quoted(),
+	} {
+		if err := lax.exec(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// judgeNative compares the table after the undo of a change that the server has made itself with what the ALTER that leads
+// back makes of a copy.
+func (u *undoCase) judgeNative(ctx context.Context, s *scene, undone []string) (Verdict, error) {
+	if left, err := u.left(ctx); left != "" || err != nil {
+		return Verdict{Wrong, "left", left}, err
+	}
+	lax, err := u.laxSession(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer lax.close()
+	if err := lax.exec(ctx, "ALTER TABLE t "+s.back); err != nil {
+		return Verdict{Wrong, "the twin takes no " + fmt.Sprint(dbconn.Number(err)), s.back + ": " + err.Error()}, nil
+	}
+	twin, err := u.read(ctx, u.tables[1])
+	if err != nil {
+		return Verdict{}, err
+	}
+	if !slices.Equal(undone, twin.rows) {
+		return Verdict{Wrong, "rows", fmt.Sprintf("%q, and by %s\n%q", undone, s.back, twin.rows)}, nil
+	}
+	return Verdict{}, nil
+}
