@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,34 @@ func TestU3_NoRecordOfAChangeThatCannotBeTakenBack(t *testing.T) {
 			b.Errorf("--undo with --method: exit code %d", code)
 		}
 		b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_undo")
+	})
+}
+
+// TestU4_DefaultsOfBytesComeBack: the server shows some bytes of a default as they are, and they are no text. The undo gives
+// new rows the same bytes as before.
+func TestU4_DefaultsOfBytesComeBack(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		for _, clauses := range []string{"ALTER COLUMN v SET DEFAULT 'a'", "ADD COLUMN w VARBINARY(4) NOT NULL DEFAULT X'FE00'", "COMMENT 'new'"} {
+			b.exec("CREATE TABLE " + b.schema + ".t (id INT PRIMARY KEY, v VARBINARY(4) NOT NULL DEFAULT X'FF00')")
+			b.natively(clauses, "--undo=1h").mustEnd()
+			for id, want := range []string{"FF00", map[bool]string{true: "61", false: "FF00"}[strings.Contains(clauses, "SET DEFAULT")], "FF00"} {
+				b.undoing().mustEnd()
+				b.exec(fmt.Sprintf("INSERT INTO %s.t (id) VALUES (%d)", b.schema, id))
+				if got := b.value(fmt.Sprintf("SELECT HEX(v) FROM %s.t WHERE id = %d", b.schema, id)); got != want {
+					b.Errorf("%s: the default is %s, want %s", clauses, got, want)
+				}
+				if id == 1 && strings.Contains(clauses, " w ") {
+					if got := b.value("SELECT HEX(w) FROM " + b.schema + ".t WHERE id = 1"); got != "FE00" {
+						b.Errorf("%s: the default of w is %s", clauses, got)
+					}
+				}
+			}
+			b.undoing("--end").mustEnd()
+			for _, table := range []string{"t", "t_old", "t_undone"} {
+				b.exec("DROP TABLE IF EXISTS " + b.schema + "." + table)
+			}
+		}
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
@@ -96,12 +98,21 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 	case err != nil && v.Why == "":
 		v.Why = "no ALTER leads back: " + err.Error()
 	case err != nil:
+	case v.Why == "" && (hidesBytes(&before) || hidesBytes(&after)):
+		v.Why = "the table has a default with bytes that are no text, and the record of an undo keeps only texts"
 	case back == nil && v.Why == "":
 		v.Why = "the definition stays as it is"
 	case back != nil:
 		v.Back(&before, back, says)
 	}
 	return &v
+}
+
+// hidesBytes reports whether a default may have bytes that are no text. MySQL shows ? for each of them, MariaDB the bytes.
+func hidesBytes(t *schema.Table) bool {
+	return slices.ContainsFunc(t.Columns, func(c schema.Column) bool {
+		return !utf8.ValidString(c.Default) || c.Charset == "binary" && strings.Contains(c.Default, "?")
+	})
 }
 
 // shadowInstead is the plan by a shadow, in place of a plan by the server's own method that cannot be taken back. It
