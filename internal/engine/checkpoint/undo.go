@@ -40,6 +40,10 @@ type Undo struct {
 	// Foreign are the foreign keys that an undo has brought back: the redo drops them.
 	Foreign []schema.ForeignKey `json:",omitempty"`
 
+	// Lacks means that the table has rows which the old table lacks: an undo had parked them, and its redo has brought
+	// them back.
+	Lacks bool `json:",omitempty"`
+
 	// Begun means that an undo has written to the old table since the swap, and has not swapped itself.
 	Begun bool `json:",omitempty"`
 

@@ -234,15 +234,14 @@ func (w *work) nextOld(ctx context.Context) error {
 	return w.saveStart(ctx)
 }
 
-// catchUp waits until the backlog is small.
+// catchUp waits until all changes of the past are received, and the backlog is small.
 func (w *work) catchUp(ctx context.Context) error {
 	w.enter(event.PhaseCatchUp)
-	for !w.caughtUp() {
-		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
+	err := w.intake.Fence(ctx) // the delay is small as long as no heartbeat is overdue
+	for err == nil && !w.caughtUp() {
+		err = dbconn.Sleep(ctx, 20*time.Millisecond)
 	}
-	return nil
+	return err
 }
 
 // attempt makes one attempt, with apply stopped.

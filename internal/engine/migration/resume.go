@@ -205,6 +205,8 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 		return fmt.Sprintf("this server swaps in two sessions, for which %s has the wrong name", start.Shadow.Name), nil
 	case start.Source != schema.AsSaved(definition):
 		return "the table was altered since", nil
+	case r.plan.Back.KeepsUnchanged():
+		return "it is not known which rows it has changed, and the others stay as they are", nil
 	case !slices.Equal(start.Acting, r.plan.Acting):
 		return "the binlog now logs the actions of foreign keys, or no longer does", nil
 	}

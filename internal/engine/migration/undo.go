@@ -19,8 +19,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// An undo is a run whose shadow is the old table that a change has left. It ends like every run. Only its
-// beginning differs, and, if it is lazy, what it copies and compares.
+// An undo is a run whose shadow is the old table. Only its beginning differs, and, if it is lazy, what it copies and compares.
 
 // undoing begins an undo.
 type undoing struct{ *run }
@@ -59,7 +58,7 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 	}
 	r.enter(event.PhaseStart)
 	// More rows may differ than the binlog shows; and no log shows who else has written to the old table (U2).
-	if from.again = saved.Undo.Begun || from.distrusted || r.link.ByTriggers(); from.again {
+	if from.again = from.distrusted || (saved.Undo.Begun || r.link.ByTriggers()) && !r.plan.Back.KeepsUnchanged(); from.again {
 		r.verifies, r.repairs = true, true
 	}
 	if err := r.leftovers.BeginUndo(ctx, saved); err != nil {
@@ -167,11 +166,10 @@ func (w *work) compareRows(ctx context.Context, verifier *verify.Verifier) (veri
 // was stopped may have come further.
 func (m *Migration) NotSince(ctx context.Context, saved *checkpoint.Saved) (why string, err error) {
 	r := newRun(m)
-	if stopped := leftovers.StoppedUndo(ctx, r.leftovers); stopped != nil {
+	if stopped := leftovers.StoppedUndo(ctx, r.leftovers); stopped != nil && !r.plan.Back.KeepsUnchanged() {
 		saved = stopped
 	}
-	_, err = r.link.HasSince(ctx, saved)
-	if errors.Is(err, intake.ErrNotSince) {
+	if _, err = r.link.HasSince(ctx, saved); errors.Is(err, intake.ErrNotSince) {
 		return err.Error(), nil
 	}
 	return "", err

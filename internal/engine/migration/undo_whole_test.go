@@ -1,11 +1,14 @@
 package migration_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/ledger"
 )
@@ -265,6 +268,32 @@ func TestU4_RowsAreParkedAsTheyAre(t *testing.T) {
 		b.settings.When.Park = true
 		b.mustUndo(planning.Undo{Park: true})
 		if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, d, n)) FROM " + b.schema + ".t_parked"); got != "1 2020-02-30 1000" {
+			b.Errorf("parked is %s", got)
+		}
+		b.exec("DROP TABLE "+b.schema+".t_undo", "DROP TABLE "+b.schema+".t_parked")
+	})
+}
+
+// TestU4_ParkedRowsThatHaveComeBackAreFoundAgain: an undo has parked a row, and its redo has brought it back. The next undo
+// does not lose it, although it has not changed since.
+func TestU4_ParkedRowsThatHaveComeBackAreFoundAgain(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, n TINYINT, d DECIMAL(10,4))", "INSERT INTO "+b.schema+".t VALUES (1, 1, 1.2345)")
+		b.cfg.Undo = time.Hour
+		b.mustMigrate("MODIFY n INT, MODIFY d DECIMAL(10,2)")
+		b.exec("INSERT INTO " + b.schema + ".t VALUES (2, 1000, 2)")
+		b.mustUndo(planning.Undo{Park: true})
+		b.mustUndo(planning.Undo{})
+		if got := b.value("SELECT GROUP_CONCAT(id ORDER BY id) FROM " + b.schema + ".t"); got != "1,2" {
+			b.Errorf("after the redo the rows are %s", got)
+		}
+		b.exec("DROP TABLE " + b.schema + ".t_parked")
+		if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, park.ErrUnfit) && !errors.Is(err, migration.ErrUnfit) {
+			b.Fatalf("the second undo: %v", err)
+		}
+		b.mustUndo(planning.Undo{Park: true})
+		if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, n)) FROM " + b.schema + ".t_parked"); got != "2 1000" {
 			b.Errorf("parked is %s", got)
 		}
 		b.exec("DROP TABLE "+b.schema+".t_undo", "DROP TABLE "+b.schema+".t_parked")

@@ -72,6 +72,11 @@ type Back struct {
 	Lazy bool
 	// Unseen is why a lazy undo does not compare these rows; "" if it compares all rows.
 	Unseen string `json:",omitempty"`
+	// Differs means that rows differ which have not changed: the old table has values that the change has rounded, or rows
+	// that an undo has parked. A sync of these rows would lose that.
+	Differs bool `json:",omitempty"`
+	// Returns means that rows come back which the undo that is taken back has parked.
+	Returns bool `json:",omitempty"`
 	// For and Mode are how the undo itself may be taken back.
 	For  time.Duration
 	Mode string
@@ -97,6 +102,9 @@ type Back struct {
 // Adopts reports whether the run is an undo whose shadow is the old table. The undo of a change that the server has made
 // itself is a run like any other.
 func (b *Back) Adopts() bool { return b != nil && !b.Native }
+
+// KeepsUnchanged reports whether the undo must not sync a row that has not changed since the swap.
+func (b *Back) KeepsUnchanged() bool { return b != nil && b.Lazy && b.Differs }
 
 // Modes of an undo (docs/undo.md).
 const (

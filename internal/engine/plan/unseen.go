@@ -10,22 +10,22 @@ import (
 const mostUnchanged = 1_000_000
 
 // Unseen is why an undo that syncs only the changed rows cannot compare the others, or would take too long to; "" if it
-// compares all rows. old is the old table.
-func (p *Plan) Unseen(old *schema.Table) (string, error) {
-	if p.Source.Rows > mostUnchanged {
-		return "the table has more than 1,000,000 rows", nil
-	}
+// compares all rows. differs means that these rows may differ. old is the old table.
+func (p *Plan) Unseen(old *schema.Table) (why string, differs bool, err error) {
 	m := mapper{source: p.Source, shadow: old, alter: p.Alter, user: p.Map}
 	pairs, err := m.pairs()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	for _, x := range pairs {
 		if !comesBack(x.to, x.from) || p.Back.Redo && !comesBack(x.from, x.to) {
-			return fmt.Sprintf("column %s has another type, and the old table may have values that the change has rounded", x.from.Name), nil
+			return fmt.Sprintf("column %s has another type, and the old table may have values that the change has rounded", x.from.Name), true, nil
 		}
 	}
-	return "", nil
+	if p.Source.Rows > mostUnchanged {
+		return "the table has more than 1,000,000 rows", false, nil
+	}
+	return "", false, nil
 }
 
 // comesBack reports whether a value of the old type, which the ALTER has converted, becomes the same value again if it is

@@ -98,12 +98,15 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}
 	if p.Lazy() {
+		if err := unseen(ctx, server, p, saved, old); err != nil {
+			return nil, failed(ReadFacts, name, err)
+		}
 		why, err := notLazy(ctx, server, p, saved, options)
 		if err != nil {
 			return nil, failed(ReadFacts, name, server.readingFrom(err))
 		}
 		if why == "" {
-			return p, unseen(ctx, server, p, old)
+			return p, nil
 		}
 		if undo.Lazy {
 			return nil, revoked(name, why)
@@ -180,6 +183,9 @@ func takenBackToo(table *schema.Table, saved *checkpoint.Saved) (risks []plan.Ri
 
 // notLazy is why the plan of a lazy undo cannot be carried out; "" if it can.
 func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.Saved, options Options) (why string, err error) {
+	if saved.Undo.Lacks {
+		return "the redo has brought back rows that the undo had parked, and the old table lacks them", nil
+	}
 	if len(p.Acting) > 0 {
 		return "foreign keys change rows of the table without a trace in the binlog", nil
 	}
@@ -189,17 +195,14 @@ func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint
 
 // unseen sets in the plan of a lazy undo why it does not compare the rows that have not changed, and warns of that. Rows
 // that an undo has parked are in the old table of its redo.
-func unseen(ctx context.Context, server Server, p *plan.Plan, old *schema.Table) error {
-	why, err := p.Unseen(old)
-	if err == nil && why == "" && p.Back.Redo {
-		_, err = schema.Load(ctx, server.Pool.DB(), plan.ParkedNames(p.Source.Name)[0])
-		if err == nil {
-			why = "the undo has parked rows, which the redo brings back"
-		} else if errors.Is(err, schema.ErrNotFound) {
-			err = nil
+func unseen(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.Saved, old *schema.Table) error {
+	why, differs, err := p.Unseen(old)
+	if err == nil && p.Back.Redo {
+		if p.Back.Returns, err = parked(ctx, server.Pool, saved); p.Back.Returns {
+			why, differs = cmp.Or(why, "the undo has parked rows, which the redo brings back"), true
 		}
 	}
-	if p.Back.Unseen = why; err != nil || why == "" {
+	if p.Back.Unseen, p.Back.Differs = why, differs; err != nil || why == "" {
 		return err
 	}
 	p.Risks = append(p.Risks, plan.Risk{
@@ -207,6 +210,18 @@ func unseen(ctx context.Context, server Server, p *plan.Plan, old *schema.Table)
 		What: "the undo compares only the rows that have changed since the swap: it would lose a write with sql_log_bin=0 since then",
 	})
 	return nil
+}
+
+// parked reports whether the undo that has left the record has parked rows: it has made a table for them.
+func parked(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved) (yes bool, err error) {
+	var names []string
+	for _, name := range plan.ParkedNames(saved.Start.Shadow.Name.Sibling(saved.Undo.Table)) {
+		names = append(names, schema.Literal(name.Table))
+	}
+	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = %s AND table_name IN (%s)"+
+		" AND (create_time IS NULL OR create_time >= %s - INTERVAL 1 SECOND)", schema.Literal(saved.Start.Shadow.Name.Schema), strings.Join(names, ", "),
+		schema.Literal(saved.Start.UTC))).Scan(&yes)
+	return yes, err
 }
 
 // present are the foreign keys that the table has, and absent those that it lacks.
