@@ -64,15 +64,7 @@ func (b *bench) tryUndo(ctx context.Context, tb testing.TB, c *Case, n int) Verd
 	u := &undoCase{bench: b, tb: tb, pool: pool, c: c, rand: rand.New(rand.NewPCG(*seed, 1<<41+uint64(n)))}
 	u.logs, u.native = u.in(8), n%6 == 5
 	v, err := u.try(ctx)
-	var no *invalid
-	switch {
-	case errors.As(err, &no):
-		return Verdict{Invalid, fmt.Sprint(dbconn.Number(no.error)), err.Error()}
-	case err != nil && ctx.Err() != nil:
-		v = Verdict{Wrong, "hang", err.Error()}
-	case err != nil:
-		v = Verdict{Wrong, "the bench fails", err.Error()}
-	}
+	v = orFailed(ctx, v, err)
 	if v.Outcome == Wrong {
 		v.Text += "\n" + strings.Join(append(u.history, u.notes...), "\n")
 	}

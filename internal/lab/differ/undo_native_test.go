@@ -1,0 +1,66 @@
+package differ
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// copyForServer makes the twin a copy of the table.
+func (u *undoCase) copyForServer(ctx context.Context, s *scene) error {
+	database := u.tables[1].Schema
+	for _, text := range []string{"DROP DATABASE IF EXISTS " + quote(database), "CREATE DATABASE " + quote(database) + " " + u.c.Database} {
+		if _, err := u.admin.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	lax, err := u.laxSession(ctx)
+	if err != nil {
+		return err
+	}
+	defer lax.close()
+	var names []string
+	for _, c := range s.columns {
+		names = append(names, c.Name)
+	}
+	definition, err := schema.Load(ctx, u.pool.DB(), u.tables[0])
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{
+		definition.Create, // LIKE gives CHECKs other names
+		"INSERT INTO t (" + quoted(names, "") + ") SELECT " + quoted(names, "") + " FROM " + u.tables[0].Quoted(),
+	} {
+		if err := lax.exec(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// judgeNative compares the table after the undo of a change that the server has made itself with what the ALTER that leads
+// back makes of a copy.
+func (u *undoCase) judgeNative(ctx context.Context, s *scene, undone []string) (Verdict, error) {
+	if left, err := u.left(ctx); left != "" || err != nil {
+		return Verdict{Wrong, "left", left}, err
+	}
+	lax, err := u.laxSession(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer lax.close()
+	if err := lax.exec(ctx, "ALTER TABLE t "+s.back); err != nil {
+		return Verdict{Wrong, "the twin takes no " + fmt.Sprint(dbconn.Number(err)), s.back + ": " + err.Error()}, nil
+	}
+	twin, err := u.read(ctx, u.tables[1])
+	if err != nil {
+		return Verdict{}, err
+	}
+	if !slices.Equal(undone, twin.rows) {
+		return Verdict{Wrong, "rows", fmt.Sprintf("%q, and by %s\n%q", undone, s.back, twin.rows)}, nil
+	}
+	return Verdict{}, nil
+}

@@ -1,0 +1,279 @@
+package differ
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
+	"midstream/internal/lab/oracle"
+	"midstream/internal/mysql/schema"
+)
+
+// scene is what is known of a table and its old table at a swap, and what becomes of the table's rows until the next one.
+type scene struct {
+	create  string            // the table's definition
+	pairs   map[string]string // column of the old table: the table's
+	former  []string          // columns of the old table that have values of their own
+	columns []schema.Column   // such columns of the table
+	key     []string          // of the old table, and
+	present []string          // of the table
+	needed  map[string]string // columns of the old table without a default, and an expression for each
+	kinds   map[string]kind   // of the table's columns, if known
+	then    map[string]int    // the rows at the swap
+	seen    []string          // tables of parked rows
+	last    []string          // the table's rows after the last write
+	// owners has, for each key of the table, the rows of before_it whose kept values it may have: 0 is the default.
+	owners map[string][]int
+	moved  bool
+	vague  bool // it is not known which row has which values
+	lazy   bool
+	native bool   // the server has made the change itself
+	back   string // the ALTER that leads back
+}
+
+// content is a table's definition, and its rows in an order of their texts.
+type content struct {
+	create string
+	rows   []string
+}
+
+// collated is a charset that the collation after it has anyway: 8.0 shows it if it was given.
+var collated = regexp.MustCompile(`(?i)character set \w+ (collate)`)
+
+func (u *undoCase) read(ctx context.Context, table schema.Name) (content, error) {
+	var c content
+	definition, err := schema.Load(ctx, u.pool.DB(), table)
+	if err != nil {
+		return c, err
+	}
+	create, _ := schema.SplitAutoIncrement(definition.Create)
+	c.create = collated.ReplaceAllString(oracle.Plainer(create), "$1")
+	var columns []string
+	for _, column := range definition.Columns {
+		columns = append(columns, column.Name)
+	}
+	c.rows, err = u.column(ctx, "SELECT "+textOf(columns)+" FROM "+table.Quoted())
+	slices.Sort(c.rows)
+	return c, err
+}
+
+// textOf is an expression for the values of columns.
+func textOf(columns []string) string {
+	exprs := make([]string, len(columns))
+	for i, c := range columns {
+		exprs[i] = "IFNULL(HEX(CAST(" + schema.Quote(c) + " AS BINARY)), 'NULL')"
+	}
+	return "CAST(CONCAT_WS(' ', " + strings.Join(exprs, ", ") + ") AS CHAR CHARACTER SET ascii)"
+}
+
+func plainColumns(t *schema.Table) (names []string, columns []schema.Column) {
+	for _, c := range t.Columns {
+		if c.Generated == schema.NotGenerated {
+			names, columns = append(names, c.Name), append(columns, c)
+		}
+	}
+	return names, columns
+}
+
+func quoted(names []string, of string) string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = of + schema.Quote(n)
+	}
+	return strings.Join(list, ", ")
+}
+
+// laxSession is a session in the twin's database that takes all values as they are.
+func (u *undoCase) laxSession(ctx context.Context) (*session, error) {
+	return u.session(ctx, u.tables[1].Schema, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', autocommit = 1,"+
+		" completion_type = 0, sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1,"+
+		" max_join_size = 18446744073709551615, lock_wait_timeout = 20")
+}
+
+// scene reads what there is after a swap.
+func (u *undoCase) scene(ctx context.Context) (*scene, error) {
+	table := u.tables[0]
+	saved, err := leftovers.New(u.pool, table, plan.Undoing).UndoOfAlter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, err := u.read(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	definition, err := schema.Load(ctx, u.pool.DB(), table)
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{
+		create: live.create, last: live.rows, lazy: true, pairs: map[string]string{}, needed: map[string]string{},
+		kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{},
+	}
+	var names []string
+	names, s.columns = plainColumns(definition)
+	for fresh, former := range saved.Undo.Pairs {
+		s.pairs[former] = fresh
+	}
+	if s.native = saved.Undo.Native != nil; s.native {
+		for _, c := range u.c.Columns {
+			s.kinds[c.Name] = c.Kind
+		}
+		if len(definition.Keys) > 0 {
+			for _, p := range definition.Keys[0].Parts {
+				s.present = append(s.present, p.Column)
+			}
+		}
+		return s, nil
+	}
+	old, err := schema.Load(ctx, u.pool.DB(), table.Sibling(saved.Undo.Old))
+	if err != nil {
+		return nil, err
+	}
+	var olds []schema.Column
+	s.former, olds = plainColumns(old)
+	s.know(u.c, saved.Undo.Back, olds)
+	s.keyed(old, saved.Start.Key)
+	rows, err := u.column(ctx, "SELECT "+textOf(names)+" FROM "+table.Quoted())
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		s.then[r]++
+	}
+	tables, err := u.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range tables {
+		if strings.HasPrefix(n, "t_parked") {
+			s.seen = append(s.seen, n)
+		}
+	}
+	return s, u.remember(ctx, s, old.Name)
+}
+
+// know gathers what is known of the columns' types and of values that an undo needs.
+func (s *scene) know(c *Case, redo bool, olds []schema.Column) {
+	for _, column := range c.Columns {
+		if redo {
+			s.kinds[column.Name] = column.Kind
+		} else if fresh, paired := s.pairs[column.Name]; paired {
+			s.kinds[fresh] = column.Kind
+		}
+	}
+	for _, column := range olds {
+		if _, paired := s.pairs[column.Name]; paired || redo || column.Nullable || column.Default != "" {
+			continue
+		}
+		for _, known := range c.Columns {
+			if known.Name == column.Name && !strings.Contains(known.Attrs, "DEFAULT") && !strings.Contains(known.Attrs, "AUTO_INCREMENT") {
+				s.needed[column.Name] = known.Kind.values[0]
+			}
+		}
+	}
+}
+
+func (s *scene) keyed(old *schema.Table, name string) {
+	for _, k := range old.Keys {
+		if k.Name != name {
+			continue
+		}
+		for _, p := range k.Parts {
+			if fresh, paired := s.pairs[p.Column]; paired {
+				s.key, s.present = append(s.key, p.Column), append(s.present, fresh)
+			} else {
+				s.vague = true
+			}
+		}
+	}
+	if len(s.key) == 0 {
+		s.vague = true
+	}
+}
+
+// remember copies the old table's rows, and finds out which row of the table is which of them.
+func (u *undoCase) remember(ctx context.Context, s *scene, old schema.Name) error {
+	database := u.tables[1].Schema
+	for _, text := range []string{"DROP DATABASE IF EXISTS " + quote(database), "CREATE DATABASE " + quote(database) + " " + u.c.Database} {
+		if _, err := u.admin.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	lax, err := u.laxSession(ctx)
+	if err != nil {
+		return err
+	}
+	defer lax.close()
+	text := "CREATE TABLE before_it (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(s.former, "") + " FROM " + old.Quoted()
+	if err := lax.exec(ctx, text); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	if s.vague {
+		return nil
+	}
+	found, err := u.joined(ctx, s, u.tables[0].Quoted(), textOfAs(s.present, "n."))
+	if err != nil {
+		s.vague = true
+		return nil //nolint:nilerr // the server cannot compare the keys
+	}
+	for _, f := range found {
+		s.owners[f.text] = append(s.owners[f.text], f.row)
+	}
+	keys, err := u.keys(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if len(s.owners[k]) > 1 {
+			s.vague = true
+		}
+		if len(s.owners[k]) == 0 {
+			s.owners[k] = []int{0}
+		}
+	}
+	return nil
+}
+
+func textOfAs(columns []string, as string) string {
+	text := textOf(columns)
+	return strings.ReplaceAll(text, "CAST(`", "CAST("+as+"`")
+}
+
+// match is a row of before_it and a text of the row of another table that has its key.
+type match struct {
+	row  int
+	text string
+}
+
+// joined finds rows of before_it by the keys of another table's rows.
+func (u *undoCase) joined(ctx context.Context, s *scene, table, text string) (list []match, err error) {
+	var on []string
+	for i, k := range s.key {
+		on = append(on, fmt.Sprintf("n.%s <=> s.%s", schema.Quote(s.present[i]), schema.Quote(k)))
+	}
+	rows, err := u.admin.QueryContext(ctx, fmt.Sprintf("SELECT s.midstream_rn, %s FROM %s n JOIN %s s ON %s",
+		text, table, schema.Name{Schema: u.tables[1].Schema, Table: "before_it"}.Quoted(), strings.Join(on, " AND ")))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m match
+		if err := rows.Scan(&m.row, &m.text); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, rows.Err()
+}
+
+func (u *undoCase) keys(ctx context.Context, s *scene) ([]string, error) {
+	if len(s.present) == 0 {
+		return nil, nil
+	}
+	return u.column(ctx, "SELECT "+textOf(s.present)+" FROM "+u.tables[0].Quoted())
+}
