@@ -48,27 +48,37 @@ func (c *controlling) columns() string {
 		" WHERE table_schema = DATABASE() AND table_name = 't'")
 }
 
-// TestU1_ARunFollowsUntilAnUndoReleasesIt: after its swap, a run with --undo-mode=warm follows the table, and midstream undo
-// has it take the change back, while a session writes.
+// TestU1_ARunFollowsUntilAnUndoReleasesIt: after its swap, a run with --undo-mode=warm follows the table, by the binlog or by the
+// log that triggers write, and midstream undo has it take the change back with what a session has written.
 func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 	t.Parallel()
-	c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm")
-	c.follower(following)
-	if got := c.columns(); got != "id,a,b,c" {
-		t.Fatalf("the change has left the columns %s", got)
+	for _, capture := range []string{"binlog", "trigger"} {
+		t.Run(capture, func(t *testing.T) {
+			t.Parallel()
+			c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm", "--capture="+capture)
+			c.follower(following)
+			if got := c.columns(); got != "id,a,b,c" {
+				t.Fatalf("the change has left the columns %s", got)
+			}
+			database, _, _ := strings.Cut(c.name, ".")
+			executing(t, c.i, database)("UPDATE t SET a = -5 WHERE id = 1", "INSERT INTO t (id, a) VALUES (5000, -6)")
+			c.undo(exitDone, "--extend=1h")
+			began := time.Now()
+			stdout, _ := c.undo(exitDone)
+			t.Logf("taken back in %s", time.Since(began))
+			contains(t, stdout, "took back the last change of ", "To redo it, until ", "midstream undo "+c.name+"\n")
+			if code := c.run.exit(); code != exitDone {
+				t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
+			}
+			if got := c.columns(); got != "id,a,b" {
+				t.Errorf("the undo has left the columns %s", got)
+			}
+			if got := c.query("SELECT GROUP_CONCAT(id ORDER BY id) FROM t WHERE a < 0"); got != "1,5000" {
+				t.Errorf("of what was written since the change are left: %s", got)
+			}
+			c.undo(exitDone, "--end")
+		})
 	}
-	c.undo(exitDone, "--extend=1h")
-	began := time.Now()
-	stdout, _ := c.undo(exitDone)
-	t.Logf("taken back in %s", time.Since(began))
-	contains(t, stdout, "took back the last change of ", "To redo it, until ", "midstream undo "+c.name+"\n")
-	if code := c.run.exit(); code != exitDone {
-		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
-	}
-	if got := c.columns(); got != "id,a,b" {
-		t.Errorf("the undo has left the columns %s", got)
-	}
-	c.undo(exitDone, "--end")
 }
 
 // TestU4_AFollowerWithUnfitRowsFollowsOn: a row that the old definition refuses is known soon after its commit. It makes the
