@@ -201,12 +201,14 @@ func (s *Spec) again(columns []schema.Column) string {
 }
 
 // Again returns the SET clause that computes the shadow's generated columns and defaults again, if
-// their values are not those of the source; "" if there are none. Defaults that vary stay.
+// their values are not those of the source; "" if there are none. Defaults that vary stay, and so do the values that an
+// undo keeps (U5).
 func (s *Spec) Again(varies func(expression string) bool) string {
 	var columns []schema.Column
 	for _, c := range s.Shadow.Columns {
 		generated := c.Generated != schema.NotGenerated
-		filled := !generated && c.Computes() && s.expr(c.Name) == "" && !varies(c.Default)
+		keeps := slices.ContainsFunc(s.Sync.Kept, func(kept schema.Column) bool { return kept.Name == c.Name })
+		filled := !generated && !keeps && c.Computes() && s.expr(c.Name) == "" && !varies(c.Default)
 		if filled || generated && !s.unchanged(c.Name) {
 			columns = append(columns, c)
 		}
