@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
@@ -27,12 +28,13 @@ type scene struct {
 	seen    []string          // tables of parked rows
 	last    []string          // the table's rows after the last write
 	// owners has, for each key of the table, the rows of before_it whose kept values it may have: 0 is the default.
-	owners map[string][]int
-	moved  bool
-	vague  bool // it is not known which row has which values
-	lazy   bool
-	native bool   // the server has made the change itself
-	back   string // the ALTER that leads back
+	owners  map[string][]int
+	moved   bool
+	vague   bool // it is not known which row has which values
+	lazy    bool
+	swapped time.Time // by the record
+	native  bool      // the server has made the change itself
+	back    string    // the ALTER that leads back
 }
 
 // content is a table's definition, and its rows in an order of their texts.
@@ -110,7 +112,8 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 		return nil, err
 	}
 	s := &scene{
-		create: live.create, last: live.rows, lazy: true, pairs: map[string]string{}, needed: map[string]string{},
+		swapped: saved.Undo.Swapped,
+		create:  live.create, last: live.rows, lazy: true, pairs: map[string]string{}, needed: map[string]string{},
 		kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{},
 	}
 	var names []string

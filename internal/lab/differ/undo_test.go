@@ -153,7 +153,7 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 			if h.nth = 0; try < 2 && u.in(3) {
 				h.nth = 1 + u.rand.IntN(120)
 			}
-			if done, err := u.done(ctx, want); done || err != nil {
+			if done, err := u.done(ctx, s, want); done || err != nil {
 				u.did("it was done: %v", err)
 				break
 			}
@@ -203,7 +203,7 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 }
 
 // done says that an undo had come to its end when its process was killed: the same command would be its redo.
-func (u *undoCase) done(ctx context.Context, want string) (bool, error) {
+func (u *undoCase) done(ctx context.Context, s *scene, want string) (bool, error) {
 	now, err := u.read(ctx, u.tables[0])
 	if err != nil || now.create != want {
 		return false, err
@@ -213,7 +213,7 @@ func (u *undoCase) done(ctx context.Context, want string) (bool, error) {
 		return false, err
 	}
 	saved, err := leftovers.New(u.pool, u.tables[0], plan.Undoing).UndoOfAlter(ctx)
-	return err == nil && (saved.Undo.Native == nil || saved.Undo.Native.Step == checkpoint.Made), err
+	return err == nil && !saved.Undo.Swapped.Equal(s.swapped) && (saved.Undo.Native == nil || saved.Undo.Native.Step == checkpoint.Made), err
 }
 
 // names are the tables of the database.
