@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -50,5 +51,70 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 		if got := r.query("SELECT COUNT(*) FROM c JOIN p ON p.id = c.p"); got != "2" {
 			r.Errorf("%s rows of c", got)
 		}
+	})
+}
+
+// TestU3_AnUndoThatWouldBeRefusedIsNotOpen: other sessions drop, rename or alter the tables of a change that can be undone.
+// The list says why the undo would be refused, "open" is true, and the undos of other tables stay in the list.
+func TestU3_AnUndoThatWouldBeRefusedIsNotOpen(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		hour := []string{"--undo=1h", "--method=shadow"}
+		statement := []string{"--undo=1h"}
+		for _, c := range []struct {
+			change string
+			flags  []string
+			done   string // by others
+			why    string // "": it stays open
+			mend   string // makes it open again; "": nothing does
+		}{
+			{"ALTER TABLE x DROP COLUMN s", hour, "ALTER TABLE x ADD COLUMN more INT", "", ""},
+			{"ALTER TABLE x DROP COLUMN s", hour, "DROP TABLE x", "x is gone", ""},
+			{"ALTER TABLE x DROP COLUMN s", hour, "RENAME TABLE x TO y", "x is gone", "RENAME TABLE y TO x"},
+			{"ALTER TABLE x DROP COLUMN s", hour, "RENAME TABLE x TO y; CREATE VIEW x AS SELECT * FROM y", "x is no table any more", ""},
+			{"ALTER TABLE x DROP COLUMN s", hour, "ALTER TABLE x DROP PRIMARY KEY", "no primary key", "ALTER TABLE x ADD PRIMARY KEY (id)"},
+			{"ALTER TABLE x DROP COLUMN s", hour, "ALTER TABLE x ADD COLUMN s INT", "column s was added since", "ALTER TABLE x CHANGE s s2 INT"},
+			{"ALTER TABLE x ADD COLUMN n INT", statement, "DROP TABLE x", "x is gone", ""},
+			{"DROP TABLE x", statement, "CREATE TABLE x (id INT PRIMARY KEY)", "another table has the name", "DROP TABLE x"},
+			{"TRUNCATE TABLE x", statement, "DROP TABLE x", "x is gone", ""},
+			{"RENAME TABLE x TO y", statement, "CREATE TABLE x (id INT PRIMARY KEY)", "another table has the name", "DROP TABLE x"},
+			{"RENAME TABLE x TO y", statement, "DROP TABLE y", "y is gone", ""},
+		} {
+			r.exec("CREATE TABLE x (id INT PRIMARY KEY, s INT)", "INSERT INTO x VALUES (1, 1)", "CREATE TABLE other (id INT PRIMARY KEY)")
+			x := r.database + ".x"
+			r.says("run", exitDone, c.change, c.flags)
+			r.says("run", exitDone, "DROP TABLE other", statement)
+			r.says("undo", exitDone, x, []string{"--list", "--quiet"}, x+" open ")
+			r.exec(strings.Split(c.done, "; ")...)
+			want, all := []string{`"state":"ended"`, c.why}, []string{"--list", "--json"}
+			if c.why == "" {
+				want = []string{`"state":"open"`}
+			}
+			t.Log(c.change, c.done)
+			r.says("undo", exitDone, x, all, want...)
+			r.says("undo", exitDone, "--json", []string{"--list"}, x, r.database+".other")
+			if c.why != "" {
+				r.says("undo", exitRefused, x, nil)
+			}
+			if c.mend != "" {
+				if strings.HasPrefix(c.change, "ALTER") && !strings.Contains(c.why, "gone") {
+					r.says("plan", exitRefused, "ALTER TABLE x MODIFY id BIGINT NOT NULL", nil, "can be undone until")
+				}
+				r.exec(c.mend)
+				r.says("undo", exitDone, x, []string{"--list", "--quiet"}, x+" open ")
+				if strings.HasPrefix(c.change, "ALTER") {
+					r.says("undo", exitDone, x, []string{"--cold"})
+				} else {
+					r.says("undo", exitDone, x, nil)
+				}
+			}
+			r.says("undo", exitDone, x, []string{"--end"})
+			r.says("undo", exitDone, r.database+".other", []string{"--end"})
+			if strings.Contains(c.done, "VIEW") {
+				r.exec("DROP VIEW x")
+			}
+			r.exec("DROP TABLE IF EXISTS " + r.tables())
+		}
+		r.exec("CREATE TABLE t (id INT)")
 	})
 }

@@ -212,8 +212,8 @@ func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state U
 	switch {
 	case err != nil:
 		return "", "", err
-	case errors.Is(s.err, schema.ErrNotFound):
-		return UndoEnded, fmt.Sprintf("%s is gone", u.Table), nil
+	case gone(u.Table, s.err) != "":
+		return UndoEnded, gone(u.Table, s.err), nil
 	case s.err != nil:
 		return "", "", s.err
 	}

@@ -28,7 +28,7 @@ const (
 	UndoRevoked UndoState = "revoked"
 	// UndoRunning means that an undo has begun, and has not swapped yet.
 	UndoRunning UndoState = "running"
-	// UndoEnded means that its time is over, or the old table is gone.
+	// UndoEnded means that its time is over, that one of the tables is gone, or that the undo refuses them as they are.
 	UndoEnded UndoState = "ended"
 )
 
@@ -40,6 +40,8 @@ type Undoable struct {
 	Alter  string // the clauses of the change
 	State  UndoState
 	Why    string // of a state that is not open
+	// Barred means that it has ended only until the tables are changed again: then it is open.
+	Barred bool
 	// Made is the table as the change has made it, with its comment. OldColumns are those of the old table. Both are nil if
 	// there is no old table.
 	Made       *schema.Table
@@ -154,6 +156,19 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 		return "", "", s.err
 	case s.now.After(u.Record.Until):
 		return UndoEnded, "its time is over", nil
+	}
+	table, err := schema.Load(ctx, pool.DB(), u.Table)
+	if why = gone(u.Table, err); why != "" {
+		return UndoEnded, why, nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if why = u.bar(table); why != "" {
+		u.Barred = true
+		return UndoEnded, why, nil
+	}
+	switch {
 	case u.Record.Mode != plan.UndoLazy:
 		return UndoOpen, "", nil
 	case u.Record.Log != "":
@@ -190,7 +205,11 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 	if now.After(u.Record.Until) {
 		return UndoEnded, "its time is over", nil
 	}
-	return UndoOpen, "", nil
+	if why, err = namesTaken(ctx, pool, u.Record.Ledger); err != nil || why == "" {
+		return UndoOpen, "", err
+	}
+	u.Barred = true
+	return UndoEnded, why, nil
 }
 
 // isMarked reports whether a table has the mark of an old table of the source.

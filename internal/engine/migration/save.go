@@ -97,7 +97,7 @@ func (w *work) keepAll(err error) {
 // next undo of the table begins from there. parent is the context that an operator ends.
 func (w *work) handBack(parent context.Context, err error) {
 	asked := errors.Is(err, follow.ErrOver) || parent.Err() != nil && !errors.Is(err, ErrKeep)
-	if !asked || !w.plan.Lazy() || w.debts.done || !w.tracker.Complete() || w.link.From != nil {
+	if !asked || !w.plan.Lazy() || w.plan.Back.KeepsUnchanged() || w.debts.done || !w.tracker.Complete() || w.link.From != nil {
 		return
 	}
 	if err := leftovers.HandBack(w.leftovers, w.state); err != nil {

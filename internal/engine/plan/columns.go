@@ -66,6 +66,8 @@ func (c Change) String() string {
 // Columns is how rows of the source become rows of the shadow.
 type Columns struct {
 	Mappings []Mapping // in the order of the shadow's columns
+	// Pairs are the columns that both tables have, and not both compute: name in the shadow to name in the source.
+	Pairs map[string]string
 	// Fills are columns of the shadow that an INSERT must name too.
 	Fills []Fill
 	// Kept are the columns of the shadow whose values no sync changes: the columns of the old table that the
@@ -119,6 +121,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	}
 	mariadb := p.Server.Version.MariaDB
 	c := &Columns{Mappings: stored(pairs, mariadb), Fills: fills(shadow, pairs, p.Server.TakesZeroDates(), mariadb)}
+	c.Pairs = pairsOf(pairs)
 	if p.Back.Adopts() {
 		c.Fills, c.Kept = p.Back.fillsOf(pairs, shadow)
 	}
@@ -239,6 +242,17 @@ func mentions(expression, column string) bool {
 
 // columnPair is a column of the source and the shadow's column that continues it.
 type columnPair struct{ from, to schema.Column }
+
+// pairsOf has the names of the columns that the two tables do not both compute.
+func pairsOf(pairs []columnPair) map[string]string {
+	names := map[string]string{}
+	for _, p := range pairs {
+		if p.from.Generated == schema.NotGenerated || p.to.Generated == schema.NotGenerated {
+			names[p.to.Name] = p.from.Name
+		}
+	}
+	return names
+}
 
 // stored leaves out the columns that the shadow computes.
 func stored(pairs []columnPair, mariadb bool) []Mapping {

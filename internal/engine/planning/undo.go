@@ -274,7 +274,7 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 	found, err := leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
 	for _, u := range found {
 		m.earlier = &plan.Earlier{Swapped: u.Record.Swapped}
-		if u.State != leftovers.UndoEnded {
+		if u.State != leftovers.UndoEnded || u.Barred {
 			m.open, m.earlier.Until = &u, until(u.Record)
 			if !m.options.EndUndo {
 				m.options.Plan.OpenUndo = until(u.Record)

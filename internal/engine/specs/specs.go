@@ -52,7 +52,7 @@ type Set struct {
 	Compare *verify.Spec
 	// Dated means that a new column of the rows has the time when the run began.
 	Dated bool
-	// Pairs are the columns that both tables have: name in the shadow to name in the source.
+	// Pairs are as plan.Columns has them.
 	Pairs map[string]string
 }
 
@@ -66,10 +66,7 @@ func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 	if s.Sync, s.Dated, err = specOf(p, shadow, columns, now); err != nil {
 		return s, err
 	}
-	s.Pairs = map[string]string{}
-	for _, m := range columns.Mappings {
-		s.Pairs[m.Shadow] = m.Source
-	}
+	s.Pairs = columns.Pairs
 	s.Prescan = prescanSpecOf(s.Sync, p.Source, shadow, columns.Mappings)
 	if !s.Sync.KeyChanged {
 		s.Sync.Again = s.Prescan.Again(plan.Varies)

@@ -132,6 +132,9 @@ func unfitOf(s undos.Standing) string {
 // NextForUndo is what to do about a change that can be undone, or could be.
 func NextForUndo(u leftovers.Undoable) string {
 	table := u.Table.Argument()
+	if u.Barred {
+		return fmt.Sprintf("midstream undo %s tells what must be changed first; midstream undo --end %[1]s gives the undo up", table)
+	}
 	switch u.State {
 	case leftovers.UndoOpen:
 		if u.Record.Back {

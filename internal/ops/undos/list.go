@@ -2,6 +2,7 @@ package undos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -49,6 +50,9 @@ func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) (names, 
 		return nil, nil, nil
 	}
 	table, err := schema.Load(ctx, q, u.Table)
+	if errors.Is(err, schema.ErrNotFound) || errors.Is(err, schema.ErrNotBaseTable) {
+		return nil, nil, nil // since it was judged
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at %s: %w", u.Table, err)
 	}
