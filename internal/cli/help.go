@@ -55,7 +55,7 @@ func groupsOf(cmd *cobra.Command) []group {
 		of.flags.SortFlags = false
 		if title == "Most used" && count >= manyFlags { // in that order
 			for _, name := range leadingFlags {
-				if f := cmd.LocalFlags().Lookup(name); f != nil {
+				if f := cmd.LocalFlags().Lookup(name); f != nil && !f.Hidden {
 					of.flags.AddFlag(f)
 				}
 			}

@@ -186,6 +186,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}
+	if c.undo != nil && c.rehearsal.purpose().Rehearses() && errors.Join(c.checks.problems...) == nil {
+		err = errors.Join(err, errors.New("an undo cannot be rehearsed, but an option file has rehearse, rehearse-lock or on-replica"))
+	}
 	given := c.checks.flags.Changed // an option file may have these for the changes with an undo
 	if c.config.Undo <= 0 && given("undo-method") {
 		err = errors.Join(err, errors.New("--undo-method needs --undo"))

@@ -36,17 +36,20 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	c.registerResultFile()
 	f := &c.checks
 	f.add("", "swapped", "time", "", "for midstream serve: undo only the change that was swapped at this time", c.target.OnlySwapped)
+	for name := range session.NotForUndo {
+		_ = f.flags.MarkHidden(name) // an unknown name is found by TestHelp
+	}
 	_ = f.flags.MarkHidden("swapped") // it has just been added
 	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
 	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
-	f.duration(&u.Extend, "extend", 0, 0, 10_000*time.Hour, "keep the undo open for longer by this time")
+	f.duration(&u.Extend, "extend", 0, time.Second, 10_000*time.Hour, "keep the undo open for longer by this time")
 	f.boolean(&c.undo.Cold, "", "cold", "look at all rows, and not only at the rows that have changed since the swap")
 	f.boolean(&c.undo.Lazy, "", "lazy", "fail if only --cold can take the change back")
 	f.boolean(&c.undo.Merge, "", "merge", "for TRUNCATE: take over the rows that were written since, if their keys are free")
 	f.boolean(&c.undo.Park, "", "park", "copy the rows that the old definition refuses to database.table_parked, and go back without them")
 	f.settings(&c.undo.Fills, "undo-fill", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		c.checks.problems = append(c.checks.problems, u.Check(*c.undo))
+		c.checks.problems = append(c.checks.problems, u.Check(*c.undo, f.flags.Changed))
 		if !u.List && !u.End && u.Extend == 0 {
 			return c.conduct(ctx, args, doing{alter: c.migrate, tables: c.runTables})
 		}

@@ -15,7 +15,7 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 		c, t := r.database+".c", r.database+".t"
 
 		r.says("plan", exitDone, "DROP TABLE c", hour)
-		r.says("run", exitDone, "DROP TABLE c", hour, "can be undone for 1h0m0s", "To undo it, until ", "midstream undo "+c)
+		r.says("run", exitDone, "DROP TABLE c", hour, "can be undone for 1h: ", "To undo it, until ", "midstream undo "+c)
 		r.are("c_old,c_undo,p,t")
 		r.says("undo", exitDone, c, []string{"--list"}, "open until ", "DROP TABLE")
 		r.says("undo", exitDone, c, []string{"--list", "--quiet"}, c+" open ")

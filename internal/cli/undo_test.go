@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,6 +48,9 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			"these flags exclude each other: --cold, --lazy": {"--cold", "--lazy"},
 			"must be name=value":                             {"--undo-fill=added"},
 			"unknown flag: --undo-mode":                      {"--undo-mode=warm"},
+			"does not take --rehearse: an undo cannot be":    {"--rehearse"},
+			"does not take --alter":                          {"--alter=DROP COLUMN added"},
+			"--extend 0s: must be between 1s":                {"--extend=0s"},
 		} {
 			if code, _, stderr = with("undo", append(args, name)...); code != exitUsage {
 				t.Errorf("%s: exit code %d", args, code)
@@ -60,6 +66,18 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			}
 			contains(t, stderr, want)
 		}
+		if code, _, stderr = with("undo", "ALTER TABLE "+name+" DROP COLUMN added"); code != exitUsage {
+			t.Errorf("a statement: exit code %d", code)
+		}
+		contains(t, stderr, "takes the name of a table, and no statement: midstream undo "+name)
+		rehearsing := filepath.Join(t.TempDir(), "rehearse.cnf")
+		if err := os.WriteFile(rehearsing, []byte("[midstream]\nrehearse\nundo = 24h\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr = midstream(t, slices.Concat([]string{"undo", "--defaults-file=" + rehearsing}, flags(t, i), []string{name})...); code != exitUsage {
+			t.Errorf("an option file rehearses: exit code %d", code)
+		}
+		contains(t, stderr, "an undo cannot be rehearsed, but an option file has")
 		if code, _, stderr = with("undo", "--extend=48h", name); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
@@ -67,6 +85,25 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "undo of the change of ", "old table taken over", "To redo it, until "+time.Now().UTC().Add(72*time.Hour).Format(time.DateOnly))
+		_, stdout, _ = with("undo", "--list", name)
+		contains(t, stdout, "Change     undo of ", "Mode       lazy: the redo syncs", "is the redo: it makes")
+		code, _, stderr = with("run", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN other INT")
+		if code != exitRefused {
+			t.Errorf("a change during an open redo: exit code %d", code)
+		}
+		contains(t, stderr, "was undone, and can be redone until ", "Give the redo up with --end-undo")
+		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+			t.Fatalf("exit code %d\n%s", code, stderr)
+		}
+		contains(t, stdout, "redo: it takes back the undo", "To undo it, until ")
+		_, stdout, _ = with("undo", "--list", name)
+		contains(t, stdout, "Change     change of ", "Mode       lazy: an undo syncs", "takes it back")
+		_, stdout, _ = with("undo", "--list", "--json", name)
+		contains(t, stdout, `"redo":false`)
+		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+			t.Fatalf("exit code %d\n%s", code, stderr)
+		}
+		contains(t, stdout, "undo of the change of ", "To redo it, until ", "Kept for that: "+name+"_undone")
 		if code, stdout, stderr = with("undo", "--end", name); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}

@@ -91,9 +91,8 @@ func (c *checker) checkNames() {
 	}
 	c.checkUndoNames()
 	if c.options.OpenUndo != "" {
-		c.block(CodeUndo, "the last change of the table can be undone until "+c.options.OpenUndo,
-			"a second change that builds a new table would end that",
-			fmt.Sprintf("Take the change back: midstream undo %s. Or --end-undo closes that undo", c.table.Name.Argument()))
+		what, fix := StillOpen(c.table.Name, c.options.OpenUndo, c.options.OpenRedo)
+		c.block(CodeUndo, what, "a second change that builds a new table would end that", fix)
 	}
 	if c.options.Back.Adopts() && c.names.Shadow.Table != c.options.Names.Shadow {
 		c.block(CodeNames, fmt.Sprintf("the old table is called %s", c.options.Names.Shadow),

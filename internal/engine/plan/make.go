@@ -46,8 +46,9 @@ type Options struct {
 	UndoWish UndoWish
 	// Unwanted is why the server's own method is not wanted, for a plan that must take a shadow; "" for no reason.
 	Unwanted string
-	// OpenUndo is until when an earlier change may be taken back; "" if it may not.
+	// OpenUndo is until when an earlier change may be taken back; "" if it may not. OpenRedo means that this is a redo.
 	OpenUndo string
+	OpenRedo bool
 	// Pace is the server's pace, if it was measured; otherwise the plan assumes one.
 	Pace *Pace
 }

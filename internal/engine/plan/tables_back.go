@@ -142,7 +142,7 @@ func (m *tablePlanner) backFromTruncate(back *BackFacts) {
 			fmt.Sprintf("Take that change back first, or copy the rows yourself: INSERT INTO %s SELECT * FROM %s", b.Source.Quoted(), b.Aside.Quoted()))
 	}
 	if back.Rows > 0 && !b.Merge {
-		m.block(CodeUndo, fmt.Sprintf("%s has %s that were written since the TRUNCATE", b.Source, count(int(back.Rows), "row")),
+		m.block(CodeUndo, fmt.Sprintf("%s has %s written since the TRUNCATE", b.Source, count(int(back.Rows), "row")),
 			"they would be put aside",
 			"Take over the rows whose keys are free: midstream undo --merge "+b.Source.Argument())
 	}

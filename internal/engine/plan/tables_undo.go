@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/mysql/ddl"
@@ -13,6 +14,8 @@ import (
 type OpenUndo struct {
 	Table schema.Name
 	Until time.Time
+	// Redo means that the change was undone already.
+	Redo bool
 	// Over means that its time is over, or that the change was never made.
 	Over bool
 	// Unfinished means that an earlier run has executed this very statement, and was killed before it could record that.
@@ -43,7 +46,28 @@ func (m *tablePlanner) undo() {
 		}
 	}
 	p.Undo, p.DropOld, p.Redo = m.options.Undo, m.options.Drop, m.options.Redo
-	m.step("the change can be undone for %s: midstream undo %s", m.options.Undo, first.Name.Argument())
+	m.step("the change can be undone for %s: midstream undo %s", inUnits(m.options.Undo), first.Name.Argument())
+}
+
+// inUnits writes a duration without the units that are zero: 24h, not 24h0m0s.
+func inUnits(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"0s", "0m"} {
+		if short := strings.TrimSuffix(text, zero); strings.HasSuffix(short, "m") || strings.HasSuffix(short, "h") {
+			text = short
+		}
+	}
+	return text
+}
+
+// StillOpen is what blocks a change while the last one can be undone, or redone, and what to do about it.
+func StillOpen(table schema.Name, until string, redo bool) (what, fix string) {
+	if redo {
+		return "the last change of the table was undone, and can be redone until " + until,
+			fmt.Sprintf("Give the redo up with --end-undo. Or make that change again: midstream undo %s", table.Argument())
+	}
+	return "the last change of the table can be undone until " + until,
+		fmt.Sprintf("Take the change back: midstream undo %s. Or --end-undo closes that undo", table.Argument())
 }
 
 // checkUndo refuses a statement while an earlier change of one of its tables can be undone: that undo would no longer
@@ -59,9 +83,13 @@ func (m *tablePlanner) checkUndo() {
 				"the undo will be refused while another table has its name", "")
 			continue
 		}
-		m.block(CodeUndo, fmt.Sprintf("the last change of %s can be undone until %s", open.Table, open.Until.Format(untilFormat)),
-			"the undo would not find its tables any longer",
-			fmt.Sprintf("Take that change back: midstream undo %s. Or give the undo up: midstream undo --end %[1]s", table))
+		what, fix := fmt.Sprintf("the last change of %s can be undone until %s", open.Table, open.Until.Format(untilFormat)),
+			fmt.Sprintf("Take that change back: midstream undo %s. Or give the undo up: midstream undo --end %[1]s", table)
+		if open.Redo {
+			what = fmt.Sprintf("the last change of %s was undone, and can be redone until %s", open.Table, open.Until.Format(untilFormat))
+			fix = fmt.Sprintf("Give the redo up: midstream undo --end %s. Or make that change again: midstream undo %[1]s", table)
+		}
+		m.block(CodeUndo, what, "the undo would not find its tables any longer", fix)
 	}
 }
 

@@ -170,10 +170,8 @@ func (m *maker) besideOpenUndo(p *plan.Plan) error {
 		p.EndsUndo = true
 		return nil
 	}
-	return &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{{
-		Code: plan.CodeUndo, What: "the last change of the table can be undone until " + until(m.open.Record), Why: why,
-		Fix: fmt.Sprintf("Take the change back: midstream undo %s. Or --end-undo closes that undo", m.table.Name.Argument()), Blocking: true,
-	}}}
+	what, fix := plan.StillOpen(m.table.Name, until(m.open.Record), m.open.Record.Back)
+	return &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{{Code: plan.CodeUndo, What: what, Why: why, Fix: fix, Blocking: true}}}
 }
 
 // againstUndo is why the open undo of the change before does not survive this one; "" if it does. An undo with an old

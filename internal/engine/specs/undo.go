@@ -17,7 +17,7 @@ func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[stri
 	}
 	wish.Mode, wish.Pairs = plan.UndoLazy, pairs
 	if back := p.Back; back != nil {
-		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, true, back.Foreign
+		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, !back.Redo, back.Foreign
 		wish.Lacks = back.Lazy && back.Returns
 	}
 	if wish.For <= 0 || p.NoWayBack != "" {
@@ -39,7 +39,7 @@ func NativeUndo(p *plan.Plan, open time.Duration) *checkpoint.Undo {
 		Step: checkpoint.Doing, Alter: p.Alter.Clauses, Before: p.Source, After: p.Inverse.After,
 	}
 	if p.Back != nil {
-		wish.Back, wish.Native.Step = !p.Back.Redo, checkpoint.Undoing
+		wish.Native.Step = checkpoint.Undoing
 	}
 	return wish
 }

@@ -206,7 +206,7 @@ func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Stateme
 			continue
 		}
 		record := saved.Undo
-		open := plan.OpenUndo{Table: name, Until: record.Until, Over: record.Until.Before(now)}
+		open := plan.OpenUndo{Table: name, Until: record.Until, Redo: record.Back, Over: record.Until.Before(now)}
 		if l := record.Ledger; l != nil && l.Pending() {
 			step, err := stepOf(ctx, pool.DB(), l)
 			if err != nil {

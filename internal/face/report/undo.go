@@ -36,7 +36,7 @@ func (r *Report) undoable() (told []string) {
 		return []string{"This change cannot be undone: " + strings.TrimSuffix(r.Plan.Undo.Why, ".") + "."}
 	}
 	word, how := "undone", "midstream undo "
-	if r.Run.Undoes {
+	if r.Run.Undoes && (r.Plan == nil || r.Plan.Undoes == nil || !r.Plan.Undoes.Redo) {
 		word = "redone"
 	}
 	if open.State == string(leftovers.UndoRevoked) {

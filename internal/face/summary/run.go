@@ -54,7 +54,7 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	} else {
 		s.heading("Done in %s: altered %s%s.", humanize.Span(r.Elapsed), p.Source.Name, work(r))
 	}
-	how := howToUndo(p.Back != nil, p.Source.Name, r.Undo)
+	how := howToUndo(p.Source.Name, r.Undo)
 	s.WriteString(how)
 	if r.Undo == nil {
 		s.WriteString(staysOpen(p.Plan))

@@ -63,6 +63,9 @@ func TestGolden(t *testing.T) {
 	undoable.Config.Undo = 24 * time.Hour
 	kept := result
 	kept.Undo = &undos[0]
+	keptByUndo, redo := kept, undos[0]
+	redo.Record.Back = true
+	keptByUndo.Undo = &redo
 	var listed []standings.Standing
 	for _, u := range undos {
 		listed = append(listed, standings.Standing{Kept: &u})
@@ -116,7 +119,7 @@ func TestGolden(t *testing.T) {
 		"plan-undoable": func(s Style) string { return OfPlan(undoable, s, "") },
 		"plan-undo":     func(s Style) string { return OfPlan(undo, s, "") },
 		"run-undoable":  func(s Style) string { return BeforeRun(undoable, s) + OfRun(undoable, kept, Used{}, s) },
-		"run-undo":      func(s Style) string { return BeforeRun(undo, s) + OfRun(undo, kept, Used{}, s) },
+		"run-undo":      func(s Style) string { return BeforeRun(undo, s) + OfRun(undo, keptByUndo, Used{}, s) },
 		"undos":         func(s Style) string { return OfUndoables(listed, "db1:3306", s, false) },
 		"undos-quiet":   func(s Style) string { return OfUndoables(listed, "db1:3306", s, true) },
 		"undos-none":    func(s Style) string { return OfUndoables(nil, "db1:3306", s, false) },

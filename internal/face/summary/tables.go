@@ -25,6 +25,12 @@ func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, 
 	s := newSheet(style)
 	s.heading("%s on %s (%s)", TableNames(p), address, p.Server.Version)
 	s.verdict(p.Choice, p.Risks)
+	switch {
+	case p.Back != nil:
+		s.line("Undo of", "%s of %s", p.Back.Kind, p.Back.Source)
+	case p.Redo:
+		s.line("Redo of", "%s of %s", p.Statement.Kind, p.Subject())
+	}
 	s.line("Change", "%s", p.Statement.Kind)
 	method := string(p.Choice.Method)
 	if p.Choice.Why != "" {
@@ -62,12 +68,18 @@ func OfTableRun(p *plan.TablePlan, r migration.Result) string {
 	if p.Choice.Method == plan.MethodNone {
 		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, TableNames(p))
 	}
-	text := fmt.Sprintf("Done: %s, %s, in %s: %s, %s in the statement.\n", p.Statement.Kind, TableNames(p), humanize.Span(r.Elapsed),
-		humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
-	how := howToUndo(p.Back != nil, p.Subject(), r.Undo)
+	what, took := fmt.Sprintf("%s, %s, in", p.Statement.Kind, TableNames(p)), humanize.Span(r.Elapsed)
+	switch {
+	case p.Back != nil:
+		what = fmt.Sprintf("undone: took back the %s of %s, in", p.Back.Kind, p.Back.Source)
+	case p.Redo:
+		what = "redone: " + what
+	}
+	text := fmt.Sprintf("Done: %s %s: %s, %s in the statement.\n", what, took, humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
+	how := howToUndo(p.Subject(), r.Undo)
 	text += how
 	switch {
-	case r.Old != "" && how != "":
+	case r.Old != "" && how != "" && p.Back == nil:
 		text += fmt.Sprintf("Kept for that: %s. To give it up: midstream undo --end %s\n", escape.Line(r.Old), p.Subject().Argument())
 	case r.Old != "":
 		text += fmt.Sprintf("Old table kept: %s. To drop it: midstream cleanup --old %s\n", escape.Line(r.Old), p.Subject().Argument())

@@ -77,7 +77,7 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 			s.line("Unfit rows", "%s", rows)
 		}
 		if len(one.Lost) > 0 {
-			s.line("Given up", "by an undo: the values of %s", columns(one.Lost))
+			s.line("Given up", "by %s: the values of %s", anUndo(u.Record.Back), columns(one.Lost))
 		}
 		if len(one.Later) > 0 {
 			s.line("Taken back", "too: later changes of the table: %s", escape.Line(strings.Join(one.Later, ", ")))
@@ -110,9 +110,9 @@ func modeOf(s undos.Standing) string {
 	case s.Kept.Record.Mode == plan.UndoNative:
 		return "native: the server alters the table back"
 	case s.Kept.State == leftovers.UndoOpen && s.Kept.Record.Mode != plan.UndoCold:
-		return "lazy: an undo syncs the rows that have changed since the swap"
+		return "lazy: " + anUndo(s.Kept.Record.Back) + " syncs the rows that have changed since the swap"
 	}
-	return "cold: an undo syncs all rows"
+	return "cold: " + anUndo(s.Kept.Record.Back) + " syncs all rows"
 }
 
 // unfitOf is what is known of rows that the former definition refuses; "" if there can be none.
@@ -149,6 +149,13 @@ func NextForUndo(u leftovers.Undoable) string {
 	return fmt.Sprintf("midstream undo --end %s removes what is left", table)
 }
 
+func anUndo(back bool) string {
+	if back {
+		return "the redo"
+	}
+	return "an undo"
+}
+
 func changeOrUndo(back bool) string {
 	if back {
 		return "undo"
@@ -162,10 +169,10 @@ func OfFinished(last *history.Entry, now time.Time) string {
 		return ""
 	}
 	table, word := schema.NameOf(last.Run.Table), "undo"
-	if last.Run.Undoes {
+	if last.Result.Undo.Redo {
 		word = "redo"
 	}
-	return fmt.Sprintf("The last run on %s, on %s, is done, and its %s is open until %s, as the run left it.\n"+
+	return fmt.Sprintf("The last completed run on %s was on %s, and its %s is open until %s, as that run left it.\n"+
 		"To check that: midstream undo --list %[5]s. To %[3]s: midstream undo %[5]s\n",
 		table, escape.Line(last.Run.Server), word, moment(last.Result.Undo.Until.UTC()), table.Argument())
 }
@@ -182,6 +189,8 @@ const undoNotKept = "not kept (--undo=24h keeps it)"
 func undoable(p Planned) string {
 	u, open := p.Undoable(), p.Config.Undo
 	switch {
+	case p.Purpose.Rehearses() && open > 0:
+		return "a rehearsal keeps none, because it changes nothing"
 	case p.Purpose != plan.Altering || p.Choice.Method == plan.MethodNone:
 		return ""
 	case !u.Possible:
@@ -275,12 +284,12 @@ func staysOpen(p *plan.Plan) string {
 }
 
 // howToUndo says how a change that has just ended can be undone, or an undo redone; "" if it cannot.
-func howToUndo(back bool, table schema.Name, u *leftovers.Undoable) string {
+func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 	if u == nil || u.State != leftovers.UndoOpen && u.State != leftovers.UndoRevoked {
 		return ""
 	}
 	word, how := "undo", "midstream undo "
-	if back {
+	if u.Record.Back {
 		word = "redo"
 	}
 	if u.State == leftovers.UndoRevoked {
@@ -303,9 +312,13 @@ func OfRelease(table schema.Name) func(event.Phase, bool) Interrupt {
 
 // Released reports an undo that another process has made.
 func Released(table schema.Name, r record.Result) string {
-	text := fmt.Sprintf("Done: took back the last change of %s, with the lock held for %s", table, humanize.Span(r.LockHeldMS.Duration()))
+	what, again := "took back the last change of", "redo"
+	if r.Undo != nil && !r.Undo.Redo {
+		what, again = "redid the change of", "undo"
+	}
+	text := fmt.Sprintf("Done: %s %s, with the lock held for %s", what, table, humanize.Span(r.LockHeldMS.Duration()))
 	if r.Undo != nil {
-		text += fmt.Sprintf(". To redo it, until %s: midstream undo %s", moment(r.Undo.Until), table.Argument())
+		text += fmt.Sprintf(". To %s it, until %s: midstream undo %s", again, moment(r.Undo.Until), table.Argument())
 	}
 	return text
 }

@@ -59,6 +59,7 @@ type Open struct {
 	Why     string    `json:"why" doc:"why it is revoked or ended; may be empty"`
 	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back"`
 	Until   time.Time `json:"open_until" doc:"until when the undo is open"`
+	Redo    bool      `json:"redo" doc:"true: the run has undone a change, and to take that back is the redo"`
 	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
 }
 
@@ -69,6 +70,7 @@ func OpenOf(u *leftovers.Undoable) *Open {
 	}
 	return &Open{
 		Table: u.Table.Dotted(), Swapped: u.Record.Swapped, State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Until: u.Record.Until,
+		Redo: u.Record.Back,
 	}
 }
 

@@ -42,6 +42,9 @@ func (t *Target) Parse(args []string) (*ddl.Statement, error) {
 			return nil, fmt.Errorf("name one table: midstream %s database.table", t.Verb)
 		}
 		name, err := schema.ParseName(t.Database, args[0])
+		if s, no := (&Target{Verb: t.Verb, Database: t.Database, sentence: &args[0]}).guess(); no == nil {
+			err = fmt.Errorf("midstream %s takes the name of a table, and no statement: midstream %[1]s %s", t.Verb, s.Tables()[0].Argument())
+		}
 		return &ddl.Statement{Kind: ddl.KindAlter, Alter: &ddl.Alter{Table: name}}, err
 	case t.To != "" && (len(args) > 0 || t.Alter != ""):
 		return nil, errors.New("use either a statement or --to, not both")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,8 +37,22 @@ type Tended struct {
 	Ended *leftovers.EndedUndo // nil: none was
 }
 
-// Check returns what is wrong with the flags of midstream undo, whichever change it is for.
-func (t Tending) Check(undo planning.Undo) error {
+// NotForUndo are flags of a run that have no effect on an undo, each with the reason. Option files may have them.
+var NotForUndo = map[string]string{
+	"table": "name the table as the argument", "alter": "the undo finds out what leads back", "to": "the undo finds out what leads back",
+	"map": "the undo knows which columns the change has renamed", "drop-later": "midstream undo --end keeps the old table, unless the change had --drop-old",
+	"rehearse": "an undo cannot be rehearsed", "rehearse-lock": "an undo cannot be rehearsed",
+	"keep-shadow": "an undo cannot be rehearsed", "on-replica": "an undo cannot be rehearsed",
+}
+
+// Check returns what is wrong with the flags of midstream undo, whichever change it is for. given reports whether a flag
+// is on the command line.
+func (t Tending) Check(undo planning.Undo, given func(flag string) bool) error {
+	for _, flag := range slices.Sorted(maps.Keys(NotForUndo)) {
+		if given(flag) {
+			return fmt.Errorf("midstream undo does not take --%s: %s", flag, NotForUndo[flag])
+		}
+	}
 	var asked []string
 	for name, is := range map[string]bool{
 		"--list": t.List, "--end": t.End, "--extend": t.Extend > 0,
