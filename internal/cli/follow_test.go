@@ -118,6 +118,8 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	t.Parallel()
 	c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm")
 	c.follower(following)
+	_, status, _ := midstream(t, "status", "--control-dir="+c.folder, c.name)
+	contains(t, status, "this process follows the table", "until midstream undo")
 	if err := c.run.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +127,9 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
 	contains(t, c.run.stderr.String(), "is followed no longer", "midstream undo ")
+	if all := c.run.stdout.String() + c.run.stderr.String(); !strings.Contains(all, "interrupted: following "+c.name+" no longer; its undo stays open") {
+		t.Errorf("an interrupt of a follower is told as that of a run:\n%s", all)
+	}
 	_, stdout, _ := midstream(t, append([]string{"undo", "--list", c.name}, flags(t, c.i)...)...)
 	contains(t, stdout, ": open until ")
 	c.undo(exitDone)

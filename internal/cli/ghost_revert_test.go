@@ -36,7 +36,7 @@ func TestGhostReverts(t *testing.T) {
 				"Ghost table is "+schema+"`"+old+"`\n", "INFO Done reverting "+d.quoted(), "--old-table="+undone+"\n", "# Done\n",
 			)
 			d.is(inOrder(undone, "t", "t_undo"), "0")
-			d.ghosts(0, []string{"--revert", "--old-table=" + undone, "--execute"}, "to take back the revert", "# Done\n")
+			d.ghosts(0, []string{"--revert", "--old-table=" + undone, "--execute"}, "to take back the change", "# Done\n")
 			d.is(inOrder(old, "t", "t_undo"), "1")
 			d.ghosts(0, []string{"--revert", "--old-table=" + old, "--execute", "--ok-to-drop-table"}, "# Done\n")
 			d.is("t", "0")

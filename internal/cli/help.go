@@ -117,7 +117,7 @@ func helpOfAll(root *cobra.Command) string {
 	}
 	b.WriteString("\nOther verbs:\n")
 	for _, g := range verbGroups {
-		fmt.Fprintf(&b, "  %-20s%s\n", g.title, humanize.Wrapped(strings.Join(g.names, ", "), 58, strings.Repeat(" ", 22)))
+		fmt.Fprintf(&b, "  %-26s%s\n", g.title, humanize.Wrapped(strings.Join(g.names, ", "), 52, strings.Repeat(" ", 28)))
 	}
 	b.WriteString("\nmidstream VERB --help explains a verb, midstream help verbs lists them all, and\n" +
 		humanize.Wrapped("midstream help TOPIC a topic: "+strings.Join(topicsOf(root), ", ")+".", 79, "") + "\n" +

@@ -37,7 +37,7 @@ func TestPtOSCReverseTriggers(t *testing.T) {
 				t.Errorf("the end is told twice:\n%s", said)
 			}
 			d.is("t,t_undo,t_undone", "0")
-			d.does(17, reverse, "can be undone until ")
+			d.does(17, reverse, "can be redone until ")
 			d.ends("undo", "--end")
 			d.ends("cleanup", "--old", "--yes")
 

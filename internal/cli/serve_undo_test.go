@@ -75,6 +75,9 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "to redo")
+	if a := q.at("a"); strings.Contains(a.Why, "_old") || a.Next != "midstream submit --undo=a-undo takes change a-undo back" {
+		t.Errorf("a change that was undone names its old table, which is the table now: %q, %q", a.Why, a.Next)
+	}
 	if u := q.undoIs("a-undo", string(leftovers.UndoOpen)); !u.Redo {
 		t.Errorf("%+v", u)
 	}
@@ -86,7 +89,14 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if got := q.query(columns); got != "id,a,b,c" {
 		t.Errorf("columns %s", got)
 	}
-	q.undoIs("a-undo-2", string(leftovers.UndoOpen))
+	if u := q.undoIs("a-undo-2", string(leftovers.UndoOpen)); u.Redo || !strings.HasPrefix(u.Text, "undo: open") {
+		t.Errorf("the redo makes the change again, and its undo is no redo: %+v", u)
+	}
+	contains(t, q.at("a-undo-2").Why, "it was a redo")
+	if u := q.undoIs("a", string(leftovers.UndoEnded)); u.By != "a-undo-2" || u.Why != "change a-undo-2 has made it again" {
+		t.Errorf("%+v", u)
+	}
+	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo-2 has made it again", "undo change a-undo-2")
 
 	// A change by the server itself keeps no undo, and the undo of the change before stays.
 	q.submit("b", q.name+" ADD COLUMN d INT", "--option=method=instant", "--option=undo=0s")
@@ -105,7 +115,8 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	executing(t, q.i, q.database())("DROP TABLE IF EXISTS t_old", "DROP TABLE IF EXISTS t_undone")
 	q.kill()
 	q.serve() // what it knows of undos is in the store
-	q.undoIs("a", "undone")
+	q.undoIs("a-undo", "undone")
+	q.undoIs("a", string(leftovers.UndoEnded))
 }
 
 // TestU4_UnfitRowsOfAFollowerInAQueue: within seconds of its commit, a row that the former definition refuses is in the state of

@@ -85,31 +85,15 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "undo of the change of ", "old table taken over", "To redo it, until "+time.Now().UTC().Add(72*time.Hour).Format(time.DateOnly))
-		_, stdout, _ = with("undo", "--list", name)
-		contains(t, stdout, "Change     undo of ", "Mode       lazy: the redo syncs", "is the redo: it makes")
-		code, _, stderr = with("run", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN other INT")
-		if code != exitRefused {
-			t.Errorf("a change during an open redo: exit code %d", code)
-		}
-		contains(t, stderr, "was undone, and can be redone until ", "Give the redo up with --end-undo")
-		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
-			t.Fatalf("exit code %d\n%s", code, stderr)
-		}
-		contains(t, stdout, "redo: it takes back the undo", "To undo it, until ")
-		_, stdout, _ = with("undo", "--list", name)
-		contains(t, stdout, "Change     change of ", "Mode       lazy: an undo syncs", "takes it back")
-		_, stdout, _ = with("undo", "--list", "--json", name)
-		contains(t, stdout, `"redo":false`)
-		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
-			t.Fatalf("exit code %d\n%s", code, stderr)
-		}
-		contains(t, stdout, "undo of the change of ", "To redo it, until ", "Kept for that: "+name+"_undone")
+		redoneIsAChange(t, with, name)
 		if code, stdout, stderr = with("undo", "--end", name); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "gave up the undo of the last change of "+name, "Dropped    "+name+"_undo", "Kept       "+name+"_undone", "cleanup --old")
 		_, stdout, _ = with("undo", "--list", name)
 		contains(t, stdout, "The last change of "+name+" on ", "cannot be undone")
+		_, stdout, _ = with("undo", "--list", name+"_none")
+		contains(t, stdout, "no such table: "+name+"_none")
 		_, _, stderr = with("undo", name+"_none")
 		contains(t, stderr, "no change of this table can be undone: no such table: "+name+"_none")
 		if code, _, stderr = with("cleanup", "--old", "--yes", name); code != exitDone {
@@ -133,4 +117,28 @@ func TestU4_ThePlanNamesWhatAnUndoNeeds(t *testing.T) {
 		}
 		contains(t, with("plan", "--undo=24h", "ALTER TABLE "+database+".n DROP COLUMN st"), "--undo-fill")
 	})
+}
+
+// redoneIsAChange undoes a change again that was undone: the redo is called a redo, and after it the change is a change again.
+func redoneIsAChange(t *testing.T, with func(verb string, args ...string) (code int, stdout, stderr string), name string) {
+	t.Helper()
+	_, stdout, _ := with("undo", "--list", name)
+	contains(t, stdout, "Change     undo of ", "Mode       lazy: the redo syncs", "is the redo: it makes")
+	code, _, stderr := with("run", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN other INT")
+	if code != exitRefused {
+		t.Errorf("a change during an open redo: exit code %d", code)
+	}
+	contains(t, stderr, "was undone, and can be redone until ", "Give the redo up: midstream undo")
+	if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	contains(t, stdout, "redo: it takes back the undo", "To undo it, until ")
+	_, stdout, _ = with("undo", "--list", name)
+	contains(t, stdout, "Change     change of ", "Mode       lazy: an undo syncs", "takes it back")
+	_, stdout, _ = with("undo", "--list", "--json", name)
+	contains(t, stdout, `"redo":false`)
+	if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	contains(t, stdout, "undo of the change of ", "To redo it, until ", "Kept for that: "+name+"_undone")
 }

@@ -169,7 +169,7 @@ func (s *Speaker) Show(e event.Event) {
 	case event.Progress:
 		s.progress(e)
 	case event.Note:
-		if s.phase == event.PhaseHold { // for what it waits
+		if s.phase == event.PhaseHold || s.phase == event.PhaseVerify { // for what it waits, and what it compares
 			s.log.info("%s", e.Text)
 		} else {
 			s.log.warning("%s", e.Text)

@@ -94,3 +94,11 @@ func (s *Store) Reach(ctx context.Context, on Execer, reached Checkpoint) error 
 	}
 	return nil
 }
+
+// Compared is what a run that resumes this one adds about the comparison of the rows; "" if there is nothing special.
+func (s *Start) Compared() string {
+	if s.Purpose != "undo" {
+		return ""
+	}
+	return "; all rows are compared, because the state of the earlier undo does not have the keys that it has synced"
+}

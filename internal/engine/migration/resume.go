@@ -74,8 +74,8 @@ func (f *stoppedRun) text() string {
 	if f.saved.Start.Capture == string(plan.CaptureTrigger) {
 		from = "as recorded by its triggers"
 	}
-	return fmt.Sprintf("resuming an earlier %s, which had copied %d rows by %s; changes are read %s",
-		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), from)
+	return fmt.Sprintf("resuming an earlier %s, which had copied %d rows by %s; changes are read %s%s",
+		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), from, f.saved.Start.Compared())
 }
 
 // kind names the purpose of an earlier run.

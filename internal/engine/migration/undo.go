@@ -158,7 +158,7 @@ func (w *work) compareRows(ctx context.Context, verifier *verify.Verifier) (veri
 	if !all || w.comparesAll {
 		return verifier.Run(ctx)
 	}
-	w.note(fmt.Sprintf("comparing the %d rows that have changed since the swap", len(keys)))
+	w.note(fmt.Sprintf("only the rows that have changed since the swap are compared: %d", len(keys)))
 	return verifier.Changed(ctx, keys)
 }
 

@@ -164,6 +164,13 @@ func (c *Control) Attach(r Run, purpose plan.Purpose, watcher *lock.Watcher) {
 	}
 }
 
+// Undoes reports whether the run that is attached, or was last, is an undo.
+func (c *Control) Undoes() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.purpose == plan.Undoing
+}
+
 // Detach ends that.
 func (c *Control) Detach(r Run) {
 	c.mu.Lock()
@@ -534,6 +541,8 @@ func (c *Control) copiesLater(now time.Time) string {
 func (c *Control) Held(now time.Time) string {
 	when, waived := c.when()
 	switch {
+	case when.Hold && c.Undoes():
+		return "until midstream undo"
 	case when.Hold:
 		return "until midstream cutover"
 	case waived:

@@ -48,7 +48,11 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 	}
 	when, waived := h.Control.when()
 	if when.Hold {
-		return "until midstream cutover " + h.Table.Argument(), nil
+		verb := "cutover"
+		if h.Control.Undoes() {
+			verb = "undo"
+		}
+		return "until midstream " + verb + " " + h.Table.Argument(), nil
 	}
 	if h.Copies {
 		if why := h.Control.Settings().Throttle.copiesLater(now); why != "" {

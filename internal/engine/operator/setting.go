@@ -310,10 +310,15 @@ func swapping() []Setting {
 // ReadDuration reads a duration of a range. Its error describes the values that would be taken, as
 // the other errors do.
 func ReadDuration(text string, least, most time.Duration) (time.Duration, error) {
+	if n, is := strings.CutSuffix(text, "d"); is {
+		if days, err := strconv.ParseInt(n, 10, 16); err == nil {
+			text = strconv.FormatInt(24*days, 10) + "h"
+		}
+	}
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, errors.New("must be a number with a unit, such as 250ms or 2s")
+		return 0, errors.New("must be a number with a unit, such as 250ms, 2s, 24h or 7d, and not too large")
 	case d < least || d > most:
 		return 0, fmt.Errorf("must be between %s and %s", least, most)
 	}

@@ -101,7 +101,7 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 
 // refused is the error for rows that the old table refuses.
 func (l *Lot) refused(rows []rowsync.UnfitRow) error {
-	return fmt.Errorf("%w: %d, the first with key (%s): %w", ErrUnfit, len(rows), l.spec.Key.Format(rows[0].Key), rows[0].Cause)
+	return fmt.Errorf("%w: %d, the first with key (%s): %s", ErrUnfit, len(rows), l.spec.Key.Format(rows[0].Key), dbconn.Message(rows[0].Cause))
 }
 
 // Keys are the keys of rows.
@@ -116,25 +116,38 @@ func Keys(rows []rowsync.UnfitRow) []key.Key {
 // Findings groups rows by the server's reason.
 func (l *Lot) Findings(rows []rowsync.UnfitRow) []event.Finding {
 	var all []event.Finding
-	places, keys := map[uint16]int{}, map[uint16][]key.Key{}
+	places, keys := map[string]int{}, map[string][]key.Key{}
 	for _, r := range rows {
-		number := dbconn.Number(r.Cause)
-		at, there := places[number]
+		reason := reasonOf(dbconn.Number(r.Cause), dbconn.Message(r.Cause))
+		at, there := places[reason]
 		if !there {
 			at = len(all)
-			places[number] = at
-			all = append(all, event.Finding{Kind: "unfit", What: dbconn.Message(r.Cause), Refused: true, At: time.Now()})
+			places[reason] = at
+			all = append(all, event.Finding{Kind: "unfit", What: "refused: " + dbconn.Message(r.Cause), Refused: true, At: time.Now()})
 		}
 		all[at].Rows++
 		if len(all[at].Keys) < mostListed {
 			all[at].Keys = append(all[at].Keys, l.spec.Key.Format(r.Key))
-			keys[number] = append(keys[number], r.Key)
+			keys[reason] = append(keys[reason], r.Key)
 		}
 	}
-	for number, at := range places {
-		all[at].Query = "SELECT * FROM " + l.source.Name.Quoted() + " WHERE " + rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys[number])
+	for reason, at := range places {
+		all[at].Query = "SELECT * FROM " + l.source.Name.Quoted() + " WHERE " + rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys[reason])
 	}
 	return all
+}
+
+// reasonOf is the same for rows that are refused by the same rule of the same column or key: the number of the server's
+// error, and the name in its text. The value in the text does not count.
+func reasonOf(number uint16, message string) string {
+	text, _, _ := strings.Cut(message, " at row ")
+	for _, of := range []string{" for key ", " for column "} {
+		if at := strings.LastIndex(text, of); at >= 0 {
+			return fmt.Sprint(number, text[at:])
+		}
+	}
+	text, _, _ = strings.Cut(text, ": '")
+	return fmt.Sprint(number, text)
 }
 
 // Parked lists the rows that are parked.

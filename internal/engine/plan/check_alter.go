@@ -111,13 +111,8 @@ func (c *checker) noteAlter() {
 		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "InnoDB stores rows in the order of the primary key", "")
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
-		if c.options.Purpose == Undoing {
-			c.warn(CodeUnique, "the former definition has a unique key", "a duplicate ends the undo before its swap, with the table unchanged",
-				"To copy such rows to a table of their own, and go back without them: --park")
-		} else {
-			c.warn(CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched",
-				"To find them first: midstream check lists every row")
-		}
+		why, fix := c.refusing("a duplicate")
+		c.warn(CodeUnique, c.saying("the ALTER adds a unique key", "the former definition has a unique key"), why, fix)
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
@@ -162,17 +157,30 @@ func (c *checker) checkNulls() {
 	}
 	for _, name := range distinct(filled) {
 		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable {
-			c.warn(
-				CodeNotNull,
-				"the ALTER makes column "+from.Name+" NOT NULL",
-				"a NULL stops the run, with the table untouched",
-				fmt.Sprintf(
-					"To find them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
-					c.table.Name.Quoted(), schema.Quote(from.Name),
-				),
-			)
+			why, fix := c.refusing("a NULL")
+			c.warn(CodeNotNull, c.saying("the ALTER makes column "+from.Name+" NOT NULL", "column "+from.Name+" was NOT NULL before the change"), why,
+				fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them", fix, c.table.Name.Quoted(), schema.Quote(from.Name)))
 		}
 	}
+}
+
+// refusing is what a row does that the new definition refuses, and what helps.
+func (c *checker) refusing(row string) (why, fix string) {
+	switch {
+	case c.options.Back.Adopts():
+		return row + " ends the undo before its swap, with the table unchanged", "To copy such rows to a table of their own, and go back without them: --park"
+	case c.options.Purpose == Undoing:
+		return row + " ends the undo, with the table unchanged", "Change such rows before the undo"
+	}
+	return row + " stops the run, with the table untouched", "To find them first: midstream check lists every row"
+}
+
+// saying chooses what is said of a change, or of its undo.
+func (c *checker) saying(change, undo string) string {
+	if c.options.Purpose == Undoing {
+		return undo
+	}
+	return change
 }
 
 // checkDates finds new columns for dates that have no date for existing rows.
@@ -244,11 +252,9 @@ func (c *checker) checkNumbers() {
 				"a row with NULL would get a number that another row may have",
 				"Give those rows numbers and make the column NOT NULL first, or run the ALTER natively")
 		case !contains(c.facts.SQLMode, "NO_AUTO_VALUE_ON_ZERO"):
-			c.warn(
-				CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT",
-				"a row whose value is 0 stops the run, with the table untouched: the server's own ALTER would give it a new number",
-				"To find such rows first: midstream check lists every row",
-			)
+			why, fix := c.refusing("a row whose value is 0")
+			c.warn(CodeNumbers, c.saying("the ALTER makes column "+from.Name+" AUTO_INCREMENT", "column "+from.Name+" was AUTO_INCREMENT before the change"),
+				why+": the server's own ALTER would give it a new number", fix)
 		}
 	}
 }

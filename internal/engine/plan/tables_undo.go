@@ -64,7 +64,7 @@ func inUnits(d time.Duration) string {
 func StillOpen(table schema.Name, until string, redo bool) (what, fix string) {
 	if redo {
 		return "the last change of the table was undone, and can be redone until " + until,
-			fmt.Sprintf("Give the redo up with --end-undo. Or make that change again: midstream undo %s", table.Argument())
+			fmt.Sprintf("Give the redo up: midstream undo --end %s, or --end-undo. Or make that change again: midstream undo %[1]s", table.Argument())
 	}
 	return "the last change of the table can be undone until " + until,
 		fmt.Sprintf("Take the change back: midstream undo %s. Or --end-undo closes that undo", table.Argument())

@@ -222,7 +222,7 @@ func Mismatch(e event.Mismatch) string {
 func Verified(e event.Verified) string {
 	text := fmt.Sprintf("verify: %s compared in %s, all equal", Plural(e.Rows, "row"), Span(e.Elapsed))
 	if e.Repaired > 0 {
-		text += fmt.Sprintf("; %s differed and %s repaired", Plural(e.Repaired, "row"), Was(e.Repaired))
+		text += fmt.Sprintf("; %s differed and %s synced again", Plural(e.Repaired, "row"), Was(e.Repaired))
 	}
 	if e.Unproven > 0 {
 		text += fmt.Sprintf("; %s too often to compare: the run compares them under the lock", Plural(e.Unproven, "row")+" changed")

@@ -16,8 +16,8 @@ type Interrupt struct {
 	Swapped bool
 }
 
-// OfInterrupt describes an interrupt of a run that alters a table.
-func OfInterrupt(p *plan.Plan, phase event.Phase, swapped bool) Interrupt {
+// OfInterrupt describes an interrupt of a run that alters a table. An undo that is held follows the table.
+func OfInterrupt(p *plan.Plan, phase event.Phase, swapped, follows bool) Interrupt {
 	made := p.Names.State.String()
 	if p.Names.Log != (schema.Name{}) {
 		made += fmt.Sprintf(", %s and its triggers", p.Names.Log)
@@ -29,7 +29,7 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped bool) Interrupt {
 		Swapped: swapped,
 	}
 	if p.Back.Adopts() {
-		return ofUndoInterrupt(p, phase, i)
+		return ofUndoInterrupt(p, phase, i, follows)
 	}
 	switch {
 	case swapped:
@@ -42,11 +42,14 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped bool) Interrupt {
 }
 
 // ofUndoInterrupt describes an interrupt of an undo. It drops no old table.
-func ofUndoInterrupt(p *plan.Plan, phase event.Phase, i Interrupt) Interrupt {
+func ofUndoInterrupt(p *plan.Plan, phase event.Phase, i Interrupt, follows bool) Interrupt {
 	source, resume := p.Source.Name, "midstream undo "+p.Source.Name.Argument()
 	i.First = "interrupted: giving up this attempt to undo, and removing what it created; another Ctrl-C leaves at once"
 	i.Left = fmt.Sprintf("%s is unchanged; %s is kept, and %s may remain", source, p.Names.Shadow, p.Names.State)
 	i.Next = resume
+	if follows {
+		i.First = fmt.Sprintf("interrupted: following %s no longer; its undo stays open; another Ctrl-C leaves at once", source)
+	}
 	switch {
 	case i.Swapped:
 		i.First = fmt.Sprintf("interrupted: the undo of %s is already swapped, so the run finishes; another Ctrl-C leaves at once", source)

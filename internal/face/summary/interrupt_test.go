@@ -28,12 +28,18 @@ func TestWhatAnInterruptSays(t *testing.T) {
 	} {
 		s.Listen(c.event)
 		phase, swapped := s.Now()
-		i := OfInterrupt(p, phase, swapped)
+		i := OfInterrupt(p, phase, swapped, false)
 		if !strings.Contains(i.First, c.first) || !strings.Contains(i.Left, c.left) {
 			t.Errorf("%T: %q, %q", c.event, i.First, i.Left)
 		}
 		if strings.Contains(i.Left, "or completely") != c.maybe || strings.Contains(i.First, "removing") == c.finished {
 			t.Errorf("%T: %q, %q", c.event, i.First, i.Left)
+		}
+	}
+	p.Back = &plan.Back{Old: &schema.Table{Name: name.Sibling("orders_old")}}
+	for follows, want := range map[bool]string{false: "giving up this attempt to undo", true: "following shop.orders no longer; its undo stays open"} {
+		if i := OfInterrupt(p, event.PhaseHold, false, follows); !strings.Contains(i.First, want) {
+			t.Errorf("%q", i.First)
 		}
 	}
 }

@@ -28,6 +28,13 @@ func OfStatus(s socket.Status) string {
 	)
 	line("kind", escape.Line(s.Rehearsal))
 	line("change", escape.Line(s.Alter))
+	if s.Undoes {
+		text := "this run takes the last change back"
+		if s.Follows {
+			text = "this process follows the table until midstream undo " + schema.NameOf(s.Table).Argument() + " takes the last change back"
+		}
+		line("undo", escape.Line(text))
+	}
 	state := s.State
 	if s.Why != "" {
 		state += ": " + s.Why

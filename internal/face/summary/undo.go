@@ -28,8 +28,12 @@ func OfTended(t session.Tended, only *schema.Name, address string, style Style, 
 	}
 	s := newSheet(style)
 	if t.Ended == nil {
-		s.heading("The last change of %s on %s cannot be undone: nothing was kept for that. To keep the next one undoable: "+
-			"midstream run --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address))
+		why := "nothing was kept for that"
+		if t.None != nil {
+			why = strings.TrimPrefix(strings.TrimPrefix(t.None.Error(), leftovers.ErrNoUndo.Error()), ": ")
+		}
+		s.heading("The last change of %s on %s cannot be undone: %s. To keep the next one undoable: "+
+			"midstream run --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address), escape.Line(cmp.Or(why, "nothing was kept for that")))
 		return s.String()
 	}
 	s.heading("Done: gave up the undo of the last change of %s on %s.", *only, escape.Line(address))

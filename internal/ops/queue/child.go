@@ -220,8 +220,11 @@ func (e *entry) settle(result *record.Result) {
 		return
 	}
 	why := result.Error
+	why = strings.NewReplacer("\n- ", "; ", "\n", " ").Replace(why) // it is shown in one line
 	for _, p := range result.Problems {
-		why = strings.TrimPrefix(why+"; "+p.What, "; ")
+		if !strings.Contains(why, p.What) {
+			why = strings.TrimPrefix(why+"; "+p.What, "; ")
+		}
 	}
 	if result.Left != "" {
 		why += ". Left: " + result.Left
@@ -238,10 +241,10 @@ func (e *entry) settle(result *record.Result) {
 			e.Why += "; it was a " + result.Rehearsal + ", and the table is unchanged"
 		}
 		if result.Undoes {
-			e.Why += "; it was an undo"
+			e.Why += "; it was " + map[bool]string{true: "an undo", false: "a redo"}[result.Undo == nil || result.Undo.Redo]
 		}
 		if result.Old != "" {
-			e.Why += "; the old table is kept as " + schema.NameOf(result.Old).String()
+			e.Why += keptAs + schema.NameOf(result.Old).String()
 			drop := " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it"
 			if result.Undo != nil {
 				drop = " midstream undo --end " + schema.NameOf(result.Undo.Table).Argument() + " gives the undo up"
@@ -251,6 +254,9 @@ func (e *entry) settle(result *record.Result) {
 	}
 	e.ExitCode, e.Kept = &result.ExitCode, keptOf(result)
 }
+
+// keptAs introduces the name of the old table of a change that is done.
+const keptAs = "; the old table is kept as "
 
 // resubmit says what to do as somebody does it who has submitted a change: with its id he would be
 // answered with what has become of it.

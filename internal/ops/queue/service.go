@@ -440,7 +440,13 @@ func (s *Service) view(e *entry) Change {
 	case c.State == StateRunning:
 		c.Why = cmp.Or(s.notes(e.ID), s.awaitsOf(e.ID))
 	}
-	c.Undo = s.undoOf(e)
+	if c.Undo = s.undoOf(e); c.Undo != nil && c.Undo.gone() {
+		c.Why, _, _ = strings.Cut(c.Why, keptAs)
+		c.Next = ""
+		if c.Undo.By != "" {
+			c.Next = "midstream submit --undo=" + c.Undo.By + " takes change " + c.Undo.By + " back"
+		}
+	}
 	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
 	return c
 }

@@ -108,7 +108,7 @@ func (s *Service) undoOf(e *entry) *Undo {
 	s.mu.RUnlock()
 	switch {
 	case by != nil && by.State == StateDone:
-		u.State, u.By = undoUndone, by.ID
+		u.taken(s.takenBack(e))
 	case last != e.ID:
 		u.State, u.Why = string(leftovers.UndoEnded), "a later change of the table, "+last+", has taken its place"
 	default:
@@ -119,6 +119,26 @@ func (s *Service) undoOf(e *entry) *Undo {
 	}
 	u.Text, u.Warns = u.words(), u.warnings()
 	return u
+}
+
+// takenBack follows the undo of a change, its redo and so on. It returns the id of the last of them and their number.
+func (s *Service) takenBack(e *entry) (last string, times int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for {
+		if e = s.board.find(s.board.takers[e.ID]); e == nil || e.State != StateDone {
+			return last, times
+		}
+		last, times = e.ID, times+1
+	}
+}
+
+// taken notes by which change this one was taken back, or made again.
+func (u *Undo) taken(last string, times int) {
+	u.State, u.By = undoUndone, last
+	if times%2 == 0 {
+		u.State, u.Why = string(leftovers.UndoEnded), "change "+last+" has made it again"
+	}
 }
 
 // standing reads the newest answer of the server into the undo of a change. It does not wait for the server.
@@ -179,6 +199,11 @@ func (s *Service) undoMetrics() (all []metrics.Undo) {
 		}
 	}
 	return all
+}
+
+// gone reports whether the server has nothing left for the undo, or has it for another change.
+func (u *Undo) gone() bool {
+	return u.State == undoUndone || u.State == string(leftovers.UndoEnded) && !strings.Contains(u.Why, "time is over")
 }
 
 // Waits reports whether the change can be taken back now.
@@ -328,7 +353,9 @@ func (s *Service) mayUndo(e *entry) error {
 		return no("change "+u.By+" has undone it", "undo change "+u.By+" to redo change "+e.ID)
 	case u.State == undoUndone:
 		return no("it was undone outside of this queue", "midstream undo "+schema.NameOf(e.Table).Argument()+" is the redo")
-	case u.State == string(leftovers.UndoEnded) && !strings.Contains(u.Why, "time is over"):
+	case u.State == string(leftovers.UndoEnded) && u.By != "":
+		return no(u.Why, "undo change "+u.By)
+	case u.gone():
 		return no("its undo has ended: "+u.Why, "")
 	}
 	return nil

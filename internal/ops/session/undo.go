@@ -35,6 +35,8 @@ type Tending struct {
 type Tended struct {
 	Undos []undos.Standing
 	Ended *leftovers.EndedUndo // nil: none was
+	// None is why no change of the only table can be undone; nil if one can.
+	None error
 }
 
 // NotForUndo are flags of a run that have no effect on an undo, each with the reason. Option files may have them.
@@ -89,6 +91,9 @@ func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) (tended
 	}
 	if err == nil {
 		tended.Undos, err = undos.List(ctx, pool, s.Address, t.Sockets, only)
+	}
+	if err == nil && only != nil && len(tended.Undos) == 0 && !t.End {
+		tended.None = leftovers.NoUndo(ctx, pool, *only)
 	}
 	return tended, err
 }
