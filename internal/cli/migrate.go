@@ -337,7 +337,9 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		defer unfollow()
 	}
 	var result migration.Result
-	at := func(phase event.Phase, swapped bool) summary.Interrupt { return summary.OfInterrupt(p, phase, swapped, c.settings.When.Hold) }
+	at := func(phase event.Phase, swapped bool) summary.Interrupt {
+		return summary.OfInterrupt(p, phase, swapped, c.settings.When.Hold)
+	}
 	c.showing(p.Source.Name.String(), at, func(show event.Listener) {
 		if c.watched != nil {
 			show = event.Tee(show, c.watched)
