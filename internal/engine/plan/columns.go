@@ -134,7 +134,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.plainly(pairs[i].from)
+		c.plainly(pairs[i], mariadb)
 		c.keepApart(pairs[i], p.Back.Adopts())
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
@@ -160,10 +160,14 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 }
 
 // plainly makes syncs select a key column without an expression: its values must be what the same
-// conversion makes of a single key. Integers that fit stay unchanged.
-func (c *Columns) plainly(key schema.Column) {
+// conversion makes of a single key. Integers that fit stay unchanged. What the server's own ALTER
+// reads as a number or a text keeps the expression.
+func (c *Columns) plainly(key columnPair, mariadb bool) {
+	if key.from.Family() == "integer" || asNumber(key.from, key.to, mariadb) || asText(key.from, key.to, mariadb) {
+		return
+	}
 	for i, m := range c.Mappings {
-		if m.Source == key.Name && key.Family() != "integer" {
+		if m.Source == key.from.Name {
 			c.Mappings[i].Expr = schema.Quote(m.Source)
 		}
 	}

@@ -23,6 +23,9 @@ func merging(from, to schema.Column) []string {
 		return nil // all values get the same zero bytes more
 	}
 	lost := losses(from, to)
+	if to.DataType == "bit" && isText(from) {
+		lost = append(lost, writtenInManyWays)
+	}
 	switch f := from.Family(); to.Family() {
 	case f:
 		lost = append(lost, mergingFamily(from, to)...)

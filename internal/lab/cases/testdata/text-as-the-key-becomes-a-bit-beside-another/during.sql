@@ -1,0 +1,1 @@
+UPDATE t SET a = 5 WHERE k = '7'; DELETE FROM t WHERE k = '12'; INSERT INTO t VALUES ('77', 4);
