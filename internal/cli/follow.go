@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/face/humanize"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
@@ -33,7 +35,8 @@ func (c *change) followOn(ctx context.Context, table schema.Name) error {
 	c.output.note(fmt.Sprintf("following %s for an undo, which midstream undo %s releases", table, table.Argument()))
 	err := c.conduct(ctx, []string{table.Dotted()}, doing{c.migrate, c.runTables})
 	if session.FollowEnded(ctx, err) {
-		c.output.note(fmt.Sprintf("%s is followed no longer; its undo can still be made: midstream undo %s", table, table.Argument()))
+		c.output.note(fmt.Sprintf("%s is followed no longer (%s); its undo can still be made: midstream undo %s", table,
+			humanize.Compared(c.compared, time.Now()), table.Argument()))
 		return nil
 	}
 	return err

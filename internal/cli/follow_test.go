@@ -126,7 +126,7 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	if code := c.run.exit(); code != exitDone {
 		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
-	contains(t, c.run.stderr.String(), "is followed no longer", "midstream undo ")
+	contains(t, c.run.stderr.String(), "is followed no longer (compared ", "midstream undo ")
 	if all := c.run.stdout.String() + c.run.stderr.String(); !strings.Contains(all, "interrupted: following "+c.name+" no longer; its undo stays open") {
 		t.Errorf("an interrupt of a follower is told as that of a run:\n%s", all)
 	}
@@ -166,14 +166,22 @@ func TestU3_ServeFollowsUntilTheUndo(t *testing.T) {
 	}
 	q.submit("warm", q.name+" ADD COLUMN c INT", "--option=undo=1h", "--option=undo-mode=warm", "--option=method=shadow")
 	q.becomes("warm", queue.StateDone)
-	first := ask(following)
+	compared := func(s followers.Standing) bool { return following(s) && s.Compared != nil }
+	first := ask(compared)
+	list, _ := q.undo(exitDone, "--list")
+	contains(t, list, "Unfit rows none, compared ")
+	_, status, _ := midstream(t, "status", "--control-dir="+q.folder, q.name)
+	contains(t, status, " compared ", " ago")
 	q.submit("other", q.database()+".u ADD COLUMN c INT", "--option=method=shadow", "--option=drop-old")
 	q.becomes("other", queue.StateDone)
 
 	if err := syscall.Kill(first.Process, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	second := ask(func(s followers.Standing) bool { return following(s) && s.Process != first.Process })
+	second := ask(func(s followers.Standing) bool { return compared(s) && s.Process != first.Process })
+	if first.Compared == nil || second.Compared == nil || !second.Compared.After(*first.Compared) {
+		t.Errorf("it was compared at %v, and by the next process at %v", first.Compared, second.Compared)
+	}
 	q.kill()
 	q.serve()
 	q.submit("same", q.name+" ADD INDEX by_b (b(10))", "--option=method=inplace")

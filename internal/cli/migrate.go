@@ -57,6 +57,8 @@ type change struct {
 	undo *planning.Undo
 	// released is the result of the follower that has taken the change back; nil for none.
 	released *record.Result
+	// compared is when the last run compared the tables; zero for never.
+	compared time.Time
 	// endUndo lets the change end the undo of an earlier one.
 	endUndo bool
 	// planOnly says that the plan is all that was asked for.
@@ -111,6 +113,7 @@ type doing struct {
 // conduct does it and tells its result as JSON, if that is wanted.
 func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 	result, err := c.prepare(ctx, args, do)
+	c.compared = result.Compared
 	follows := c.follows(result, err)
 	if !follows {
 		c.page.close()

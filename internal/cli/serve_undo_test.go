@@ -142,14 +142,15 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		t.Helper()
 		var u *queue.Undo
 		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			if u = q.at("a").Undo; u != nil && u.Mode == "warm" && u.Unfit != nil && *u.Unfit == rows {
+			if u = q.at("a").Undo; u != nil && u.Mode == "warm" && u.Unfit != nil && *u.Unfit == rows && u.Compared != nil {
 				return *u
 			}
 		}
 		t.Fatalf("the undo is %+v, want %d unfit rows", u, rows)
 		return *u
 	}
-	if u := follows(0); u.State != string(leftovers.UndoOpen) || u.Behind == nil || !strings.Contains(u.Text, "0 unfit rows, behind ") {
+	if u := follows(0); u.State != string(leftovers.UndoOpen) || u.Behind == nil ||
+		!strings.Contains(u.Text, "0 unfit rows, compared less than a minute ago, behind ") {
 		t.Errorf("%+v", u)
 	}
 	exec := executing(t, q.i, q.database())

@@ -119,7 +119,9 @@ type Progress struct {
 	// BuildStep is that step, in the server's words; "" if no build is at work.
 	BuildStep string
 	Verified  int64 // rows of the source compared
-	Scanned   int64 // rows that the prescan has checked
+	// Compared is when the last comparison ended; zero if this run has made none. A lazy undo may compare changed rows only.
+	Compared time.Time
+	Scanned  int64 // rows that the prescan has checked
 	// Deadline is the last report about the deadline; By is zero if there is none.
 	Deadline Deadline
 	// Unfit is what an undo knows of rows that the former definition refuses; nil for other runs.

@@ -28,6 +28,7 @@ type account struct {
 	times        struct{ prescan, copy, index, verify, native time.Duration }
 	// repaired counts rows that differed and were synced again.
 	repaired  int
+	compared  time.Time // when the tables were last compared
 	swap      event.SwapDone
 	usage     usage
 	rehearsed Rehearsed
@@ -102,7 +103,7 @@ func (a *account) progress() event.Progress {
 	defer a.mu.Unlock()
 	return event.Progress{
 		Phase: a.phase, At: now, Elapsed: now.Sub(a.started), ETA: -1, ETALeast: -1, ETAMost: -1, Slowdown: -1, ReplicaLag: -1,
-		Scanned: a.scanned.Rows(), Verified: a.verified.Rows(), Retries: a.retries.Load(),
+		Scanned: a.scanned.Rows(), Verified: a.verified.Rows(), Retries: a.retries.Load(), Compared: a.compared,
 	}
 }
 
@@ -141,6 +142,7 @@ func (a *account) result() Result {
 		Scanned:   a.scanned.Rows(),
 		Verified:  a.verified.Rows(),
 		Repaired:  a.repaired,
+		Compared:  a.compared,
 		Retries:   a.retries.Load(),
 		Resumed:   a.resumed,
 		Attempts:  a.swap.Attempts,

@@ -69,6 +69,7 @@ type Result struct {
 	Drained    int           // keys applied under it
 	BinlogRead int64         // bytes
 	Verified   int64         // rows of the source compared
+	Compared   time.Time     // when they were last compared; zero: not in this run
 	// Repaired counts rows that differed and were synced again.
 	Repaired int
 	// Disk is the growth of the table's files at the peak, in bytes, without the binlog; 0 if not

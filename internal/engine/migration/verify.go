@@ -65,18 +65,13 @@ func (w *work) verify(ctx context.Context) error {
 	}
 	took := time.Since(started)
 	w.comparison.ended, w.comparison.took = time.Now(), took
-	w.account.update(func() { w.account.times.verify, w.account.repaired = took, w.comparison.repaired })
-	w.emit(
-		event.Verified{
-			Rows:       verdict.Rows,
-			Suspects:   verdict.Suspects,
-			Repaired:   w.comparison.repaired,
-			Unproven:   len(w.comparison.unproven),
-			Uncompared: verdict.Uncompared,
-			Elapsed:    took,
-			At:         time.Now(),
-		},
-	)
+	w.account.update(func() {
+		w.account.times.verify, w.account.repaired, w.account.compared = took, w.comparison.repaired, w.comparison.ended
+	})
+	w.emit(event.Verified{
+		Rows: verdict.Rows, Suspects: verdict.Suspects, Repaired: w.comparison.repaired, Unproven: len(w.comparison.unproven),
+		Uncompared: verdict.Uncompared, Elapsed: took, At: w.comparison.ended,
+	})
 	return nil
 }
 

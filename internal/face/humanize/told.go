@@ -365,6 +365,9 @@ func Progress(p event.Progress) string {
 	if p.Unfit != nil && p.Unfit.Rows > 0 {
 		add(Plural(p.Unfit.Rows, "row") + " unfit")
 	}
+	if p.Unfit != nil && p.Phase == event.PhaseHold {
+		add(Compared(p.Compared, p.At))
+	}
 	if follows && p.CaptureDelay >= lateCapture {
 		add("capture " + Span(p.CaptureDelay) + " behind")
 	}

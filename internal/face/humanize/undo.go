@@ -3,6 +3,7 @@ package humanize
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/mysql/escape"
@@ -24,4 +25,12 @@ func Parked(e event.Parked) string {
 		keys = append(keys, "...")
 	}
 	return fmt.Sprintf("rows that the former definition refuses are in %s, %d of them: %s", schema.NameOf(e.Table), e.Rows, strings.Join(keys, ", "))
+}
+
+// Compared says when the tables were last compared.
+func Compared(at, now time.Time) string {
+	if at.IsZero() {
+		return "not compared yet"
+	}
+	return "compared " + About(max(0, now.Sub(at))) + " ago"
 }

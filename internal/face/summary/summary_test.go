@@ -71,9 +71,10 @@ func TestGolden(t *testing.T) {
 		listed = append(listed, standings.Standing{Kept: &u})
 	}
 	listed[0].Lost = []string{"region"}
-	for _, unfit := range []int64{0, 3} {
-		following := &followers.Standing{State: followers.Following, Behind: 2 * time.Second, Unfit: unfit, Keys: []string{"7", "8"}}
-		listed = append(listed, standings.Standing{Kept: &undos[0], Follower: following})
+	compared := time.Now().Add(-10 * time.Minute)
+	for _, f := range []followers.Standing{{}, {Compared: &compared}, {Compared: &compared, Unfit: 3, Keys: []string{"7", "8"}}} {
+		f.State, f.Behind = followers.Following, 2*time.Second
+		listed = append(listed, standings.Standing{Kept: &undos[0], Follower: &f})
 	}
 	for name, of := range map[string]func(Style) string{
 		"plan":         func(s Style) string { return OfPlan(clean, s, "the same command with run in place of plan") },

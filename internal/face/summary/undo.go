@@ -15,6 +15,7 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
@@ -123,14 +124,23 @@ func modeOf(s undos.Standing) string {
 func unfitOf(s undos.Standing) string {
 	switch {
 	case s.Follows() && s.Follower.Unfit > 0:
-		return fmt.Sprintf("%d, such as (%s); change them, or take the change back with --park", s.Follower.Unfit,
-			escape.Line(strings.Join(s.Follower.Keys, "), (")))
+		return fmt.Sprintf("%d, such as (%s), %s; change them, or take the change back with --park", s.Follower.Unfit,
+			escape.Line(strings.Join(s.Follower.Keys, "), (")), comparedBy(s.Follower))
 	case s.Follows():
-		return "none"
+		return "none, " + comparedBy(s.Follower)
 	case !s.MayRefuse():
 		return ""
 	}
 	return "not checked"
+}
+
+// comparedBy says when a follower last compared the tables.
+func comparedBy(f *followers.Standing) string {
+	var at time.Time
+	if f.Compared != nil {
+		at = *f.Compared
+	}
+	return humanize.Compared(at, time.Now())
 }
 
 // NextForUndo is what to do about a change that can be undone, or could be.

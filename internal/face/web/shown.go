@@ -150,7 +150,8 @@ func tilesOf(p event.Progress) []tile {
 		tiles = append(tiles, tile{"row copy workers", fmt.Sprintf("%.2g, %s per chunk", p.Workers, humanize.Plural(p.ChunkRows, "row"))})
 	}
 	if p.Unfit != nil {
-		tiles = append(tiles, tile{"rows that do not fit", humanize.Count(p.Unfit.Rows)})
+		tiles = append(tiles, tile{"rows that do not fit", humanize.Count(p.Unfit.Rows)},
+			tile{"last comparison", strings.TrimPrefix(humanize.Compared(p.Compared, p.At), "compared ")})
 	}
 	if p.Verified > 0 {
 		tiles = append(tiles, tile{"rows compared", humanize.Count(p.Verified)})

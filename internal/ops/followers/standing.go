@@ -35,6 +35,8 @@ type Standing struct {
 	// Unfit is the number of rows that the former definition refuses; Keys are those of some, as literals.
 	Unfit int64
 	Keys  []string
+	// Compared is when it last compared the tables; nil: not yet.
+	Compared *time.Time
 	// Process is its process.
 	Process int
 }
@@ -71,6 +73,9 @@ func of(status socket.Status) Standing {
 	var progress record.Progress
 	if err == nil && json.Unmarshal(text, &progress) == nil {
 		standing.Behind, standing.Keys = progress.CaptureDelayMS.Duration(), progress.UnfitKeys
+		if at, err := time.Parse(record.RFC3339, progress.ComparedAt); err == nil {
+			standing.Compared = &at
+		}
 		if progress.Unfit != nil {
 			standing.Unfit = *progress.Unfit
 		}
@@ -78,7 +83,7 @@ func of(status socket.Status) Standing {
 	switch phase := event.Phase(status.Phase); {
 	case status.State == "paused", status.State == "stopped", status.State == "waiting":
 		standing.State, standing.Why = Waiting, status.Why
-	case phase == event.PhaseHold, phase == event.PhaseVerify && status.Held != "":
+	case phase == event.PhaseHold, phase == event.PhaseVerify && status.Held != "" && standing.Compared != nil:
 		standing.State = Following
 	case status.Held == "":
 		standing.State = Swapping

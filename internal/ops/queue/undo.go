@@ -33,19 +33,20 @@ const undoWarm = "warm"
 
 // Undo is how a change that is done can be taken back.
 type Undo struct {
-	State  string     `json:"state" enum:"open,unfit,revoked,running,undone,ended,unknown" doc:"open; unfit: open, and rows need a decision; revoked: only by all rows; running; undone: redo is possible; ended; unknown: the server has not answered"`
-	Text   string     `json:"text" doc:"the state, for people"`
-	Why    string     `json:"why" doc:"the reason for the state; may be empty"`
-	Until  *time.Time `json:"open_until" doc:"until when the undo is promised; null if it is not known"`
-	Mode   string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; native: the server alters the table back; may be empty"`
-	Unfit  *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked, because no follower runs"`
-	Keys   []string   `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
-	Behind *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
-	Lost   []string   `json:"lost" doc:"columns whose values an undo gives up, because the change has added them"`
-	Redo   bool       `json:"redo" doc:"true: the change was an undo, so that taking it back is the redo"`
-	Warns  []string   `json:"warnings" doc:"what an undo gives up, and what may stop it, for people; may be empty"`
-	By     string     `json:"by" doc:"id of the change that takes this one back, or has; may be empty"`
-	Asked  *time.Time `json:"asked" doc:"when the server has answered last; null: not yet"`
+	State    string     `json:"state" enum:"open,unfit,revoked,running,undone,ended,unknown" doc:"open; unfit: open, and rows need a decision; revoked: only by all rows; running; undone: redo is possible; ended; unknown: the server has not answered"`
+	Text     string     `json:"text" doc:"the state, for people"`
+	Why      string     `json:"why" doc:"the reason for the state; may be empty"`
+	Until    *time.Time `json:"open_until" doc:"until when the undo is promised; null if it is not known"`
+	Mode     string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; native: the server alters the table back; may be empty"`
+	Unfit    *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked, because no follower runs"`
+	Keys     []string   `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
+	Compared *time.Time `json:"compared" doc:"when the follower last compared the tables; null: not yet, or no follower runs"`
+	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
+	Lost     []string   `json:"lost" doc:"columns whose values an undo gives up, because the change has added them"`
+	Redo     bool       `json:"redo" doc:"true: the change was an undo, so that taking it back is the redo"`
+	Warns    []string   `json:"warnings" doc:"what an undo gives up, and what may stop it, for people; may be empty"`
+	By       string     `json:"by" doc:"id of the change that takes this one back, or has; may be empty"`
+	Asked    *time.Time `json:"asked" doc:"when the server has answered last; null: not yet"`
 
 	later []string // clauses of later changes of the table
 	whole bool     // of a statement on complete tables, such as DROP TABLE
@@ -175,7 +176,7 @@ func (u *Undo) follow(f *followers.Standing) {
 		return
 	}
 	behind := f.Behind.Round(100 * time.Millisecond).Seconds()
-	u.State, u.Mode, u.Unfit, u.Behind, u.Why = string(leftovers.UndoOpen), undoWarm, &f.Unfit, &behind, f.Why
+	u.State, u.Mode, u.Unfit, u.Compared, u.Behind, u.Why = string(leftovers.UndoOpen), undoWarm, &f.Unfit, f.Compared, &behind, f.Why
 	if f.Unfit > 0 {
 		u.State, u.Keys = undoUnfit, append(u.Keys, f.Keys...)
 	}
@@ -253,13 +254,13 @@ func (u *Undo) words() string {
 	if u.whole {
 		rows = ""
 	} else if u.Unfit != nil {
-		rows = fmt.Sprintf(", %d unfit rows, behind %g s", *u.Unfit, *u.Behind)
+		rows = fmt.Sprintf(", %s, %s, behind %g s", plural(*u.Unfit, "unfit row"), u.comparison(), *u.Behind)
 	}
 	switch u.State {
 	case string(leftovers.UndoOpen):
 		return word + ": open" + until + rows
 	case undoUnfit:
-		return fmt.Sprintf("%s needs a decision on %s; open%s, behind %g s", word, plural(*u.Unfit, "row"), until, *u.Behind)
+		return fmt.Sprintf("%s needs a decision on %s; open%s, %s, behind %g s", word, plural(*u.Unfit, "row"), until, u.comparison(), *u.Behind)
 	case string(leftovers.UndoRevoked):
 		return word + ": revoked, because " + u.Why + "; it is still possible by all rows"
 	case string(leftovers.UndoRunning):
@@ -276,6 +277,21 @@ func (u *Undo) words() string {
 		return word + ": state not known, because " + u.Why
 	}
 	return word + ": ended, because " + u.Why
+}
+
+// comparison says when the follower last compared the tables.
+func (u *Undo) comparison() string {
+	if u.Compared == nil {
+		return "not compared yet"
+	}
+	switch ago := time.Since(*u.Compared); {
+	case ago < time.Minute:
+		return "compared less than a minute ago"
+	case ago < 2*time.Hour:
+		return "compared " + plural(int64(ago.Minutes()), "minute") + " ago"
+	default:
+		return "compared " + plural(int64(ago.Hours()), "hour") + " ago"
+	}
 }
 
 func plural(n int64, word string) string {

@@ -116,6 +116,7 @@ func ResultOf(r migration.Result, code int, outcome string) Result {
 		VerifyMS:        MSOf(r.Verify),
 		Verified:        r.Verified,
 		Repaired:        r.Repaired,
+		ComparedAt:      knownTime(r.Compared),
 		RowsCopied:      r.RowsCopied,
 		Captured:        r.Captured,
 		Applied:         r.Applied,

@@ -108,6 +108,7 @@ func progressOf(e event.Progress) Progress {
 		rows := e.Unfit.Rows
 		r.Unfit, r.UnfitKeys = &rows, append(r.UnfitKeys, e.Unfit.Keys...)
 	}
+	r.ComparedAt = knownTime(e.Compared)
 	return r
 }
 
@@ -135,6 +136,14 @@ func knownMS(d time.Duration) *MS {
 	}
 	known := MSOf(d)
 	return &known
+}
+
+// knownTime is empty where a time is not known: it is zero.
+func knownTime(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(RFC3339)
 }
 
 func throttledOf(e event.Throttled) Throttled {

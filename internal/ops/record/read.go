@@ -154,6 +154,7 @@ func (r Progress) event(at time.Time) event.Event {
 	if r.Unfit != nil {
 		e.Unfit = &event.Unfit{Rows: *r.Unfit, Keys: r.UnfitKeys}
 	}
+	e.Compared, _ = time.Parse(RFC3339, r.ComparedAt) // none: not compared
 	if r.Slower != nil {
 		e.Slowdown = *r.Slower
 	}

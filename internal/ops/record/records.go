@@ -181,6 +181,7 @@ type Progress struct {
 	Deadline        Goal     `json:"deadline" doc:"the deadline of the run (--finish-by, --finish-within), as the last report about it"`
 	Unfit           *int64   `json:"unfit_rows" doc:"of an undo: rows that the former definition refuses, as far as it has synced; null: no undo"`
 	UnfitKeys       []string `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
+	ComparedAt      string   `json:"compared_at" doc:"when the last comparison ended, RFC 3339 (a lazy undo may compare changed rows only); empty: not in this run"`
 }
 
 // Goal tells whether a run will end by its deadline.
@@ -396,6 +397,7 @@ type Result struct {
 	Scanned         int64  `json:"rows_scanned" doc:"rows that the prescan has checked"`
 	Verified        int64  `json:"rows_verified" doc:"rows compared with the new table's"`
 	Repaired        int    `json:"rows_repaired" doc:"rows that differed and were copied again"`
+	ComparedAt      string `json:"compared_at" doc:"as in progress"`
 	Captured        int64  `json:"captured_changes" doc:"as in progress"`
 	Applied         int64  `json:"applied_keys" doc:"as in progress"`
 	Dropped         int64  `json:"dropped_changes" doc:"as in progress"`

@@ -16,19 +16,20 @@ type Undos struct {
 
 // Undo is one change that has left what its undo needs.
 type Undo struct {
-	Table   string    `json:"table" doc:"the table"`
-	Old     string    `json:"old" doc:"the old table"`
-	State   string    `json:"state" doc:"open, revoked, running or ended"`
-	Why     string    `json:"why" doc:"why it is revoked or ended, or empty"`
-	Mode    string    `json:"mode" doc:"lazy, cold, warm: a follower runs; or native: the server alters the table back"`
-	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
-	Behind  *float64  `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
-	Lost    []string  `json:"lost" doc:"columns whose values an undo gives up, because this change or a later one has added them"`
-	Later   []string  `json:"later" doc:"clauses of later changes of the table, which an undo takes back too"`
-	Alter   string    `json:"alter" doc:"the clauses of the change"`
-	Redo    bool      `json:"redo" doc:"the change was an undo: to take it back is the redo"`
-	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
-	Until   time.Time `json:"open_until" doc:"until when it can be undone"`
+	Table    string     `json:"table" doc:"the table"`
+	Old      string     `json:"old" doc:"the old table"`
+	State    string     `json:"state" doc:"open, revoked, running or ended"`
+	Why      string     `json:"why" doc:"why it is revoked or ended, or empty"`
+	Mode     string     `json:"mode" doc:"lazy, cold, warm: a follower runs; or native: the server alters the table back"`
+	Unfit    *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
+	Compared *time.Time `json:"compared" doc:"when the follower last compared the tables; null: not yet, or no follower runs"`
+	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
+	Lost     []string   `json:"lost" doc:"columns whose values an undo gives up, because this change or a later one has added them"`
+	Later    []string   `json:"later" doc:"clauses of later changes of the table, which an undo takes back too"`
+	Alter    string     `json:"alter" doc:"the clauses of the change"`
+	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
+	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped"`
+	Until    time.Time  `json:"open_until" doc:"until when it can be undone"`
 }
 
 // UndosOf lists the changes of a server.

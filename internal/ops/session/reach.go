@@ -333,5 +333,5 @@ func (r *Reach) add(x migration.Result) {
 	s.Drained, s.BinlogRead = s.Drained+x.Drained, s.BinlogRead+x.BinlogRead
 	s.Verified, s.Repaired = s.Verified+x.Verified, s.Repaired+x.Repaired
 	s.Disk, s.Redo, s.Binlog = max(s.Disk, x.Disk), s.Redo+x.Redo, s.Binlog+x.Binlog // one after the other
-	s.Method, s.Old, s.Swapped, s.Resumed = x.Method, x.Old, x.Swapped, s.Resumed || x.Resumed
+	s.Method, s.Old, s.Compared, s.Swapped, s.Resumed = x.Method, x.Old, x.Compared, x.Swapped, s.Resumed || x.Resumed
 }

@@ -89,7 +89,7 @@ func Records(list []Standing, address string) record.Undos {
 		u.Lost, u.Later = append([]string{}, s.Lost...), append([]string{}, s.Later...)
 		if s.Follows() {
 			behind := s.Follower.Behind.Seconds()
-			u.State, u.Mode, u.Unfit, u.Behind = string(leftovers.UndoOpen), "warm", &s.Follower.Unfit, &behind
+			u.State, u.Mode, u.Unfit, u.Compared, u.Behind = string(leftovers.UndoOpen), "warm", &s.Follower.Unfit, s.Follower.Compared, &behind
 		}
 	}
 	return r
