@@ -34,7 +34,7 @@ type Undo struct {
 	// the index Key; "" if the binlog has the changes.
 	Log string `json:",omitempty"`
 	Key string `json:",omitempty"`
-	// Back means that the change was an undo itself: to take it back is the redo.
+	// Back means that the change was an undo itself: to take it back is the redo. A redo is a change again.
 	Back bool `json:",omitempty"`
 
 	// Foreign are the foreign keys that an undo has brought back: the redo drops them.

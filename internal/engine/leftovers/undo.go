@@ -49,7 +49,7 @@ func (c *Cleaner) keepUndo(ctx context.Context, wish checkpoint.Undo, old string
 	if wish.Swapped, err = ServerTime(ctx, c.pool.DB()); err != nil {
 		return err
 	}
-	if former, err := c.Undo(ctx); wish.Back && err == nil && former != nil && former.Undo != nil {
+	if former, err := c.Undo(ctx); c.told.Adopted && err == nil && former != nil && former.Undo != nil {
 		wish.For = max(wish.For, former.Undo.For) // it was extended while the undo was at work
 	}
 	wish.Until = wish.Swapped.Add(wish.For)

@@ -80,6 +80,8 @@ type Back struct {
 	// For and Mode are how the undo itself may be taken back.
 	For  time.Duration
 	Mode string
+	// DropOld means that the end of that undo drops the table that this one puts aside.
+	DropOld bool `json:",omitempty"`
 	// Park copies the rows that the old table refuses to a table of their own, and goes on without them.
 	Park bool `json:",omitempty"`
 	// Swapped is when the change swapped. Alter are its clauses. Redo means that it was an undo itself.

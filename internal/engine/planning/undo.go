@@ -72,12 +72,12 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	o.Purpose, o.Method, o.Map, o.OpenUndo = plan.Undoing, plan.MethodShadow, says, ""
 	o.Names.Shadow = old.Name.Table
 	if o.Names.Old == "" {
-		if o.Names.Old, err = undone(ctx, server.Pool, name, saved.Undo); err != nil {
+		if o.Names.Old, err = aside(ctx, server.Pool, name, saved); err != nil {
 			return nil, failed(ReadFacts, name, err)
 		}
 	}
 	back := plan.Back{
-		For: saved.Undo.For, Mode: saved.Undo.Mode, Park: undo.Park, Fills: undo.Fills, Old: old,
+		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: undo.Park, Fills: undo.Fills, Old: old,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
 	}
 	lazy := back
@@ -253,12 +253,13 @@ func backwards(table, old *schema.Table, pairs map[string]string) map[string]str
 	return says
 }
 
-// undone is the name for the table that the undo puts aside, "" if the usual one is to be used.
-func undone(ctx context.Context, pool *dbconn.Pool, table schema.Name, record *checkpoint.Undo) (string, error) {
-	if record.Back {
-		return "", nil
-	}
+// aside is the name for the table that the undo puts aside: the one that it had before the change, if that was an undo, so
+// that the names of the two tables stay the same. It is "" if the usual name of an old table is to be used.
+func aside(ctx context.Context, pool *dbconn.Pool, table schema.Name, saved *checkpoint.Saved) (string, error) {
 	name := plan.UndoneOf(table)
+	if saved.Start.Purpose == string(plan.Undoing) {
+		name = table.Sibling(saved.Start.Shadow.Name.Table)
+	}
 	_, err := schema.Load(ctx, pool.DB(), name)
 	if errors.Is(err, schema.ErrNotFound) {
 		return name.Table, nil

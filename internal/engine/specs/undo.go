@@ -18,7 +18,7 @@ func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[stri
 	wish.Mode, wish.Pairs = plan.UndoLazy, pairs
 	if back := p.Back; back != nil {
 		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, !back.Redo, back.Foreign
-		wish.Lacks = back.Lazy && back.Returns
+		wish.DropOld, wish.Lacks = back.DropOld, back.Lazy && back.Returns
 	}
 	if wish.For <= 0 || p.NoWayBack != "" {
 		return nil
