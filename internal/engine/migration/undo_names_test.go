@@ -2,13 +2,17 @@ package migration_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/fault"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -76,5 +80,102 @@ func TestU3_UndoOfTablesWithLongNames(t *testing.T) {
 				b.Errorf("%s has the value %s", table, note)
 			}
 		}
+	})
+}
+
+// TestL8_TwoRunsOnTablesWithLongNames: runs on two tables, whose names differ in their last letter, are at work at the same
+// time, and leave their undos.
+func TestL8_TwoRunsOnTablesWithLongNames(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.cfg.Undo = time.Hour
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer pool.Close()
+		var runs []*migration.Migration
+		var tables []schema.Name
+		for _, last := range []string{"a", "b"} {
+			table := schema.Name{Schema: b.schema, Table: strings.Repeat("p", 63) + last}
+			tables = append(tables, table)
+			b.exec("CREATE TABLE "+table.Quoted()+" (id INT PRIMARY KEY, note VARCHAR(9))", "INSERT INTO "+table.Quoted()+" VALUES (1, 'n')")
+			alter, err := ddl.Parse("ALTER TABLE " + table.Quoted() + " ADD COLUMN " + last + " INT")
+			if err != nil {
+				b.Fatal(err)
+			}
+			p, err := planning.Make(b.ctx(), planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}, alter, planning.Options{
+				Plan: plan.Options{Method: plan.MethodShadow}, Config: b.cfg, Settings: b.settings, FactsOnly: true,
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			own, err := b.open(b.ctx())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer own.Close()
+			runs = append(runs, migration.New(own, b.binlogServer(), p, b.cfg, b.control(), b.told.listen))
+		}
+		var working sync.WaitGroup
+		for i, run := range runs {
+			working.Go(func() {
+				if _, err := run.Run(b.ctx()); err != nil {
+					b.Errorf("run %d: %v", i, err)
+				}
+			})
+		}
+		working.Wait()
+		for i, table := range tables {
+			if n := b.value(fmt.Sprintf("SELECT COUNT(%c) + COUNT(*) FROM %s", "ab"[i], table.Quoted())); n != "1" {
+				b.Errorf("%s has not its column", table)
+			}
+			b.exec("DROP TABLE " + plan.UndoOf(table).Quoted())
+		}
+	})
+}
+
+// TestL9_AStrangerTakesTheNameOfTheUndoTable: another session makes a table of that name after the plan has found it free.
+// The swap comes, nothing of the undo is lost, and the message names the table. After a RENAME of that table, the same command
+// keeps the undo, whether or not other commands came in between.
+func TestL9_AStrangerTakesTheNameOfTheUndoTable(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.numbered(50)
+		before := b.definition()
+		run := func() *child { return b.child("DROP COLUMN u", "", nil, "--undo=1h") }
+		b.wire(fault.Rule{At: "RENAME TO `" + b.schema + "`.`t_undo`", Call: func() {
+			b.exec("CREATE TABLE "+b.schema+".t_undo (id INT)", "INSERT INTO "+b.schema+".t_undo VALUES (7)")
+		}})
+		code, last := run().wait()
+		b.address = b.server.Address
+		if code != 15 || !strings.Contains(last, "rename `"+b.schema+"`.`t_undo`") && !strings.Contains(last, "rename "+b.schema+".t_undo") {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		b.exec("UPDATE " + b.schema + ".t SET v = 5 WHERE id = 3")
+		if code, last := b.undoing().wait(); code == 0 || !strings.Contains(last, "rename") {
+			b.Errorf("undo: exit code %d: %s", code, last)
+		}
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		agree := func([]leftovers.Table) bool { return true }
+		_, err = leftovers.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, true, agree, func(string) {})
+		pool.Close()
+		if !errors.Is(err, leftovers.ErrUndoTaken) {
+			b.Errorf("cleanup: %v", err)
+		}
+		if got := b.tables(); got != "digits,t,t_midstream,t_old,t_undo" || b.value("SELECT id FROM "+b.schema+".t_undo") != "7" {
+			b.Errorf("the tables are %s", got)
+		}
+		b.exec("RENAME TABLE " + b.schema + ".t_undo TO " + b.schema + ".z")
+		run().mustEnd()
+		b.undoing().mustEnd()
+		b.mustBeDefined("undo", before)
+		if got := b.value("SELECT CONCAT(COUNT(*), ' ', SUM(u), ' ', SUM(v)) FROM " + b.schema + ".t"); got != "50 1275 5" {
+			b.Errorf("the rows are %s", got)
+		}
+		b.undoing("--end").mustEnd()
 	})
 }

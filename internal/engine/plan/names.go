@@ -124,10 +124,10 @@ func LockName(table schema.Name) string {
 }
 
 // suffixed appends a suffix. If the name would be too long, it cuts the base and marks the cut. Two tables
-// may get the same name then, so that they can't use it at the same time.
+// may get the same name then: only names of old tables may be so, because there are several of them.
 func suffixed(base, suffix string) string { return shortened(base, "", suffix) }
 
-// ownName is suffixed, for a table that may exist for days. If the base is cut, the name has a part of the
+// ownName is suffixed, for a table that must have this name. If the base is cut, the name has a part of the
 // base's hash: it is no name of another table.
 func ownName(base, suffix string) string {
 	return shortened(base, fmt.Sprintf("%x", sha256.Sum256([]byte(base)))[:6], suffix)

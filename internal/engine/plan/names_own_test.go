@@ -7,11 +7,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestU3_NamesForAnUndoAreOfOneTable: two tables with long names and one beginning have different undo tables.
+// TestU3_NamesForAnUndoAreOfOneTable: two tables with long names and one beginning have different tables of a run and of an undo.
 func TestU3_NamesForAnUndoAreOfOneTable(t *testing.T) {
 	all := func(table string) (names []string) {
 		source := schema.Name{Schema: "s", Table: table}
-		tables := append([]schema.Name{UndoOf(source), UndoneOf(source), KeptOf(source), MergedOf(source)}, SinceNames(source)...)
+		run := NamesOf(source)
+		tables := append([]schema.Name{run.Shadow, run.State, LogOf(source), UndoOf(source), UndoneOf(source), KeptOf(source), MergedOf(source)}, SinceNames(source)...)
 		for _, n := range append(tables, ParkedNames(source)...) {
 			names = append(names, n.Table)
 			if n.Table <= table || len([]rune(n.Table)) > maxName || fileLength(n.Table) > fileLimit(table) {

@@ -61,7 +61,7 @@ const (
 
 // LogOf returns the name of the table that triggers write a table's changes to. The triggers' names
 // begin with it.
-func LogOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, logSuffix)) }
+func LogOf(table schema.Name) schema.Name { return table.Sibling(ownName(table.Table, logSuffix)) }
 
 // UndoKind is the word for that table in its mark.
 const UndoKind = "undo"
@@ -109,9 +109,9 @@ func (p Purpose) NamesOf(table schema.Name) Names {
 		shadow, state = rehearsedSuffix, rehearsalSuffix
 	}
 	return Names{
-		Shadow: table.Sibling(suffixed(table.Table, shadow)),
+		Shadow: table.Sibling(ownName(table.Table, shadow)),
 		Old:    table.Sibling(suffixed(table.Table, oldSuffix)),
-		State:  table.Sibling(suffixed(table.Table, state)),
+		State:  table.Sibling(ownName(table.Table, state)),
 	}
 }
 
