@@ -194,6 +194,11 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if errors.Is(err, leftovers.ErrSwapped) { // while this one looked
 		return c.attempt(ctx, alter, s)
 	}
+	if cold := session.ColdAfter(p, c.undo, err); cold != nil {
+		c.undo = cold
+		c.output.note("the undo begins again, by all rows: " + cold.Why)
+		return c.attempt(ctx, alter, s)
+	}
 	if err != nil {
 		return result, err
 	}

@@ -137,7 +137,7 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 		t.Errorf("the undo has left the columns %s", got)
 	}
 
-	c.begin("ALTER TABLE "+c.name+" ADD COLUMN d INT", "--method=shadow", "--undo=3s", "--undo-mode=warm", "--end-undo", "--old-name=t_older")
+	c.begin("ALTER TABLE "+c.name+" ADD COLUMN d INT", "--method=shadow", "--undo=15s", "--undo-mode=warm", "--end-undo", "--old-name=t_older")
 	if code := c.run.exit(); code != exitDone || !strings.Contains(c.run.stderr.String(), "is followed no longer") {
 		t.Errorf("the run whose time is over ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}

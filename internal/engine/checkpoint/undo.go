@@ -51,6 +51,8 @@ type Undo struct {
 	Ledger *Ledger `json:",omitempty"`
 	// Native is for a change that the server has made itself, without an old table; nil for others.
 	Native *Native `json:",omitempty"`
+	// Earlier is the record of the change before, until the server has made this one: it comes back if this one fails.
+	Earlier *Undo `json:",omitempty"`
 
 	// The rest is known after the swap.
 
@@ -61,6 +63,20 @@ type Undo struct {
 	Swapped, Until time.Time
 	// Old is the name of the old table.
 	Old string
+}
+
+// Replaced is the record that is to come back if the change that now takes its place is not made; nil if there is none.
+func (s *Saved) Replaced() *Undo {
+	switch {
+	case s == nil || s.Undo == nil:
+		return nil
+	case s.Undo.Earlier != nil:
+		return s.Undo.Earlier
+	case s.Undo.Native != nil && s.Undo.Native.Step == Doing, s.Undo.Ledger != nil && s.Undo.Ledger.Step == Doing:
+		return nil // it was not made
+	}
+	record := *s.Undo
+	return &record
 }
 
 // UndoTables is the condition by which the undo tables of a server are found, over the columns of

@@ -3,6 +3,7 @@ package leftovers
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/checkpoint"
@@ -22,6 +23,36 @@ func OldUnfit(saved *checkpoint.Saved, name, source schema.Name, old *schema.Tab
 		return fmt.Sprintf("%s has no mark of an old table: it may be another one", name)
 	}
 	return ""
+}
+
+// NotByKeys is why the changes of the table since the swap cannot be known by their keys: a column that the change has left was
+// altered since. It is "" if the definitions do not show that; the binlog may have more.
+func NotByKeys(saved *checkpoint.Saved, now *schema.Table) string {
+	made := MadeBy(saved.Start)
+	if made == nil || saved.Undo.Log != "" {
+		return ""
+	}
+	last := -1
+	for _, c := range made.Columns {
+		is, there := now.Column(c.Name)
+		switch {
+		case !there:
+			return fmt.Sprintf("column %s of %s was dropped or renamed since the swap", c.Name, now.Name)
+		case is.Ordinal < last:
+			return fmt.Sprintf("column %s of %s was moved since the swap", c.Name, now.Name)
+		case !sameValues(c, is):
+			return fmt.Sprintf("column %s of %s was altered since the swap", c.Name, now.Name)
+		}
+		last = is.Ordinal
+	}
+	return ""
+}
+
+// sameValues reports whether two columns hold the same values. Versions of the server write the types of numbers differently.
+func sameValues(a, b schema.Column) bool {
+	return a.DataType == b.DataType && a.Charset == b.Charset && a.Collation == b.Collation && a.Unsigned == b.Unsigned &&
+		a.Nullable == b.Nullable && a.Generated == b.Generated && a.Length == b.Length && a.Precision == b.Precision &&
+		a.Scale == b.Scale && a.Fraction == b.Fraction && slices.Equal(a.Members, b.Members)
 }
 
 // MadeBy is the table as a change has made it, with its comment; nil if the record does not have it.

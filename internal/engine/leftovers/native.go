@@ -66,10 +66,35 @@ func (c nativeRecord) announce(ctx context.Context, wish *checkpoint.Undo) error
 		if wish.Native.Step == checkpoint.Undoing {
 			return store.Rewrite(ctx, session, takenBack(earlier, wish))
 		}
-		if err := c.DropUndo(ctx); err != nil { // of the change before
+		record := *wish
+		if record.Earlier = earlier.Replaced(); record.Earlier != nil {
+			return store.Rewrite(ctx, session, record)
+		}
+		if err := c.DropUndo(ctx); err != nil {
 			return err
 		}
-		return store.CreateUndo(ctx, session, *wish)
+		return store.CreateUndo(ctx, session, record)
+	})
+}
+
+// withdraw takes the record of a change back that the server has not made: that of the change before is the last one again.
+func (c nativeRecord) withdraw(ctx context.Context, earlier *checkpoint.Undo) error {
+	if earlier == nil {
+		return c.DropUndo(ctx)
+	}
+	return c.onUndoTable(ctx, func(store *checkpoint.Store, session *dbconn.Session) error {
+		return store.Rewrite(ctx, session, *earlier)
+	})
+}
+
+// dropEarlier drops what was kept for the change before, apart from its record.
+func (c nativeRecord) dropEarlier(ctx context.Context) error {
+	return RetryBriefly(ctx, func() error {
+		there, err := c.List(ctx)
+		if err != nil {
+			return err
+		}
+		return c.dropAround(ctx, there, "")
 	})
 }
 
@@ -101,9 +126,18 @@ func (c nativeRecord) write(ctx context.Context, wish checkpoint.Undo, failed er
 		}
 		wish = *saved.Undo
 		wish.Native.Step = checkpoint.Made
-	case failed != nil && sameTable(now, change.Before):
-		return c.DropUndo(ctx)
 	case failed != nil:
+		saved, err := c.Undo(ctx)
+		if err != nil {
+			return err
+		}
+		var earlier *checkpoint.Undo
+		if saved != nil && saved.Undo != nil {
+			earlier = saved.Undo.Earlier
+		}
+		if sameTable(now, change.Before) || earlier != nil && !desired.Same(now, change.After) {
+			return c.withdraw(ctx, earlier)
+		}
 		return nil
 	default:
 		change.Step, change.After = checkpoint.Made, now
@@ -112,7 +146,11 @@ func (c nativeRecord) write(ctx context.Context, wish checkpoint.Undo, failed er
 		}
 		wish.Until = wish.Swapped.Add(wish.For)
 	}
-	return c.onUndoTable(ctx, func(store *checkpoint.Store, session *dbconn.Session) error { return store.Rewrite(ctx, session, wish) })
+	err = c.onUndoTable(ctx, func(store *checkpoint.Store, session *dbconn.Session) error { return store.Rewrite(ctx, session, wish) })
+	if err == nil && failed == nil {
+		err = c.dropEarlier(ctx)
+	}
+	return err
 }
 
 // onUndoTable works on the undo table in a session, and tries it again for a moment.
@@ -147,7 +185,7 @@ func sameTable(a, b *schema.Table) bool {
 // have been killed before it could record what it had done. why is the reason if the change cannot be taken back.
 func Settled(u checkpoint.Undo, now *schema.Table) (settled checkpoint.Undo, why string) {
 	n := *u.Native
-	u.Native = &n
+	u.Native, u.Earlier = &n, nil
 	switch {
 	case n.Step != checkpoint.Doing && sameTable(n.After, now):
 	case n.Step == checkpoint.Doing && sameTable(n.Before, now):
@@ -184,8 +222,8 @@ func (c nativeRecord) finish(ctx context.Context) (*Finished, error) {
 	settled, why := Settled(*saved.Undo, now)
 	step := saved.Undo.Native.Step
 	switch {
-	case step == checkpoint.Doing && sameTable(saved.Undo.Native.Before, now):
-		return nil, c.DropUndo(ctx)
+	case step == checkpoint.Doing && (sameTable(saved.Undo.Native.Before, now) || why != "" && saved.Undo.Earlier != nil):
+		return nil, c.withdraw(ctx, saved.Undo.Earlier)
 	case why != "":
 		return nil, nil
 	}
@@ -200,6 +238,9 @@ func (c nativeRecord) finish(ctx context.Context) (*Finished, error) {
 	err = c.onUndoTable(ctx, func(store *checkpoint.Store, session *dbconn.Session) error {
 		return store.Rewrite(ctx, session, settled)
 	})
+	if err == nil {
+		err = c.dropEarlier(ctx)
+	}
 	if err != nil || step == checkpoint.Undoing && !undid {
 		return nil, err
 	}

@@ -62,7 +62,20 @@ func (c *Cleaner) keepUndo(ctx context.Context, wish checkpoint.Undo, old string
 	}
 	_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s",
 		state.Quoted(), schema.Literal(schema.MarkFor(checkpoint.UndoKind, c.source)), undo.Quoted()))
+	if dbconn.TableExists(err) {
+		err = fmt.Errorf("%w: %s: %w", ErrUndoTaken, undo, err)
+	}
 	return err
+}
+
+// ErrUndoTaken means that the tables were swapped, and that another session has since made a table of the name of the undo
+// table. The state table has everything that an undo needs.
+var ErrUndoTaken = errors.New("another table has the name of the undo table")
+
+// AfterTaken is what is left after ErrUndoTaken, and what to do.
+func AfterTaken(source schema.Name) (left, next string) {
+	return fmt.Sprintf("%s was altered; its old table and %s are kept, with all that an undo needs", source, plan.NamesOf(source).State),
+		fmt.Sprintf("rename %s, which is not a table of Midstream; then run the same command again: it keeps the undo", plan.UndoOf(source))
 }
 
 // keepSwapped finishes a run that was stopped after its swap, if its change may be taken back: its state table has

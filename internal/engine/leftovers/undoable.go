@@ -181,6 +181,9 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 	if why, err = unread(ctx, pool, saved.Checkpoint); err != nil || why != "" {
 		return UndoRevoked, why, err
 	}
+	if why = NotByKeys(saved, table); why != "" {
+		return UndoRevoked, why, nil
+	}
 	return UndoOpen, "", nil
 }
 
@@ -374,6 +377,14 @@ func (c *Cleaner) DropUndo(ctx context.Context) error {
 
 // dropUndo is one try of DropUndo, among these tables. It leaves a log of changes that is needed from now on, "" for none.
 func (c *Cleaner) dropUndo(ctx context.Context, there Listing, log string) error {
+	if err := c.dropAround(ctx, there, log); err != nil {
+		return err
+	}
+	return dropOurs(ctx, c, there, plan.UndoOf(c.source))
+}
+
+// dropAround is dropUndo without the undo table itself.
+func (c *Cleaner) dropAround(ctx context.Context, there Listing, log string) error {
 	for name, t := range there {
 		if t.comment == schema.MarkFor(trigger.SinceKind, c.source) && name.Table != log {
 			if err := c.dropLog(ctx, name); err != nil {
@@ -381,12 +392,13 @@ func (c *Cleaner) dropUndo(ctx context.Context, there Listing, log string) error
 			}
 		}
 	}
-	for _, name := range []schema.Name{plan.KeptOf(c.source), plan.UndoOf(c.source)} {
-		if t, is := there[name]; is && schema.MarkedFor(t.comment, c.source) {
-			if err := c.Drop(ctx, Table{Name: name}); err != nil {
-				return err
-			}
-		}
+	return dropOurs(ctx, c, there, plan.KeptOf(c.source))
+}
+
+// dropOurs drops a table if it is there and has our mark.
+func dropOurs(ctx context.Context, c *Cleaner, there Listing, name schema.Name) error {
+	if t, is := there[name]; is && schema.MarkedFor(t.comment, c.source) {
+		return c.Drop(ctx, Table{Name: name})
 	}
 	return nil
 }

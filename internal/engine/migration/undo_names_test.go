@@ -104,7 +104,8 @@ func TestL8_TwoRunsOnTablesWithLongNames(t *testing.T) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p, err := planning.Make(b.ctx(), planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}, alter, planning.Options{
+			server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
+			p, err := planning.Make(b.ctx(), server, alter, planning.Options{
 				Plan: plan.Options{Method: plan.MethodShadow}, Config: b.cfg, Settings: b.settings, FactsOnly: true,
 			})
 			if err != nil {

@@ -12,7 +12,9 @@ func TestU3_NamesForAnUndoAreOfOneTable(t *testing.T) {
 	all := func(table string) (names []string) {
 		source := schema.Name{Schema: "s", Table: table}
 		run := NamesOf(source)
-		tables := append([]schema.Name{run.Shadow, run.State, LogOf(source), UndoOf(source), UndoneOf(source), KeptOf(source), MergedOf(source)}, SinceNames(source)...)
+		tables := append([]schema.Name{
+			run.Shadow, run.State, LogOf(source), UndoOf(source), UndoneOf(source), KeptOf(source), MergedOf(source),
+		}, SinceNames(source)...)
 		for _, n := range append(tables, ParkedNames(source)...) {
 			names = append(names, n.Table)
 			if n.Table <= table || len([]rune(n.Table)) > maxName || fileLength(n.Table) > fileLimit(table) {

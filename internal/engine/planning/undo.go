@@ -23,6 +23,8 @@ import (
 type Undo struct {
 	// Cold syncs all rows, and not only those that have changed since the swap.
 	Cold bool
+	// Why is why an earlier attempt was not to be lazy; "" if there was none.
+	Why string
 	// Lazy refuses an undo that would have to sync all rows.
 	Lazy bool
 	// Merge takes over, for the undo of a TRUNCATE, the rows that were written since.
@@ -116,9 +118,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		if p, err = Make(ctx, server, alter, options); err != nil {
 			return nil, err
 		}
-		p.Risks = append(append(p.Risks, later...), plan.Risk{
-			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
-		})
+		p.Risks = append(append(p.Risks, later...), notLazyRisk(why))
 	}
 	if undo.Lazy {
 		return nil, revoked(name, "the change kept no position")
@@ -126,7 +126,15 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if err := findable(p, old); err != nil {
 		return nil, err
 	}
+	if undo.Why != "" {
+		p.Risks = append(p.Risks, notLazyRisk(undo.Why))
+	}
 	return p, nil
+}
+
+// notLazyRisk warns of an undo that is cold by itself.
+func notLazyRisk(why string) plan.Risk {
+	return plan.Risk{Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why}
 }
 
 // former reads the old table. It refuses one that is not as the change has left it, and a table with a new column of which
@@ -188,6 +196,9 @@ func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint
 	}
 	if len(p.Acting) > 0 {
 		return "foreign keys change rows of the table without a trace in the binlog", nil
+	}
+	if why := leftovers.NotByKeys(saved, p.Source); why != "" {
+		return why, nil
 	}
 	run := migration.New(server.Pool, server.Binlog, p, options.Config, operator.NewControl(options.Settings), event.Discard)
 	return run.NotSince(ctx, saved)

@@ -191,6 +191,40 @@ func endEarlier(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved)
 	return nil
 }
 
+// Withdrawn gives the record of the change before back its place, if a run was killed before the statement that was to
+// replace it. saved is what was read, and what is returned if that is not so.
+func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved) (*checkpoint.Saved, error) {
+	if saved == nil || saved.Undo.Earlier == nil || saved.Undo.Ledger == nil {
+		return saved, nil
+	}
+	held, err := leftovers.ClaimTable(ctx, pool, source, func(error) {})
+	if errors.Is(err, leftovers.ErrClaimed) { // its run is at work
+		return saved, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	if err := endEarlier(ctx, pool, saved); err != nil {
+		return nil, err
+	}
+	step, err := stepOf(ctx, pool.DB(), saved.Undo.Ledger)
+	if err != nil || step != "" {
+		return saved, err
+	}
+	twin, err := twinLeft(ctx, pool.DB(), source, saved.Undo.Ledger, step)
+	if err == nil && twin != (schema.Name{}) {
+		err = leftovers.Old{Pool: pool, Source: source, Name: twin}.Drop(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := (book{pool: pool, source: source}).write(ctx, *saved.Undo.Earlier); err != nil {
+		return nil, err
+	}
+	return Record(ctx, pool, source)
+}
+
 // lookForUndos adds to the facts of a statement the open undos of its tables.
 func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, f *plan.StatementFacts) error {
 	now, err := leftovers.ServerTime(ctx, pool.DB())

@@ -46,6 +46,9 @@ func (c *Change) announce(ctx context.Context) error {
 		}
 		ledger.DropOld = p.DropOld
 		c.undo = checkpoint.Undo{For: p.Undo, Mode: plan.UndoLazy, Table: p.Subject().Table, Ledger: ledger}
+		if !ledger.Redo {
+			c.undo.Earlier = saved.Replaced()
+		}
 		return c.book().write(ctx, c.undo)
 	}
 	if saved == nil || saved.Undo.Ledger == nil {
@@ -94,6 +97,8 @@ func (c *Change) withdraw(ctx context.Context) error {
 	case l.Redo:
 		l.Step = checkpoint.Undone
 		err = c.book().write(ctx, c.undo)
+	case c.undo.Earlier != nil:
+		err = c.book().write(ctx, *c.undo.Earlier)
 	default:
 		err = c.book().close(ctx)
 	}
@@ -114,7 +119,7 @@ func (c *Change) record(ctx context.Context) {
 	now, err := leftovers.ServerTime(ctx, c.pool.DB())
 	if err == nil {
 		l.Step = map[string]string{checkpoint.Doing: checkpoint.Made, checkpoint.Undoing: checkpoint.Undone}[l.Step]
-		c.undo.Back, c.undo.Old, c.undo.DropOld = l.Step == checkpoint.Undone, "", false
+		c.undo.Back, c.undo.Old, c.undo.DropOld, c.undo.Earlier = l.Step == checkpoint.Undone, "", false, nil
 		if l.Step == checkpoint.Made && l.Kind != string(ddl.KindRename) {
 			c.undo.Old, c.undo.DropOld = l.Moves[0].To.Table, l.DropOld
 		}

@@ -37,8 +37,12 @@ func (h *how) String() string {
 
 // how chooses the way.
 func (u *undoCase) how(s *scene) *how {
-	h := &how{cold: u.in(3), warm: u.in(5), during: map[event.Phase]int{}, fills: map[string]string{}, release: event.PhaseHold, deaf: u.in(2)}
-	for _, p := range []event.Phase{event.PhaseStart, event.PhaseCopy, event.PhaseCatchUp, event.PhaseVerify, event.PhaseHold, event.PhaseCutover} {
+	h := &how{
+		cold: u.in(3), warm: u.in(5), during: map[event.Phase]int{}, fills: map[string]string{}, release: event.PhaseHold, deaf: u.in(2),
+	}
+	for _, p := range []event.Phase{
+		event.PhaseStart, event.PhaseCopy, event.PhaseCatchUp, event.PhaseVerify, event.PhaseHold, event.PhaseCutover,
+	} {
 		if u.in(4) {
 			h.during[p] = 1 + u.rand.IntN(3)
 		}
@@ -128,7 +132,8 @@ func (u *undoCase) undo(parent context.Context, s *scene, h *how) error {
 	back := &planning.Undo{Cold: h.cold && !s.native, Park: h.park && !s.native, Fills: h.fills}
 	settings := operator.Settings{FullSpeed: true, When: operator.When{Hold: h.warm && !s.native, Park: h.park}}
 	settings.RowCopy.Workers = 2
-	p, err := planning.Make(ctx, planning.Server{Pool: pool, Address: u.server.Address, Binlog: at}, &ddl.Alter{Table: u.tables[0]}, planning.Options{
+	server := planning.Server{Pool: pool, Address: u.server.Address, Binlog: at}
+	p, err := planning.Make(ctx, server, &ddl.Alter{Table: u.tables[0]}, planning.Options{
 		Undo: back, Config: undoConfig(), Settings: settings, FactsOnly: !s.native,
 	})
 	if err != nil {

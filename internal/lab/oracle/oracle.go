@@ -197,7 +197,9 @@ func sorted(definition string) string {
 		lines[last] = strings.TrimSuffix(lines[last], ",")
 		last++
 	}
-	slices.SortFunc(lines[first:last], func(a, b string) int { return cmp.Or(strings.Compare(Plainer(a), Plainer(b)), strings.Compare(a, b)) })
+	slices.SortFunc(lines[first:last], func(a, b string) int {
+		return cmp.Or(strings.Compare(Plainer(a), Plainer(b)), strings.Compare(a, b))
+	})
 	return strings.Join(lines, "\n")
 }
 

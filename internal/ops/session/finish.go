@@ -31,8 +31,11 @@ func Finish(
 	finished, err := leftovers.Finish(ctx, s.Pool, name, ending, note)
 	switch {
 	case errors.Is(err, leftovers.ErrSwapped):
-		left := fmt.Sprintf("%s was altered; its old table and %s may be left", name, plan.NamesOf(name).State)
-		return name, migration.Result{Swapped: true}, false, &Error{Outcome: Unremoved, Err: err, Left: left, Next: runAgain}
+		left, next := fmt.Sprintf("%s was altered; its old table and %s may be left", name, plan.NamesOf(name).State), runAgain
+		if errors.Is(err, leftovers.ErrUndoTaken) {
+			left, next = leftovers.AfterTaken(name)
+		}
+		return name, migration.Result{Swapped: true}, false, &Error{Outcome: Unremoved, Err: err, Left: left, Next: next}
 	case err != nil:
 		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}
 	}

@@ -18,7 +18,9 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/undos"
 )
@@ -124,9 +126,13 @@ func AdviceOnUndo(err error) string {
 	return ""
 }
 
-// UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the undo stays open.
+// UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the undo stays open. The
+// undo of another run may not be kept yet.
 func UndoFailed(p *plan.Plan, err error) error {
 	var f *migration.Failure
+	if errors.As(err, &f) && errors.Is(err, leftovers.ErrUndoTaken) {
+		f.Left, f.Next = leftovers.AfterTaken(p.Source.Name)
+	}
 	if p == nil || !p.Back.Adopts() || !errors.As(err, &f) || f.Swapped ||
 		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers) {
 		return err
@@ -153,6 +159,19 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = "The former definition refuses this row. Change it, then " + again + "."
 	}
 	return err
+}
+
+// ColdAfter is the undo by all rows that takes the place of a lazy one, because the binlog has shown that the changes of the
+// table cannot be known by keys; nil if the error is another one. Nothing has swapped, and nothing is left.
+func ColdAfter(p *plan.Plan, undo *planning.Undo, err error) *planning.Undo {
+	var f *migration.Failure
+	unknown := errors.Is(err, intake.ErrNotByKeys) || errors.Is(err, intake.ErrNotSince) || errors.Is(err, binlog.ErrSchemaDrift)
+	if undo == nil || undo.Lazy || undo.Cold || p == nil || !p.Lazy() || !unknown || !errors.As(err, &f) || f.Kept || f.Swapped {
+		return nil
+	}
+	cold := *undo
+	cold.Cold, cold.Why = true, escape.Error(f.Err)
+	return &cold
 }
 
 // FollowEnded reports whether an undo that followed has ended because its operator or its time ended it, before it swapped.
