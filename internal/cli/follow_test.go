@@ -141,6 +141,8 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	if code := c.run.exit(); code != exitDone || !strings.Contains(c.run.stderr.String(), "is followed no longer") {
 		t.Errorf("the run whose time is over ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
+	_, late := c.undo(exitAborted, "--hold") // it would follow without an end
+	contains(t, late, "the time of the undo is over", "--extend=24h")
 	c.undo(exitDone)
 	c.undo(exitDone, "--end")
 }

@@ -41,9 +41,8 @@ type Follower struct {
 	deps Deps
 	// own means that the undo began held: it is to follow.
 	own bool
-	// within means that it began within the time of the undo. asked is when the rest was read last, and ends when the time
-	// is over as far as that is known: it may be extended.
-	within      bool
+	// asked is when the rest of the time was read last, and ends when the time is over as far as that is known: it may be
+	// extended.
 	asked, ends time.Time
 	// stop ends the comparison that is under way, and compared gets its error; nil if there is none.
 	stop     context.CancelFunc
@@ -94,9 +93,9 @@ func (f *Follower) Meanwhile(ctx context.Context) error {
 	}
 }
 
-// over fails with ErrOver if the time of the undo has ended since the follower began.
+// over fails with ErrOver if the time of the undo is over.
 func (f *Follower) over(ctx context.Context) error {
-	if !f.own || time.Since(f.asked) < askEvery && !(f.within && time.Now().After(f.ends)) {
+	if !f.own || time.Since(f.asked) < askEvery && time.Now().Before(f.ends) {
 		return nil
 	}
 	left, err := f.deps.Left(ctx)
@@ -105,10 +104,9 @@ func (f *Follower) over(ctx context.Context) error {
 	}
 	f.asked = time.Now()
 	f.ends = f.asked.Add(left)
-	if f.within && left <= 0 {
+	if left <= 0 {
 		return ErrOver
 	}
-	f.within = left > 0
 	return nil
 }
 

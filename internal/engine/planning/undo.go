@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/follow"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
@@ -51,6 +52,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	if err != nil {
 		return nil, failed(ReadTable, name, err)
+	}
+	if err := within(ctx, server, saved, options); err != nil {
+		return nil, failed(ReadFacts, name, err)
 	}
 	if saved.Undo.Native != nil {
 		if err := undo.Only(name, "a change that the server has made itself"); err != nil {
@@ -130,6 +134,18 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		p.Risks = append(p.Risks, notLazyRisk(undo.Why))
 	}
 	return p, nil
+}
+
+// within fails with follow.ErrOver if the undo is to follow the table, and its time is over.
+func within(ctx context.Context, server Server, saved *checkpoint.Saved, options Options) error {
+	if saved.Undo.Native != nil || !options.Settings.When.Hold {
+		return nil
+	}
+	now, err := leftovers.ServerTime(ctx, server.Pool.DB())
+	if err == nil && now.After(saved.Undo.Until) {
+		err = follow.ErrOver
+	}
+	return err
 }
 
 // notLazyRisk warns of an undo that is cold by itself.

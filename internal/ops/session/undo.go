@@ -120,11 +120,17 @@ func AdviceOnUndo(err error) string {
 	case errors.Is(err, leftovers.ErrClaimed):
 		return "wait until that run has ended, or stop it with midstream abort database.table, also if it follows the table for an undo; " +
 			"then run this command again"
+	case errors.Is(err, follow.ErrOver):
+		return afterOver
 	case errors.Is(err, leftovers.ErrUndoBegun):
 		return "run that command again, or remove its work with midstream cleanup"
 	}
 	return ""
 }
+
+// afterOver is what to do when the time of an undo is over.
+const afterOver = "midstream undo database.table still takes the change back, while the old table exists; " +
+	"midstream undo --extend=24h database.table keeps the undo open for longer, so that it can be followed again"
 
 // UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the undo stays open. The
 // undo of another run may not be kept yet.
@@ -149,7 +155,7 @@ func UndoFailed(p *plan.Plan, err error) error {
 	case errors.Is(err, intake.ErrOldWritten), errors.Is(err, intake.ErrNotSince):
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
 	case errors.Is(err, follow.ErrOver):
-		f.Next = "While the old table exists, this still takes the change back: midstream undo " + table
+		f.Next = strings.ReplaceAll(afterOver, "database.table", table)
 	case errors.Is(err, park.ErrUnfit): // Next has the ways out already
 	case dbconn.NoDefault(err):
 		f.Next = "The column is in the old table only. Give new rows a value: midstream undo --undo-fill column=expression " + table
