@@ -19,6 +19,9 @@ const KeptKind = "kept"
 // removed.
 const ParkedKind = "parked"
 
+// ParkingKind is that word until the undo swaps: the table has copies of rows that are still in the table of the user.
+const ParkingKind = "parking"
+
 // Undo is what a run wished, and then what it left, so that its change can be taken back.
 type Undo struct {
 	// For is how long undo stays possible after the swap. Mode is one of package plan's. Warm means that a process is to

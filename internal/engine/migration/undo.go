@@ -28,7 +28,7 @@ type undoing struct{ *run }
 // has nothing to copy. Law L1 holds as for each run: the position first, then a heartbeat, then rows.
 func (r undoing) begin(ctx context.Context) (*work, error) {
 	r.enter(event.PhaseShadow)
-	saved, err := r.leftovers.UndoOfAlter(ctx)
+	saved, err := leftovers.UndoPlanned(ctx, r.leftovers, r.plan.Back)
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,8 @@ const (
 	UndoCold = "cold"
 	// UndoNative lets the server alter the table back. It needs no old table.
 	UndoNative = "native"
+	// UndoRename gives tables their names back: it is that of a statement on complete tables.
+	UndoRename = "rename"
 )
 
 // Way is the mode of the undo itself.

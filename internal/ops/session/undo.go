@@ -139,6 +139,10 @@ func UndoFailed(p *plan.Plan, err error) error {
 	if errors.As(err, &f) && errors.Is(err, leftovers.ErrUndoTaken) {
 		f.Left, f.Next = leftovers.AfterTaken(p.Source.Name)
 	}
+	if f != nil && errors.Is(err, leftovers.ErrOvertaken) {
+		f.Left, f.Next = fmt.Sprintf("this undo has not touched %s", p.Source.Name), leftovers.AfterOvertaken(p.Source.Name)
+		return err
+	}
 	if p == nil || !p.Back.Adopts() || !errors.As(err, &f) || f.Swapped ||
 		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers) {
 		return err
@@ -156,6 +160,10 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
 	case errors.Is(err, follow.ErrOver):
 		f.Next = strings.ReplaceAll(afterOver, "database.table", table)
+	case errors.Is(err, follow.ErrOutrun):
+		f.Next = "Stop these writes, or choose a time with fewer of them; then " + again + "."
+	case errors.Is(err, park.ErrSlow):
+		f.Next = "Allow more time under the lock, in which queries wait, such as --lock-work=2s; then " + again + "."
 	case errors.Is(err, park.ErrUnfit): // Next has the ways out already
 	case dbconn.NoDefault(err):
 		f.Next = "The column is in the old table only. Give new rows a value: midstream undo --undo-fill column=expression " + table
