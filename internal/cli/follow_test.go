@@ -63,6 +63,15 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			database, _, _ := strings.Cut(c.name, ".")
 			executing(t, c.i, database)("UPDATE t SET a = -5 WHERE id = 1", "INSERT INTO t (id, a) VALUES (5000, -6)")
 			c.undo(exitDone, "--extend=1h")
+			_, ended := c.undo(exitRefused, "--end")
+			contains(t, ended, "where: undo, "+c.name, "midstream abort")
+			for _, statement := range []string{"ALTER TABLE " + c.name + " ADD COLUMN z INT", "DROP TABLE " + c.name} {
+				code, _, stderr := midstream(t, append([]string{"run", statement}, flags(t, c.i)...)...)
+				if code != exitRefused {
+					t.Errorf("%s while a process follows: exit code %d", statement, code)
+				}
+				contains(t, stderr, "the undo of the last change is at work on "+c.name, "; it is open until ", "midstream undo --end")
+			}
 			began := time.Now()
 			stdout, _ := c.undo(exitDone)
 			t.Logf("taken back in %s", time.Since(began))

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,4 +142,27 @@ func redoneIsAChange(t *testing.T, with func(verb string, args ...string) (code 
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, stdout, "undo of the change of ", "To redo it, until ", "Kept for that: "+name+"_undone")
+}
+
+// TestU3_AnAccountThatMayNotSeeAnUndoIsTold: without privileges an account sees no table of Midstream. It is told which privilege
+// that takes, and not that nothing can be undone.
+func TestU3_AnAccountThatMayNotSeeAnUndoIsTold(t *testing.T) {
+	sideBySide(t)
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, _ := table(t, i, 1)
+		database, rest, _ := strings.Cut(name, ".")
+		exec := executing(t, i, database)
+		exec("DROP USER IF EXISTS blind", "CREATE USER blind IDENTIFIED BY 'secret'", "GRANT SELECT ON "+name+" TO blind")
+		defer exec("DROP USER blind")
+		reach := slices.DeleteFunc(flags(t, i), func(f string) bool { return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password") })
+		reach = append(reach, "--user=blind", "--password=secret")
+		for want, args := range map[string][]string{
+			"It lacks SELECT ON *.*": {"--list"},
+			"as far as the account can see: it lacks SELECT ON `" + database + "`.`" + rest + "_undo`": {"--list", name},
+			"it lacks SELECT ON `": {name},
+		} {
+			_, stdout, stderr := midstream(t, slices.Concat([]string{"undo"}, reach, args)...)
+			contains(t, stdout+stderr, want)
+		}
+	})
 }

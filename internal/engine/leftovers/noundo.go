@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -25,6 +27,10 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 		case u.Record.Ledger != nil && renamed(u, table):
 			return fmt.Errorf("%w: a RENAME has given it this name; did you mean %s?", ErrNoUndo, u.Table)
 		}
+	}
+	record := plan.UndoOf(table)
+	if lacks, err := facts.Unseen(ctx, pool.DB(), &record); err == nil && lacks != "" {
+		return fmt.Errorf("%w, as far as the account can see: it lacks %s", ErrNoUndo, lacks)
 	}
 	if _, err := schema.Load(ctx, pool.DB(), table); errors.Is(err, schema.ErrNotFound) {
 		return fmt.Errorf("%w: no such table: %s", ErrNoUndo, table)

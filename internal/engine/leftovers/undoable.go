@@ -105,7 +105,7 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 		u.Alter = saved.Undo.Native.Alter
 		u.State, u.Why, err = stateOfNative(ctx, pool, u)
 	case saved.Undo.Ledger != nil:
-		u.Alter = saved.Undo.Ledger.Statement
+		u.Alter, u.Record.Mode = saved.Undo.Ledger.Statement, plan.UndoRename // earlier versions wrote lazy
 		u.State, u.Why, err = stateOfStatement(ctx, pool, u)
 	case saved.Start == nil:
 		return nil, nil
@@ -196,7 +196,7 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 	if u.Record.Ledger.Pending() {
 		return UndoRunning, "a run was killed, or is at work: the same command again completes it", nil
 	}
-	if u.Record.Old != "" {
+	if u.Record.Old != "" && !u.Record.Back { // the redo needs no table
 		_, err := schema.Load(ctx, pool.DB(), u.Old)
 		if errors.Is(err, schema.ErrNotFound) {
 			return UndoEnded, fmt.Sprintf("the old table %s is gone", u.Old), nil

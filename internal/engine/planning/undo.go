@@ -16,6 +16,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -300,8 +301,21 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 		return nil
 	}
 	found, err := leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
+	if err == nil && len(found) == 1 && found[0].Record.Ledger != nil && found[0].Record.Ledger.Pending() && !m.options.FactsOnly {
+		saved, failed := wholetables.Record(ctx, m.server.Pool, m.table.Name)
+		if failed == nil {
+			_, failed = wholetables.Withdrawn(ctx, m.server.Pool, m.table.Name, saved)
+		}
+		if failed != nil {
+			return failed
+		}
+		found, err = leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
+	}
 	for _, u := range found {
 		m.earlier = &plan.Earlier{Swapped: u.Record.Swapped}
+		if u.State == leftovers.UndoRunning {
+			m.options.Plan.UndoRuns = until(u.Record)
+		}
 		if u.State != leftovers.UndoEnded || u.Barred {
 			m.open, m.earlier.Until = &u, until(u.Record)
 			if !m.options.EndUndo {

@@ -22,8 +22,14 @@ import (
 	"midstream/internal/ops/undos"
 )
 
-// OfTended reports the undo that was ended, or lists the changes that can be undone: of one table, or of all if only is nil.
-func OfTended(t session.Tended, only *schema.Name, address string, style Style, quiet bool) string {
+// OfTended reports the undo that was ended, or lists the changes that can be undone.
+func OfTended(t session.Tended, address string, style Style, quiet bool) string {
+	only := t.Only
+	if !quiet && t.Unseen != "" {
+		s := newSheet(style)
+		s.heading("The account sees no change on %s that can be undone. It lacks %s, so it may not see all of them", escape.Line(address), escape.Line(t.Unseen))
+		return s.String()
+	}
 	if quiet || only == nil || t.Ended == nil && len(t.Undos) > 0 {
 		return OfUndoables(t.Undos, address, style, quiet)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
@@ -20,6 +21,7 @@ import (
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/undos"
@@ -35,8 +37,12 @@ type Tending struct {
 
 // Tended is what can be undone then, and what has become of an undo that was ended.
 type Tended struct {
+	// Only is the only table; nil for all.
+	Only  *schema.Name
 	Undos []undos.Standing
 	Ended *leftovers.EndedUndo // nil: none was
+	// Unseen is the privilege without which the account may not see what can be undone; "" for none, or if something can.
+	Unseen string
 	// None is why no change of the only table can be undone; nil if one can.
 	None error
 }
@@ -80,9 +86,13 @@ func (t Tending) Check(undo planning.Undo, given func(flag string) bool) error {
 }
 
 // Tend ends the undo of a table, or keeps it open for longer, or does neither. It returns what can be undone then: of the
-// table, or of all if that is nil.
-func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) (tended Tended, err error) {
-	pool := s.Pool
+// table that the statement names, or of all if that is nil.
+func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended Tended, err error) {
+	pool, only := s.Pool, (*schema.Name)(nil)
+	if of != nil {
+		only = &of.Alter.Table
+	}
+	tended.Only = only
 	switch {
 	case t.End:
 		var ended leftovers.EndedUndo
@@ -94,8 +104,12 @@ func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) (tended
 	if err == nil {
 		tended.Undos, err = undos.List(ctx, pool, s.Address, t.Sockets, only)
 	}
-	if err == nil && only != nil && len(tended.Undos) == 0 && !t.End {
+	switch {
+	case err != nil || len(tended.Undos) > 0 || t.End:
+	case only != nil:
 		tended.None = leftovers.NoUndo(ctx, pool, *only)
+	default:
+		tended.Unseen, err = facts.Unseen(ctx, pool.DB(), nil)
 	}
 	return tended, err
 }
