@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/queue"
 )
@@ -51,6 +52,7 @@ func (c *controlling) columns() string {
 // TestU1_ARunFollowsUntilAnUndoReleasesIt: after its swap, a run with --undo-mode=warm follows the table, by the binlog or by the
 // log that triggers write, and midstream undo has it take the change back with what a session has written.
 func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, capture := range []string{"binlog", "trigger"} {
 		t.Run(capture, func(t *testing.T) {
@@ -124,6 +126,7 @@ func TestU4_AFollowerWithUnfitRowsFollowsOn(t *testing.T) {
 // TestU3_AFollowerThatEndsLeavesTheUndoOpen: SIGTERM ends a follower, and so does the end of its time. The undo can still be
 // made, from where the follower had come.
 func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm")
 	c.follower(following)
@@ -160,6 +163,7 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 // blocks no other change, comes back after a kill, outlives the daemon, gives way to a change of its own table, and takes
 // the change back when the queue is asked for that.
 func TestU3_ServeFollowsUntilTheUndo(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	q := toQueue(t, 1000)
 	q.serve()

@@ -17,6 +17,7 @@ import (
 // TestLightestWay: plan says how the table will be changed, and why not otherwise; it leaves nothing,
 // and run does so.
 func TestLightestWay(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 20_000)
@@ -65,6 +66,7 @@ func TestLightestWay(t *testing.T) {
 // TestCalibration: what was measured is said to be, run tells beside it what it was, and nothing is
 // left.
 func TestCalibration(t *testing.T) {
+	mysqltest.Seldom(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 20_000)
 		for _, c := range []struct {

@@ -70,6 +70,7 @@ func (b *bench) mustNotHaveUndone(rows string) {
 // TestU2_OnlyTheUndoWritesTheOldTable: another session has written to the old table, has replaced it, or has done
 // to the table what the binlog shows without rows. A lazy undo ends before its lock, and names --cold; that works.
 func TestU2_OnlyTheUndoWritesTheOldTable(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range []struct {
 		name     string

@@ -88,6 +88,7 @@ func (r *rig) again(work string) error {
 // TestL7_KilledStatementsAndUndos: a run is killed before each command that changes something. The tables show what
 // happened; the same command again completes it, and nothing is done twice.
 func TestL7_KilledStatementsAndUndos(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		for _, c := range []struct {
 			statement, table, made string

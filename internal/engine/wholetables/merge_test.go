@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -120,6 +121,7 @@ func TestU4_UndoOfATruncateRefusesTakenKeys(t *testing.T) {
 // TestL7_KilledMerge: an undo that takes rows over is killed before each of its commands. The same command again
 // completes it; without --merge and without rows, it gives the rows back first.
 func TestL7_KilledMerge(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		for _, at := range []string{"CREATE TABLE `", "INSERT INTO `", "AND EXISTS", "SET digest", "LOCK TABLES", "RENAME TABLE", "COMMENT = 'midstream old"} {
 			for _, merge := range []bool{true, false} {
