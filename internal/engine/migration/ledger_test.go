@@ -9,7 +9,6 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/ledger"
-	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -108,7 +107,6 @@ func TestLedgerSurvivesHotRows(t *testing.T) {
 // TestLedgerSurvivesHugeTransactions has transactions that change 30,000 rows, with a backlog that
 // holds a tenth of that.
 func TestLedgerSurvivesHugeTransactions(t *testing.T) {
-	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		mix := ledger.DefaultMix()

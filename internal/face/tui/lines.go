@@ -20,21 +20,20 @@ type Lines struct {
 	Quiet   bool // only what may need an operator
 	Verbose bool // each phase and each lock attempt too
 
-	shown   time.Time      // of the last line of progress, or of the first phase
-	last    event.Progress // the last one with a line
-	phase   event.Phase    // current
-	entered time.Time      // of the current phase
-	copied  time.Time      // when an undo began to copy
+	shown   time.Time   // of the last line of progress
+	phase   event.Phase // current
+	entered time.Time   // of the current phase
+	copied  time.Time   // when an undo began to copy
 }
 
 // Show prints an event, or nothing.
 func (l *Lines) Show(e event.Event) {
 	switch e := e.(type) {
 	case event.Progress:
-		if l.Quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone || e.Still(l.last) {
+		if l.Quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone {
 			return
 		}
-		l.shown, l.last = e.At, e
+		l.shown = e.At
 		l.print(e.At, humanize.Progress(e))
 	case event.PhaseEntered:
 		l.enter(e)
