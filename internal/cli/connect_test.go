@@ -50,6 +50,7 @@ func certificates(t *testing.T, i *mysqltest.Instance) string {
 // TestSSLModesOnRealServers changes a table through each mode: the connection that reads
 // the binlog uses it too.
 func TestSSLModesOnRealServers(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {

@@ -79,6 +79,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoLeavesNothing: Ctrl-C in each of its steps.
 func TestDemoLeavesNothing(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	needsServer(t)
 	for _, at := range []string{"every commit synced", "with 20,000 rows", "copying rows"} {

@@ -153,6 +153,7 @@ func TestLines(t *testing.T) {
 // TestBarsOnATerminal runs a change on a terminal: bars, what happened, and the terminal
 // left as it was.
 func TestBarsOnATerminal(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for _, c := range []struct {

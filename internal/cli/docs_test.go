@@ -103,6 +103,7 @@ func eventsPage() string {
 			"Names of events and fields are stable: later versions may add others, and rename or drop none.\nUnits are in the names.\n\n" +
 			"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time.\n" +
 			"`progress` comes about twice a second; if several could not be written in time, only the newest is.\n" +
+			"While a run is held, it writes one each minute, and one when the number of unfit rows has changed.\n" +
 			"With `--to` this repeats for each table, with one `result` at the end.\n" +
 			"A history (`--history-dir`) begins with `run`, and has one `result` for each table.\n",
 	)

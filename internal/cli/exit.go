@@ -171,7 +171,7 @@ func exitCode(err error, interrupted bool) int {
 		errors.Is(err, leftovers.ErrClaimed),
 		errors.Is(err, leftovers.ErrElsewhere),
 		errors.Is(err, migration.ErrOtherAlter), errors.Is(err, leftovers.ErrNoUndo), errors.Is(err, leftovers.ErrUndoBegun),
-		errors.Is(err, intake.ErrOtherCapture),
+		errors.Is(err, intake.ErrOtherCapture), errors.Is(err, park.ErrSlow), errors.Is(err, leftovers.ErrOvertaken),
 		errors.Is(err, migration.ErrStopped),
 		errors.Is(err, checkpoint.ErrNewer),
 		errors.Is(err, schema.ErrNotFound),

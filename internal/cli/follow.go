@@ -63,9 +63,8 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 		})
 	}
 	switch {
-	case errors.Is(err, followers.ErrUnfit):
-		return nil, &coded{code: exitUnfit, err: err, left: fmt.Sprintf("%s is unchanged, and the undo follows on", table),
-			next: "change the rows that are listed and give the same command again, or add --park: it copies them to a table of their own and goes back without them"}
+	case errors.Is(err, followers.ErrUnfit), errors.Is(err, followers.ErrHeld):
+		return nil, &coded{code: exitUnfit, err: err, left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), next: followers.Advice(err)}
 	case err != nil:
 		return nil, commandError(err)
 	case released.ExitCode != exitDone:

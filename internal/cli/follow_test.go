@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/queue"
 )
@@ -51,6 +52,7 @@ func (c *controlling) columns() string {
 // TestU1_ARunFollowsUntilAnUndoReleasesIt: after its swap, a run with --undo-mode=warm follows the table, by the binlog or by the
 // log that triggers write, and midstream undo has it take the change back with what a session has written.
 func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, capture := range []string{"binlog", "trigger"} {
 		t.Run(capture, func(t *testing.T) {
@@ -63,6 +65,15 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			database, _, _ := strings.Cut(c.name, ".")
 			executing(t, c.i, database)("UPDATE t SET a = -5 WHERE id = 1", "INSERT INTO t (id, a) VALUES (5000, -6)")
 			c.undo(exitDone, "--extend=1h")
+			_, ended := c.undo(exitRefused, "--end")
+			contains(t, ended, "where: undo, "+c.name, "midstream abort")
+			for _, statement := range []string{"ALTER TABLE " + c.name + " ADD COLUMN z INT", "DROP TABLE " + c.name} {
+				code, _, stderr := midstream(t, append([]string{"run", statement}, flags(t, c.i)...)...)
+				if code != exitRefused {
+					t.Errorf("%s while a process follows: exit code %d", statement, code)
+				}
+				contains(t, stderr, "the undo of the last change is at work on "+c.name, "; it is open until ", "midstream undo --end")
+			}
 			began := time.Now()
 			stdout, _ := c.undo(exitDone)
 			t.Logf("taken back in %s", time.Since(began))
@@ -115,6 +126,7 @@ func TestU4_AFollowerWithUnfitRowsFollowsOn(t *testing.T) {
 // TestU3_AFollowerThatEndsLeavesTheUndoOpen: SIGTERM ends a follower, and so does the end of its time. The undo can still be
 // made, from where the follower had come.
 func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm")
 	c.follower(following)
@@ -141,6 +153,8 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	if code := c.run.exit(); code != exitDone || !strings.Contains(c.run.stderr.String(), "is followed no longer") {
 		t.Errorf("the run whose time is over ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
+	_, late := c.undo(exitAborted, "--hold") // it would follow without an end
+	contains(t, late, "the time of the undo is over", "--extend=24h")
 	c.undo(exitDone)
 	c.undo(exitDone, "--end")
 }
@@ -149,6 +163,7 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 // blocks no other change, comes back after a kill, outlives the daemon, gives way to a change of its own table, and takes
 // the change back when the queue is asked for that.
 func TestU3_ServeFollowsUntilTheUndo(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	q := toQueue(t, 1000)
 	q.serve()

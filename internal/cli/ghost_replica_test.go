@@ -25,6 +25,7 @@ func (d *drop) ghostsOn(i *mysqltest.Instance, code int, args []string, texts ..
 
 // TestGhostReplica: a replica is named, and the table is changed on its primary, while somebody writes there.
 func TestGhostReplica(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	primary, follower := primaryAndReplica(t, "9.7", "3")
 	d := beginDropInOn(t, primary, 2000)
@@ -112,6 +113,7 @@ func (d *drop) refollows(follower *mysqltest.Instance) {
 // TestGhostOnReplica: the table is changed on a replica, to be compared and for good, while
 // somebody writes on the primary.
 func TestGhostOnReplica(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	primary, follower := primaryAndReplica(t, "9.7", "4")
 	d := beginDropInOn(t, primary, 2000)

@@ -11,6 +11,7 @@ import (
 // TestGhostReverts: a run with --checkpoint keeps what --revert needs and reports it. --revert takes the change back while
 // somebody writes, and so does a second one with the redo.
 func TestGhostReverts(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range mysqltest.InTurn(t, "9.7", "5.7") {
 		t.Run(version, func(t *testing.T) {
@@ -67,6 +68,7 @@ func (d *drop) is(tables, added string) {
 // TestGhostRevertsNoneButOurs: an old table of gh-ost itself, or of a run without --checkpoint, is refused, and a later
 // run reports that it ends what an earlier one has kept.
 func TestGhostRevertsNoneButOurs(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "9.7", 500)
 	database, _, _ := strings.Cut(d.name, ".")

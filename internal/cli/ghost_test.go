@@ -83,6 +83,7 @@ func TestGhost(t *testing.T) {
 // TestGhostOn57: on a server that swaps in two sessions the new table has a name that sorts after
 // the table's, and the old one gets its own.
 func TestGhostOn57(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "5.7", 3000)
 	d.ghosts(0, []string{ptAlter}, "# Done\n")
@@ -98,6 +99,7 @@ func TestGhostOn57(t *testing.T) {
 
 // TestGhostDiscardsForeignKeys: the new table has none of the table's own, whatever the ALTER itself drops.
 func TestGhostDiscardsForeignKeys(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for version, rule := range map[string]string{"9.7": " ON DELETE CASCADE", "5.7": ""} {
 		d := beginDropIn(t, version, 3000)
@@ -124,6 +126,7 @@ func TestGhostDiscardsForeignKeys(t *testing.T) {
 // TestGhostPostponed: the swap waits for a file, and what an earlier run has left and tables of
 // others that have its names go as the command line says.
 func TestGhostPostponed(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	database, _, _ := strings.Cut(d.name, ".")
@@ -186,6 +189,7 @@ func says(t *testing.T, network, address, command string) string {
 
 // TestGhostCommands: a run obeys what comes by its socket and by TCP, and ends once there is a file.
 func TestGhostCommands(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	folder := t.TempDir()
@@ -301,6 +305,7 @@ func (b *hookBook) were(moments, dry string) {
 // TestGhostHooks: programs are called at each moment, in their order and with their variables; one
 // that fails ends the run before the swap.
 func TestGhostHooks(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	b := newHookBook(t)

@@ -83,6 +83,7 @@ func hostileTable(t *testing.T, i *mysqltest.Instance) schema.Name {
 // TestL9_NothingOfOthersIsObeyed: what verbs say of names, values, statements and messages of a
 // server has no sequence for the terminal and no line that was forged.
 func TestL9_NothingOfOthersIsObeyed(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)

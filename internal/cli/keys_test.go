@@ -98,6 +98,7 @@ func TestKeysOnATerminal(t *testing.T) {
 
 // TestKeysOfTheDemo: the change of the demo is commanded by keys, like any run.
 func TestKeysOfTheDemo(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	needsServer(t)
 	cmd := command(t, "demo", "--rows=60000", "--rate=20")

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/metrics"
 	"midstream/internal/ops/record"
 )
@@ -87,6 +88,7 @@ func (c *controlling) scrape() map[string]float64 {
 // TestMetricsOfARun: the numbers move while it is at work, agree with what it tells at its end, and
 // are all in docs/metrics.md.
 func TestMetricsOfARun(t *testing.T) { // alone: next to the writers of other tests its copy would give way
+	mysqltest.Seldom(t)
 	c := toControl(t, 60_000)
 	file := filepath.Join(t.TempDir(), "orders.prom")
 	c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", "--method=shadow", "--hold", "--json", "--chunk-time=10ms",

@@ -17,6 +17,7 @@ import (
 // TestLightestWay: plan says how the table will be changed, and why not otherwise; it leaves nothing,
 // and run does so.
 func TestLightestWay(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 20_000)
@@ -65,6 +66,7 @@ func TestLightestWay(t *testing.T) {
 // TestCalibration: what was measured is said to be, run tells beside it what it was, and nothing is
 // left.
 func TestCalibration(t *testing.T) {
+	mysqltest.Seldom(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 20_000)
 		for _, c := range []struct {
@@ -173,8 +175,20 @@ func TestCleanupOfAClone(t *testing.T) {
 	for _, clone := range []string{"t_midstream_x", ofAlive, "midstream_" + dead} {
 		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
 	}
-	exec("CREATE TABLE t_midstream_y LIKE t", "CREATE TABLE "+unmarked+" LIKE t", "CREATE TABLE t_shadow LIKE t")
-	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+	exec("CREATE TABLE t_midstream_y LIKE t", "CREATE TABLE "+unmarked+" LIKE t")
+	code, stdout, stderr := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN z INT"}, flags(t, i)...)...)
+	if code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	contains(t, stderr, "removed what a killed plan", "midstream_"+dead)
+	if got := query(allTables); strings.Contains(got, "t_midstream_x") || !strings.Contains(got, ofAlive) {
+		t.Errorf("after the next plan, the tables are %s", got)
+	}
+	exec("CREATE TABLE t_shadow LIKE t")
+	for _, clone := range []string{"t_midstream_x", "midstream_" + dead} {
+		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
+	}
+	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}

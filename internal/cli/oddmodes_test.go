@@ -52,6 +52,7 @@ func oddFamily(t *testing.T, i *mysqltest.Instance, table string, family bool) s
 // TestL11_OddNamesInEveryWay: a table whose names look like formats and placeholders is changed in
 // each way that there is, on each server.
 func TestL11_OddNamesInEveryWay(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	const table = "100%s ? .'e\"s`t"
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8") {

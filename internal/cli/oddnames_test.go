@@ -122,6 +122,7 @@ func (o *odd) each(want int, verb []string, behind ...string) {
 // TestL9_OddNamesAreTaken: each verb that takes a table takes one of any name, as status prints it
 // and as SQL spells it.
 func TestL9_OddNamesAreTaken(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for n, table := range oddNames {

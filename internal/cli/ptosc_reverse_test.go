@@ -14,6 +14,7 @@ import (
 // TestPtOSCReverseTriggers: after the swap the process stays and keeps the old table up to date, until midstream undo takes
 // the change back, while somebody writes. A signal ends it with success, and the way back stays open.
 func TestPtOSCReverseTriggers(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range mysqltest.InTurn(t, "9.7", "5.7") {
 		t.Run(version, func(t *testing.T) {

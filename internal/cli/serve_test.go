@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/queue"
 )
@@ -416,6 +417,7 @@ func TestQueueInATable(t *testing.T) {
 
 // TestStoreIsTaken: a service whose store another one has had meanwhile ends by itself, and says so.
 func TestStoreIsTaken(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	q := toQueue(t, 10)
 	t.Cleanup(func() { executing(t, q.i, q.database())("DROP TABLE IF EXISTS midstream_service") })
@@ -511,6 +513,7 @@ func TestAskingByTLS(t *testing.T) {
 // TestDaemonIsKilledAtAnyMoment: whenever it is killed, each change is done once: a second time its
 // column would be there already.
 func TestDaemonIsKilledAtAnyMoment(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	q := toQueue(t, 10)
 	q.serve()

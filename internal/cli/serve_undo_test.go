@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/queue"
 )
 
@@ -29,6 +30,7 @@ func (q *queueing) undoIs(id, state string) queue.Undo {
 
 // TestU3_UndoOfAQueue: a change of the queue has the state of its undo. Its undo is a change of its own, and so is the redo.
 func TestU3_UndoOfAQueue(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	q := toQueue(t, 1000)
 	file, err := os.OpenFile(filepath.Join(q.home, "main.cnf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -122,6 +124,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 // TestU4_UnfitRowsOfAFollowerInAQueue: within seconds of its commit, a row that the former definition refuses is in the state of
 // the undo, in the metrics, and known to the hook. The undo stops before its lock, or parks the row.
 func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	q := toQueue(t, 1000)
 	told := filepath.Join(q.home, "told")

@@ -56,6 +56,7 @@ func (r *statementRig) are(tables string) {
 // TestIndexStatements: CREATE INDEX, DROP INDEX and OPTIMIZE TABLE go the way of an ALTER, and do
 // what the server's own statement does.
 func TestIndexStatements(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE n LIKE t")
@@ -92,6 +93,7 @@ func TestIndexStatements(t *testing.T) {
 // TestTableStatements: what is planned is told and done, as the server's own statement would, and
 // nothing is left.
 func TestTableStatements(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		d := r.database
@@ -336,6 +338,7 @@ func TestStatementsOfASmallAccount(t *testing.T) {
 // file, and holds up its queries meanwhile. Who allows that gets it; a DROP, after which there is
 // no table to wait for, is warned of.
 func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY) PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 50" +
@@ -356,6 +359,7 @@ func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
 // partitions at its beginning and its end, while nobody can use the table. The plan says for how
 // long, and takes another way if that is longer than it may be.
 func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS 60")

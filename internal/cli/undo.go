@@ -10,7 +10,7 @@ import (
 
 	"midstream/internal/engine/planning"
 	"midstream/internal/face/summary"
-	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/ops/session"
 	"midstream/internal/ops/socket"
 	"midstream/internal/ops/undos"
@@ -40,7 +40,6 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 		_ = f.flags.MarkHidden(name) // an unknown name is found by TestHelp
 	}
 	_ = f.flags.MarkHidden("swapped") // it has just been added
-	f.flags.Lookup("map").Usage = "the change has renamed old to new, or =new: it has added new; if nothing was kept of the change; may be repeated"
 	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
 	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
 	f.duration(&u.Extend, "extend", 0, time.Second, 10_000*time.Hour, "keep the undo open for longer by this time")
@@ -61,12 +60,10 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 
 // tendUndo lists what can be undone, or ends or extends the undo of a table.
 func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending) error {
-	var only *schema.Name
+	var statement *ddl.Statement
 	s, err := c.connection.reach(ctx, &c.output, c.help, func() []error {
-		statement, nameErr := c.target.Parse(args)
-		if statement != nil {
-			only = &statement.Alter.Table
-		} else if u.List && len(args) == 0 {
+		var nameErr error
+		if statement, nameErr = c.target.Parse(args); statement == nil && u.List && len(args) == 0 {
 			nameErr = nil
 		}
 		return append(c.checks.problems, nameErr, c.output.check())
@@ -75,15 +72,16 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 		return err
 	}
 	defer s.Close()
+	c.app.stands("undo", session.ObjectOf(statement, s))
 	u.Sockets = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv))
-	tended, err := u.Tend(ctx, s, only)
+	tended, err := u.Tend(ctx, s, statement)
 	if err != nil {
 		return unwritten(ctx, err, session.AdviceOnUndo(err))
 	}
 	if c.output.json {
 		c.app.record(undos.Records(tended.Undos, s.Address))
 	} else {
-		fmt.Fprint(c.app.Stdout, summary.OfTended(tended, only, s.Address, c.output.style(), c.output.quiet))
+		fmt.Fprint(c.app.Stdout, summary.OfTended(tended, s.Address, c.output.style(), c.output.quiet))
 	}
 	return nil
 }

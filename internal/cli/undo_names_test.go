@@ -18,6 +18,7 @@ var undoNames = []string{
 // TestL9_OddNamesAreUndone: a change of a table of any name is taken back, taken again and given up. The commands that
 // are printed work.
 func TestL9_OddNamesAreUndone(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for _, table := range mysqltest.HalfInTurn(t, undoNames...) {
@@ -67,6 +68,7 @@ func TestL9_OddNamesAreUndone(t *testing.T) {
 
 // TestL9_OddNamesOfStatementsAreUndone: DROP, TRUNCATE and RENAME of such tables.
 func TestL9_OddNamesOfStatementsAreUndone(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for _, table := range mysqltest.InTurn(t, undoNames...) {

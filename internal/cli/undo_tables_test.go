@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"midstream/internal/lab/mysqltest"
 	"strings"
 	"testing"
 )
 
 // TestU4_StatementsAreUndone: DROP, TRUNCATE and RENAME with --undo, their undo, redo and end, as the operator sees them.
 func TestU4_StatementsAreUndone(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (1)",
@@ -57,6 +59,7 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 // TestU3_AnUndoThatWouldBeRefusedIsNotOpen: other sessions drop, rename or alter the tables of a change that can be undone.
 // The list says why the undo would be refused, "open" is true, and the undos of other tables stay in the list.
 func TestU3_AnUndoThatWouldBeRefusedIsNotOpen(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		hour := []string{"--undo=1h", "--method=shadow"}

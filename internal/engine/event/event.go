@@ -128,6 +128,18 @@ type Progress struct {
 	Unfit *Unfit
 }
 
+// stillEvery is the time after which a progress is news although nothing has changed.
+const stillEvery = time.Minute
+
+// Still reports whether a progress is no news after an earlier one, because the run is held and has found no other unfit rows
+// since, and not much time has gone by. A run may be held for days.
+func (p Progress) Still(earlier Progress) bool {
+	if p.Phase != PhaseHold || earlier.Phase != PhaseHold || p.At.Sub(earlier.At) >= stillEvery {
+		return false
+	}
+	return p.Unfit == nil || earlier.Unfit != nil && p.Unfit.Rows == earlier.Unfit.Rows
+}
+
 // Unfit are rows that the former definition refuses: their number, and the keys of some, as literals.
 type Unfit struct {
 	Rows int64

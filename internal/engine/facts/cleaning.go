@@ -7,6 +7,25 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
+// Unseen returns the privilege that the account lacks to see a table, or all tables of the server if that is nil; "" if it sees
+// them: the server does not list tables on which an account has no privilege.
+func Unseen(ctx context.Context, q schema.Querier, table *schema.Name) (lacks string, err error) {
+	f := gatherer{&plan.Facts{}}
+	if err := f.readVariables(ctx, q); err != nil {
+		return "", err
+	}
+	if err := f.readAccount(ctx, q); err != nil {
+		return "", err
+	}
+	switch {
+	case table == nil && !f.Grants.Global("SELECT"):
+		return "SELECT ON *.*", nil
+	case table != nil && !f.Grants.On("SELECT", table.Schema, table.Table):
+		return "SELECT ON " + table.Quoted(), nil
+	}
+	return "", nil
+}
+
 // LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop the
 // tables. With old it adds those for checking whether a session uses a former source.
 func LackedByCleanup(ctx context.Context, q schema.Querier, drop []schema.Name, old bool) ([]plan.Risk, error) {

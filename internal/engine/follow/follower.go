@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/key"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/rowsync"
@@ -16,6 +19,9 @@ import (
 
 // ErrOver means that the time of the undo is over. The undo itself is still possible.
 var ErrOver = errors.New("the time of the undo is over, so the undo follows the table no longer")
+
+// ErrOutrun means that rows which the old table refuses are written faster than they can be set apart. Nothing has happened.
+var ErrOutrun = fmt.Errorf("%w, and they are written faster than they can be set apart", park.ErrUnfit)
 
 // Deps are what a follower works with.
 type Deps struct {
@@ -28,8 +34,6 @@ type Deps struct {
 	// Due reports whether the tables must be compared again. Compare does that.
 	Due     func() bool
 	Compare func(ctx context.Context) error
-	// Orphans fails if rows have no parent by foreign keys that come back.
-	Orphans func(ctx context.Context) error
 	// Left is the rest of the time of the undo.
 	Left func(ctx context.Context) (time.Duration, error)
 	Emit event.Listener
@@ -41,10 +45,12 @@ type Follower struct {
 	deps Deps
 	// own means that the undo began held: it is to follow.
 	own bool
-	// within means that it began within the time of the undo. asked is when the rest was read last, and ends when the time
-	// is over as far as that is known: it may be extended.
-	within      bool
+	// asked is when the rest of the time was read last, and ends when the time is over as far as that is known: it may be
+	// extended.
 	asked, ends time.Time
+	// tried are the unfit rows that were tried again since the release.
+	tried map[key.Key]bool
+	pace  Pace
 	// stop ends the comparison that is under way, and compared gets its error; nil if there is none.
 	stop     context.CancelFunc
 	compared chan error
@@ -60,10 +66,13 @@ const (
 	syncEvery = time.Minute
 	// askEvery is the time between two questions for the rest of the time.
 	askEvery = 10 * time.Second
+	// tryFor bounds the time in which rows that were refused are tried again.
+	tryFor = time.Minute
 )
 
 // Meanwhile does what is due while the undo is held. Call it again and again.
 func (f *Follower) Meanwhile(ctx context.Context) error {
+	f.tried, f.pace = nil, Pace{}
 	if f.deps.Lot == nil {
 		if f.deps.Due() {
 			return f.deps.Compare(ctx)
@@ -94,9 +103,9 @@ func (f *Follower) Meanwhile(ctx context.Context) error {
 	}
 }
 
-// over fails with ErrOver if the time of the undo has ended since the follower began.
+// over fails with ErrOver if the time of the undo is over.
 func (f *Follower) over(ctx context.Context) error {
-	if !f.own || time.Since(f.asked) < askEvery && !(f.within && time.Now().After(f.ends)) {
+	if !f.own || time.Since(f.asked) < askEvery && time.Now().Before(f.ends) {
 		return nil
 	}
 	left, err := f.deps.Left(ctx)
@@ -105,17 +114,21 @@ func (f *Follower) over(ctx context.Context) error {
 	}
 	f.asked = time.Now()
 	f.ends = f.asked.Add(left)
-	if f.within && left <= 0 {
+	if left <= 0 {
 		return ErrOver
 	}
-	f.within = left > 0
 	return nil
 }
 
 // Released ends what a follower does while it is held: all changes are applied at once from now on. Its error is that of
-// a comparison that has found the tables to differ.
-func (f *Follower) Released() error {
+// a comparison that has found the tables to differ, or ErrOutrun. Call it again and again until the swap.
+func (f *Follower) Released(ctx context.Context) error {
 	f.deps.Backlog.Rest(0)
+	if err := f.pace.Check(f.deps.Unfit.Len(), f.deps.Backlog.Len()); err != nil {
+		if err = f.again(ctx, err); err != nil {
+			return err
+		}
+	}
 	if f.compared == nil {
 		return nil
 	}
@@ -128,49 +141,114 @@ func (f *Follower) Released() error {
 	return err
 }
 
-// Fits reports whether the old table takes all rows, or the other rows are to be parked (U4). Otherwise it fails with
-// park.ErrUnfit, but an undo that follows is held again, and follows on. Rows that were refused once are tried again:
-// another row may have been in their way.
-func (f *Follower) Fits(ctx context.Context) (bool, error) {
-	fits, err := f.fits(ctx)
-	if fits {
-		err = f.deps.Orphans(ctx)
-	}
-	return fits && err == nil, err
+// Pace finds out whether an undo catches up. The zero value is ready.
+type Pace struct {
+	looked         time.Time
+	unfit, backlog int // at the last look
+	behind         int // looks in a row, after each of which it was further behind
 }
 
-func (f *Follower) fits(ctx context.Context) (bool, error) {
-	rows := f.deps.Unfit.Rows()
-	if len(rows) == 0 {
+// Check takes the number of unfit rows and of the keys in the backlog now and then. It fails with ErrOutrun if the undo does
+// not catch up because of the former.
+func (p *Pace) Check(unfit, backlog int) error {
+	if unfit > 0 && p.outrun(time.Now(), unfit, backlog) {
+		return fmt.Errorf("%w: %d so far", ErrOutrun, unfit)
+	}
+	return nil
+}
+
+const (
+	lookEvery = 5 * time.Second
+	// mostBehind is the number of looks after which an undo gives up: a minute. fewKeys are no reason for that.
+	mostBehind, fewKeys = 12, 1000
+)
+
+// outrun takes the number of unfit rows and of the keys in the backlog, and reports whether the first has grown for too
+// long, and the other has not become smaller.
+func (p *Pace) outrun(now time.Time, unfit, backlog int) bool {
+	if now.Sub(p.looked) < lookEvery {
+		return false
+	}
+	if unfit > p.unfit && backlog >= max(p.backlog, fewKeys) && !p.looked.IsZero() {
+		p.behind++
+	} else {
+		p.behind = 0
+	}
+	p.looked, p.unfit, p.backlog = now, unfit, backlog
+	return p.behind >= mostBehind
+}
+
+// Fits reports whether the old table takes all rows, or the other rows are to be parked (U4). Otherwise it fails with
+// park.ErrUnfit, but an undo that follows is held again, and follows on.
+func (f *Follower) Fits(ctx context.Context) (bool, error) {
+	rows, err := f.refused(ctx)
+	if err == nil && len(rows) > 0 {
+		err = f.deps.Lot.Prepare(ctx, rows, f.deps.Control.Settings().When.Park)
+		if errors.Is(err, park.ErrUnfit) {
+			for _, finding := range f.deps.Lot.Findings(rows) {
+				f.deps.Emit(finding)
+			}
+		}
+	}
+	if err == nil {
+		err = f.deps.Lot.Orphans(ctx, f.deps.Control.Settings().Lock.Work)
+		if finding, is := park.Orphaned(err); is {
+			f.deps.Emit(finding)
+		}
+	}
+	if err == nil {
 		return true, nil
 	}
-	keys := park.Keys(rows)
+	if errors.Is(err, park.ErrUnfit) || errors.Is(err, park.ErrSlow) {
+		err = f.again(ctx, err)
+	}
+	return false, err
+}
+
+// refused are the rows that the old table refuses. Those that are duplicates are tried again once after a release: the other
+// row may be gone. If all were tried again before each attempt, an undo that parks them would never come to its swap.
+func (f *Follower) refused(ctx context.Context) ([]rowsync.UnfitRow, error) {
+	rows := f.deps.Unfit.Rows()
+	var keys []key.Key
+	for _, r := range rows {
+		if !f.tried[r.Key] && (dbconn.Duplicate(r.Cause) || errors.Is(r.Cause, rowsync.ErrDuplicate)) {
+			keys = append(keys, r.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return rows, nil
+	}
+	if f.tried == nil {
+		f.tried = map[key.Key]bool{}
+	}
 	for _, k := range keys {
+		f.tried[k] = true
 		f.deps.Backlog.Add(k)
 	}
 	if err := f.deps.Fence(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
-	for len(f.deps.Backlog.Pending(keys)) > 0 {
+	// A row that changes all the time may be pending again each time.
+	for began := time.Now(); len(keys) > 0 && time.Since(began) < tryFor; {
+		keys = slices.Collect(maps.Keys(f.deps.Backlog.Pending(keys)))
 		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
-	if rows = f.deps.Unfit.Rows(); len(rows) == 0 {
-		return true, nil
-	}
-	for _, finding := range f.deps.Lot.Findings(rows) {
-		f.deps.Emit(finding)
-	}
-	err := f.deps.Lot.Prepare(ctx, rows, f.deps.Control.Settings().When.Park)
-	if err == nil || !f.own || !errors.Is(err, park.ErrUnfit) {
-		return err == nil, err
+	return f.deps.Unfit.Rows(), nil
+}
+
+// again holds an undo that follows once more, because of an error. Another undo fails with it.
+func (f *Follower) again(ctx context.Context, err error) error {
+	if !f.own {
+		return err
 	}
 	held := f.deps.Control.Hold(ctx)
 	var already *operator.NotNow
 	if held != nil && !errors.As(held, &already) {
-		return false, held
+		return held
 	}
+	f.tried, f.pace = nil, Pace{}
 	f.deps.Emit(event.Note{Text: fmt.Sprintf("%v. The undo is held again, and follows on", err), At: time.Now()})
-	return false, nil
+	return nil
 }

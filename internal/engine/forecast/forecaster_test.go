@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/forecast"
+	"midstream/internal/lab/mysqltest"
 )
 
 var began = time.Date(2026, 11, 25, 22, 0, 0, 0, time.UTC)
@@ -84,6 +85,7 @@ func wandering(random *rand.Rand, load, idle float64, tick, lasts time.Duration)
 // TestForecastHolds: at idle, 20 %, 40 % and 80 % of the peak, the forecast of the elapsed time is
 // within 25 % in 90 of 100 cases, and the range has the end in 80 of them or more.
 func TestForecastHolds(t *testing.T) {
+	mysqltest.Seldom(t)
 	parts := []float64{0.1, 0.25, 0.5, 0.75, 0.9}
 	for _, load := range []float64{0, 0.2, 0.4, 0.8} {
 		t.Run(fmt.Sprintf("%.0f %%", 100*load), func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/window"
+	"midstream/internal/lab/mysqltest"
 )
 
 func profile(t *testing.T, text string) forecast.Profile {
@@ -136,6 +137,7 @@ func TestCalendar(t *testing.T) {
 // TestForecastWithProfile: a run whose speed follows a daily load knows when it ends, if the load
 // slows it as guessed. If it does not, the run learns how much from the hours that it sees.
 func TestForecastWithProfile(t *testing.T) {
+	mysqltest.Seldom(t)
 	loads := profile(t, "zone,UTC\n0-5,5\n6,15\n7,40\n8-17,70\n18-20,50\n21-23,20\n")
 	for _, sensitivity := range []float64{10, 4, 20} {
 		t.Run(fmt.Sprint(sensitivity), func(t *testing.T) {

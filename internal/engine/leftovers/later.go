@@ -1,6 +1,7 @@
 package leftovers
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,9 +12,9 @@ import (
 
 // OldUnfit is why an old table, as it was read or not, cannot be the one that a change has left; "" if it can.
 func OldUnfit(saved *checkpoint.Saved, name, source schema.Name, old *schema.Table, err error) string {
-	switch why := gone(name, err); {
-	case why != "":
-		return "the old table " + why
+	switch {
+	case errors.Is(err, schema.ErrNotFound):
+		return fmt.Sprintf("the old table %s is gone", name)
 	case err != nil:
 		return ""
 	case !old.SameColumns(&schema.Table{Columns: saved.Start.Columns}):

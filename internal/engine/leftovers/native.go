@@ -52,7 +52,7 @@ func (c nativeRecord) announce(ctx context.Context, wish *checkpoint.Undo) error
 	case err == nil && is:
 		err = c.endStatement(ctx, earlier.Run)
 	case err == nil && wish.Native.Step == checkpoint.Undoing:
-		err = ErrNoUndo
+		err = ErrOvertaken
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c nativeRecord) announce(ctx context.Context, wish *checkpoint.Undo) error
 		if err := c.DropUndo(ctx); err != nil {
 			return err
 		}
-		return store.CreateUndo(ctx, session, checkpoint.NewUndo(record))
+		return store.CreateUndo(ctx, session, record)
 	})
 }
 

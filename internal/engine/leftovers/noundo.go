@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -27,12 +28,12 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 			return fmt.Errorf("%w: a RENAME has given it this name; did you mean %s?", ErrNoUndo, u.Table)
 		}
 	}
+	record := plan.UndoOf(table)
+	if lacks, err := facts.Unseen(ctx, pool.DB(), &record); err == nil && lacks != "" {
+		return fmt.Errorf("%w, as far as the account can see: it lacks %s", ErrNoUndo, lacks)
+	}
 	if _, err := schema.Load(ctx, pool.DB(), table); errors.Is(err, schema.ErrNotFound) {
 		return fmt.Errorf("%w: no such table: %s", ErrNoUndo, table)
-	}
-	old := plan.NamesOf(table).Old
-	if t, err := schema.Load(ctx, pool.DB(), old); err == nil && !isMarked(t, table) {
-		return fmt.Errorf("%w: %s has no mark of an old table of %s, so it may be another one", ErrNoUndo, old, table)
 	}
 	return ErrNoUndo
 }

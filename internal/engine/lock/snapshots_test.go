@@ -19,6 +19,7 @@ func TestMain(m *testing.M) { mysqltest.Main(m) }
 // does not change while it is read often. Each of many runs still sees a transaction that begins
 // and ends.
 func TestL10_SnapshotsWhileOtherRunsLook(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, version := range []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // indexes is the number of indexes on column v of table t.
@@ -41,6 +42,7 @@ func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 // TestL7_ReconnectKnowsTheSwap: the answer of the RENAME is lost, and the server can't be reached
 // for longer than the run tries. The process that reconnects finds that it has swapped.
 func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)

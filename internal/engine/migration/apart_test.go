@@ -7,11 +7,13 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL2_AKeyThatMayBecomeAnotherEndsTheRun: a run takes only values of the key that stay apart. It
 // names a row with another value, in the prescan and later. Such a key that has no row deletes none.
 func TestL2_AKeyThatMayBecomeAnotherEndsTheRun(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		for _, c := range []struct{ kind, alter, value, twin, shown string }{

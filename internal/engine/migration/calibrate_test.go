@@ -9,12 +9,14 @@ import (
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestCalibrationMeasuresTheCurve: while writers are at work, a calibration measures how fast rows
 // are copied at several drives and what that costs the writers. It takes less than a minute, and
 // leaves nothing.
 func TestCalibrationMeasuresTheCurve(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEachAlone(t, func(b *bench) {
 		b.steered = true
 		l := b.ledger(ledger.Int(), 60_000, ledger.Options{Rate: 300, Writers: 4})

@@ -38,6 +38,7 @@ func (b *bench) delay(seconds int) {
 // TestL3_CaptureFromAReplica: a run reads changes from a replica with four workers that falls
 // behind, stops and catches up, while a ledger writes on the source.
 func TestL3_CaptureFromAReplica(t *testing.T) {
+	mysqltest.Seldom(t)
 	onReplicas(t, func(primary, replica *bench) {
 		primary.refusedCapture(replica)
 		l := primary.ledger(ledger.Orders(), 4_000, ledger.Options{Writers: 3, Rate: 100, Seed: 7})

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // hoursAround is a window of this moment, and hoursAfter one that opens in two hours.
@@ -110,6 +111,7 @@ func (w *windowed) follows() {
 // TestL6_CopyWindow: rows are copied and compared only in the window. It closes in the middle of the
 // copy, and as the comparison begins. Changes go on being applied, and the table is right at the end.
 func TestL6_CopyWindow(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 200})

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -98,7 +99,7 @@ type lockTurn struct{ work *work }
 func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	began := time.Now()
 	waited, err := t.work.permission().Wait(ctx, t.work.follower.Meanwhile)
-	if err = cmp.Or(err, t.work.follower.Released()); err != nil || !waited {
+	if err = cmp.Or(err, t.work.follower.Released(ctx)); err != nil || !waited {
 		return 0, err
 	}
 	t.work.enter(event.PhaseCatchUp)
@@ -238,8 +239,11 @@ func (w *work) nextOld(ctx context.Context) error {
 func (w *work) catchUp(ctx context.Context) error {
 	w.enter(event.PhaseCatchUp)
 	err := w.intake.Fence(ctx) // the delay is small as long as no heartbeat is overdue
-	for err == nil && !w.caughtUp() {
-		err = dbconn.Sleep(ctx, 20*time.Millisecond)
+	for pace := (follow.Pace{}); err == nil && !w.caughtUp(); {
+		if !w.live().When.Hold {
+			err = pace.Check(w.unfit.Len(), w.backlog.Len())
+		}
+		err = cmp.Or(err, dbconn.Sleep(ctx, 20*time.Millisecond))
 	}
 	return err
 }

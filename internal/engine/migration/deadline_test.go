@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // slowCopy prepares a run whose row copy is paced by the limit, because writers are at work all the
@@ -43,6 +44,7 @@ func reports(state event.DeadlineState) func(event.Event) bool {
 // time. How many deadlines are met on a quiet machine is measured by bench --measure deadline: on a
 // busy one, other tests decide in the last seconds.
 func TestDeadlineIsFollowed(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEachAlone(t, func(b *bench) {
 		l := b.slowCopy(20_000)
 		limit, _ := operator.SettingOf("max-slowdown")
@@ -73,6 +75,7 @@ func TestDeadlineIsFollowed(t *testing.T) {
 // TestDeadlineLive: an impossible deadline that is set during a run is reported as impossible, and
 // the limit rises to its highest; a later deadline lowers it below the usual one.
 func TestDeadlineLive(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		l := b.slowCopy(25_000)

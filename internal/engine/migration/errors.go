@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/park"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -60,7 +61,7 @@ func WorthAnotherAttempt(err error) bool {
 		return false
 	}
 	return isAny(err, cutover.ErrNotGranted, cutover.ErrOverrun, cutover.ErrSlow, cutover.ErrNotDrained,
-		cutover.ErrDisturbed, cutover.ErrNameTaken) ||
+		cutover.ErrDisturbed, cutover.ErrNameTaken, park.ErrUnfit) || // follower.Fits decides about the last one
 		dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }
 

@@ -15,6 +15,7 @@ import (
 // run's tables. Its GTIDs show what must be read there, and the run resumes. As long as it still
 // follows the other server, the run does nothing there.
 func TestL5_Failover(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) { failover(t, version) })

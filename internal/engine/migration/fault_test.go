@@ -116,6 +116,7 @@ func (b *bench) complete(clauses string) bool {
 // TestL9_EveryConnectionMayBeKilled: whichever of its connections another session kills, again and
 // again, the run finishes.
 func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 200, Writers: 2})
 		b.start(l)
@@ -155,6 +156,7 @@ func (b *bench) killOne() {
 // TestL9_ServerRefusesForAWhile: for two seconds in the middle of a run, the server has no
 // connections left, or refuses writes.
 func TestL9_ServerRefusesForAWhile(t *testing.T) {
+	mysqltest.Seldom(t)
 	for name, how := range map[string][2]string{
 		"read only":      {"SET GLOBAL super_read_only = ON", "SET GLOBAL read_only = OFF"},
 		"no connections": {"SET GLOBAL max_connections = 3", "SET GLOBAL max_connections = 151"},

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // inPartitions makes table t with a few rows in each of many files.
@@ -41,6 +42,7 @@ func manyFiles() map[string]string {
 // milliseconds for each file under load. The plan refuses a swap that takes longer than
 // --lock-work, before anything is written, and makes it if --lock-work allows it.
 func TestL9_ASwapOfManyFilesIsRefusedByThePlan(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for name, partitioning := range manyFiles() {
 		t.Run(name, func(t *testing.T) {

@@ -12,11 +12,13 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestForecast: while a run copies next to writers, it reports when it ends. After a fourth of its
 // time, the middle one of these reports is about right, and each has a range.
 func TestForecast(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEachAlone(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 9000, ledger.Options{Rate: 200, Writers: 2})
 		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.MinRows = 20, 20

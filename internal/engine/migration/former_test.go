@@ -171,6 +171,7 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 
 // TestL9_RunGoesOnByItself: a broken network costs a run only time.
 func TestL9_RunGoesOnByItself(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 8000, ledger.Options{Rate: 300})
@@ -215,6 +216,7 @@ func TestL9_LostClaimEndsTheRun(t *testing.T) {
 // TestL5_ServerCrash: the server is killed, or shut down, while rows are copied and written, and
 // comes back.
 func TestL5_ServerCrash(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) {

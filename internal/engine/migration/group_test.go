@@ -94,6 +94,7 @@ func (b *bench) lead() {
 // TestL5_GroupReplication: the primary of a group changes in the middle of a run. The run ends at
 // once with its work kept, is refused on the former primary, and resumes at the new one.
 func TestL5_GroupReplication(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	servers := group(t)
 	b := on(t, "9.7", servers[0])

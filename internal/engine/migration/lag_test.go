@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
+	"midstream/internal/lab/mysqltest"
 )
 
 // gatesTold lists why gates were closed, in one line each.
@@ -26,6 +27,7 @@ func (b *bench) gatesTold() (text string) {
 // TestReplicaLagHoldsTheCopy: rows are copied and changes applied as fast as a replica applies
 // them, and not at all while its replication is stopped.
 func TestReplicaLagHoldsTheCopy(t *testing.T) {
+	mysqltest.Seldom(t)
 	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10_000)
 		replica.catchUpWith(primary)

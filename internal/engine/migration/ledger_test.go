@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -107,6 +108,7 @@ func TestLedgerSurvivesHotRows(t *testing.T) {
 // TestLedgerSurvivesHugeTransactions has transactions that change 30,000 rows, with a backlog that
 // holds a tenth of that.
 func TestLedgerSurvivesHugeTransactions(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		mix := ledger.DefaultMix()

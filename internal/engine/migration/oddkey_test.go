@@ -1,10 +1,15 @@
 package migration_test
 
-import "testing"
+import (
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
 
 // TestL11_KeysThatAStrictSessionRefuses: the run follows rows whose key a strict session would
 // refuse, if the ALTER changes the key.
 func TestL11_KeysThatAStrictSessionRefuses(t *testing.T) {
+	mysqltest.Seldom(t)
 	sameAsNative(t, []typeCase{
 		{
 			name:    "ENUM key that is no member, to a number",

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
@@ -20,6 +21,7 @@ import (
 // workers. The shadow is equal to the table, nothing is written to the replica's binlog, and
 // replication continues.
 func TestL3_RehearsalOnAReplica(t *testing.T) {
+	mysqltest.Seldom(t)
 	onReplicas(t, func(primary, replica *bench) {
 		l := primary.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 4, Rate: 300, Seed: 11})
 		replica.catchUpWith(primary)

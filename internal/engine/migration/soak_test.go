@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // Flags of the soak: make soak runs it for hours, and make test runs one round.
@@ -21,6 +22,7 @@ var (
 // TestSoak runs changes with random options on random tables under the writer. Something happens to
 // most of them. At the end of each change the table must equal the ledger.
 func TestSoak(t *testing.T) {
+	mysqltest.Seldom(t)
 	began, random := time.Now(), rand.New(rand.NewPCG(*soakSeed, 7))
 	happened := map[string]int{}
 	for n := 0; n == 0 || time.Since(began) < *soakFor; n++ {

@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL9_AStalledWireKeepsTheWork: the wire between the run and its server stalls for longer than
@@ -13,6 +14,7 @@ import (
 // server's answers, and its message that it has ended the session, arrive all at once. The run
 // continues or keeps its work; it never drops the copy.
 func TestL9_AStalledWireKeepsTheWork(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, rule := range []fault.Rule{
 		{At: "LOCK TABLES"},

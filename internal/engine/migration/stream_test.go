@@ -115,6 +115,7 @@ func onThose(t *testing.T, only97 bool, test func(b *bench)) {
 // TestStatementsOfEveryKind: whatever the application does, in whatever session, before and after
 // the rows are copied, the new table has it.
 func TestStatementsOfEveryKind(t *testing.T) {
+	mysqltest.Seldom(t)
 	mysql.RegisterReaderHandler("rows", func() io.Reader { return strings.NewReader("41,7\n99,8\n50400,9\n") })
 	t.Cleanup(func() { mysql.DeregisterReaderHandler("rows") })
 	for name, set := range sessions {
@@ -140,6 +141,7 @@ func TestStatementsOfEveryKind(t *testing.T) {
 
 // TestGlobalSettings: the same, with settings that every session of the server has since the plan.
 func TestGlobalSettings(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, c := range []struct {
 		variable, value, usual string
 		only97                 bool

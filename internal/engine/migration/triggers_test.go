@@ -138,6 +138,7 @@ func TestL6_Triggers(t *testing.T) {
 // connection that holds the lock. Each row still fires each trigger once, even in a transaction
 // whose read view is older than the swap. The next command repairs the names.
 func TestL7_TriggersKilled(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	type point struct {
 		at      string

@@ -10,12 +10,14 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU3_UndoAfterAFailover: a replica has taken the place of the server since the swap. Its GTIDs show what has changed
 // since, and the undo reads only that. As long as it still follows the other server, no undo begins there. Without
 // GTIDs, or without all transactions, the list says so, and the undo looks at all rows.
 func TestU3_UndoAfterAFailover(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, version := range inTurn(t, all) {
 		t.Run(version, func(t *testing.T) { withReplica(t, version, undoAfterAFailover) })

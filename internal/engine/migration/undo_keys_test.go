@@ -8,11 +8,13 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU4_RowsWhoseKeysDoNotFit: the change has widened the key, and the application has written keys that the former one
 // refuses. The undo lists these rows and ends, or parks them.
 func TestU4_RowsWhoseKeysDoNotFit(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		table := b.schema + ".t"

@@ -70,6 +70,7 @@ func (b *bench) mustNotHaveUndone(rows string) {
 // TestU2_OnlyTheUndoWritesTheOldTable: another session has written to the old table, has replaced it, or has done
 // to the table what the binlog shows without rows. A lazy undo ends before its lock, and names --cold; that works.
 func TestU2_OnlyTheUndoWritesTheOldTable(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range []struct {
 		name     string
@@ -348,5 +349,36 @@ func TestU1_AnotherRunInTheWindow(t *testing.T) {
 		rows := b.sums("t")
 		b.undoing().mustEnd()
 		b.mustMatch("t", rows)
+	})
+}
+
+// TestL9_AnUndoWhoseChangeIsTakenMeanwhile: another session ends the undo, or makes it, after it was planned. The undo does not
+// report that it is still open.
+func TestL9_AnUndoWhoseChangeIsTakenMeanwhile(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, []string{"9.7", "mariadb-10.11"}), func(b *bench) {
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer pool.Close()
+		table := schema.Name{Schema: b.schema, Table: "t"}
+		b.cfg.Undo = time.Hour
+		for name, meanwhile := range map[string]func() error{
+			"ended": func() error { _, err := leftovers.EndUndo(b.ctx(), pool, table, true); return err },
+			"made":  func() error { _, err := b.undo(b.ctx(), planning.Undo{}); return err },
+		} {
+			b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY)", "INSERT INTO "+b.schema+".t VALUES (1)")
+			b.mustMigrate("ADD COLUMN added INT")
+			_, err := b.undo(b.ctx(), planning.Undo{}, onPhase(event.PhaseCheck, func() {
+				if err := meanwhile(); err != nil {
+					b.Error(err)
+				}
+			}))
+			if !errors.Is(err, leftovers.ErrOvertaken) {
+				b.Errorf("%s: %v", name, err)
+			}
+			b.exec("DROP TABLE IF EXISTS "+b.schema+".t", "DROP TABLE IF EXISTS "+b.schema+".t_undo", "DROP TABLE IF EXISTS "+b.schema+".t_undone")
+		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -315,6 +316,7 @@ func TestU1_UndoByTheLogOfTriggers(t *testing.T) {
 // TestL7_KilledUndoByTheLogComesToItsEnd: a change whose undo reads the log of triggers, and the undo, are killed where they
 // make and drop that log. The same command again comes to its end, and cleanup drops nothing that the undo needs.
 func TestL7_KilledUndoByTheLogComesToItsEnd(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.capture = plan.CaptureTrigger

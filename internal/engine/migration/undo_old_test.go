@@ -131,6 +131,17 @@ func TestU4_DroppedForeignKeysComeBack(t *testing.T) {
 		}
 		b.mustBeShown(after)
 		b.exec("DELETE FROM " + b.schema + ".t WHERE id = 3")
+		for late, again := range map[string]string{ // after the last look before the lock
+			"INSERT INTO %s.t VALUES (4, 9, 1, 1)": "DELETE FROM %s.t WHERE id = 4",
+			"DELETE FROM %s.p WHERE id = 2":        "INSERT INTO %s.p VALUES (2)",
+		} {
+			_, err := b.undo(b.ctx(), planning.Undo{}, onPhase(event.PhaseCutover, func() { b.exec(fmt.Sprintf(late, b.schema)) }))
+			if !errors.Is(err, park.ErrUnfit) {
+				b.Errorf("%s just before the lock: %v", late, err)
+			}
+			b.mustBeShown(after)
+			b.exec(fmt.Sprintf(again, b.schema))
+		}
 		for _, want := range []string{before, after, before} {
 			b.mustUndo(planning.Undo{})
 			b.mustBeShown(want)

@@ -3,6 +3,8 @@ package migration_test
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,23 +12,15 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/park"
-	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
 // undo takes back the last change of table t.
 func (b *bench) undo(ctx context.Context, how planning.Undo, listeners ...event.Listener) (migration.Result, error) {
-	b.Helper()
-	return b.undoMapped(ctx, how, nil, listeners...)
-}
-
-// undoMapped is undo with --map: the column of the table and the former one.
-func (b *bench) undoMapped(
-	ctx context.Context, how planning.Undo, says map[string]string, listeners ...event.Listener,
-) (migration.Result, error) {
 	b.Helper()
 	pool, err := b.open(ctx)
 	if err != nil {
@@ -35,7 +29,7 @@ func (b *bench) undoMapped(
 	defer pool.Close()
 	name := schema.Name{Schema: b.schema, Table: "t"}
 	server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
-	options := planning.Options{Undo: &how, Plan: plan.Options{Map: says}, Config: b.cfg, Settings: b.settings, FactsOnly: true}
+	options := planning.Options{Undo: &how, Config: b.cfg, Settings: b.settings, FactsOnly: true}
 	p, err := planning.Make(b.ctx(), server, &ddl.Alter{Table: name}, options)
 	if err != nil {
 		return migration.Result{}, err
@@ -161,6 +155,45 @@ func TestU4_UnfitRowsStopTheUndoOrAreParked(t *testing.T) {
 			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_undone", "DROP TABLE "+b.schema+".t_parked",
 				"DROP TABLE IF EXISTS "+b.schema+".t_undo")
 		}
+	})
+}
+
+// TestU4_ParkingComesToItsEnd: while rows that do not fit are written, an undo sets those apart that are there, and swaps.
+func TestU4_ParkingComesToItsEnd(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, []string{"9.7", "mariadb-10.11"}), func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id INT AUTO_INCREMENT PRIMARY KEY, n TINYINT NOT NULL)", "INSERT INTO "+b.schema+".t (n) VALUES (1)")
+		b.cfg.Undo = time.Hour
+		b.mustMigrate("MODIFY n INT NOT NULL")
+		insert := "INSERT INTO " + b.schema + ".t (n) VALUES (1000)" + strings.Repeat(", (1000)", 9)
+		written := 1
+		for range 50 {
+			b.exec(insert)
+			written += 10
+		}
+		swapped := make(chan struct{})
+		go func() {
+			defer close(swapped)
+			for ; ; time.Sleep(20 * time.Millisecond) {
+				if _, err := b.db.Exec(insert); dbconn.ValueRefused(err) {
+					return
+				} else if err != nil {
+					b.Error(err)
+					return
+				}
+				written += 10
+			}
+		}()
+		ctx, cancel := context.WithTimeout(b.ctx(), time.Minute)
+		defer cancel()
+		if _, err := b.undo(ctx, planning.Undo{Park: true}); err != nil {
+			b.Fatal(err)
+		}
+		<-swapped
+		if got := b.value("SELECT (SELECT COUNT(*) FROM " + b.schema + ".t) + (SELECT COUNT(*) FROM " + b.schema + ".t_parked)"); got != strconv.Itoa(written) {
+			b.Errorf("%s rows are left of %d", got, written)
+		}
+		b.exec("DROP TABLE "+b.schema+".t_parked", "DROP TABLE "+b.schema+".t_undo")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end the run,
@@ -157,6 +158,7 @@ func TestL3_TwinsForAMomentLoseNothing(t *testing.T) {
 // TestUniqueValuesShift: one statement moves every value of a new unique key to the next row, again
 // and again, during the copy and afterwards. The blocking rows are stale, thousands in a row.
 func TestUniqueValuesShift(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for name, clauses := range map[string]string{
 		"new key":                 "ADD UNIQUE (v)",

@@ -6,12 +6,14 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL8_AShadowWithoutAMark: a shadow whose definition can't bear a further ALTER has no mark from
 // its beginning. If a run is killed in any phase, the next one resumes or begins again. The CHECK
 // is as the ALTER wrote it, and nothing is left.
 func TestL8_AShadowWithoutAMark(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onThese(t, []string{"9.7"}, func(b *bench) {
 		l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200})

@@ -44,6 +44,7 @@ func (b *bench) late(statement string, then func()) *fault.Proxy {
 // TestL7_UnseenSwapIsAwaited: the RENAME is done after its connection is lost, on a server that
 // does not show the RENAME's session by its attributes.
 func TestL7_UnseenSwapIsAwaited(t *testing.T) {
+	mysqltest.Seldom(t)
 	onUnseeing(t, func(b *bench) {
 		b.numbered(1000)
 		w := b.late("RENAME TABLE `"+b.schema+"`", func() {})
@@ -57,6 +58,7 @@ func TestL7_UnseenSwapIsAwaited(t *testing.T) {
 // TestL7_UnseenSwapOfAnEarlierRun: the RENAME of a killed run is done while the same command runs
 // again.
 func TestL7_UnseenSwapOfAnEarlierRun(t *testing.T) {
+	mysqltest.Seldom(t)
 	onUnseeing(t, func(b *bench) {
 		b.numbered(1000)
 		var c *child

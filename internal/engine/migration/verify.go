@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -103,36 +102,35 @@ func (w *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []k
 		if verdict.Mismatches = w.unfit.Without(verdict.Mismatches); len(verdict.Mismatches) == 0 {
 			break
 		}
-		differences, err := w.comparison.verifier.Differences(ctx, verdict.Mismatches[:min(mostShown, len(verdict.Mismatches))])
+		differing := verdict.Mismatches
+		differences, err := w.comparison.verifier.Differences(ctx, differing[:min(mostShown, len(differing))])
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range differences {
-			w.emit(event.Mismatch{Key: d.Key, Column: d.Column, Expected: d.Expected, Found: d.Found, At: time.Now()})
-		}
 		if !w.repairs || try == repairs {
-			return nil, mismatch(len(verdict.Mismatches), differences)
+			w.differ(differences)
+			return nil, fmt.Errorf("%w in %d rows: %s", ErrMismatch, len(differing), verify.Texts(differences))
 		}
 		// Apply syncs them as it syncs changed keys.
-		for _, k := range verdict.Mismatches {
+		for _, k := range differing {
 			w.backlog.Add(k)
 		}
-		w.comparison.repaired += len(verdict.Mismatches)
 		left := verdict.Left
-		if verdict, err = w.comparison.verifier.Judge(ctx, verdict.Mismatches); err != nil {
+		if verdict, err = w.comparison.verifier.Judge(ctx, differing); err != nil {
 			return nil, err
 		}
+		w.differ(w.comparison.verifier.Fit(differences))
+		w.comparison.repaired += len(w.unfit.Without(differing))
 		verdict.Left = append(verdict.Left, left...)
 	}
 	return verdict.Left, nil
 }
 
-func mismatch(rows int, differences []verify.Difference) error {
-	var lines []string
+// differ reports rows that differ.
+func (w *work) differ(differences []verify.Difference) {
 	for _, d := range differences {
-		lines = append(lines, d.String())
+		w.emit(event.Mismatch{Key: d.Key, Column: d.Column, Expected: d.Expected, Found: d.Found, At: time.Now()})
 	}
-	return fmt.Errorf("%w in %d rows: %s", ErrMismatch, rows, strings.Join(lines, "; "))
 }
 
 // prove compares, under the lock, the rows that are left unproven.

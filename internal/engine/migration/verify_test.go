@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/lab/mysqltest"
 )
 
 // faults are what may go wrong with one row of the shadow without the run's knowledge; %[1]s is the
@@ -24,6 +25,7 @@ var faults = []string{
 // TestL6_SeededFaultIsFound: one wrong row of the shadow ends the run before the swap. The run
 // names its key, and the table is unchanged: 100 times of 100, half of them on each version.
 func TestL6_SeededFaultIsFound(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)

@@ -9,12 +9,14 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL9_WhatWasDeclaredGoesUnderTheLock: an attempt has no time left while it declares constraints
 // and triggers once more. It drops them before any session writes: a surplus constraint would
 // refuse valid rows.
 func TestL9_WhatWasDeclaredGoesUnderTheLock(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		b.numbered(20)

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
@@ -31,6 +32,7 @@ func (b *bench) shadowOf() string {
 // TestL6_WishedNamesLoseNoWrite swaps tables whose names sort before the source's, again and again under
 // writers at full speed.
 func TestL6_WishedNamesLoseNoWrite(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.wish = ghosts

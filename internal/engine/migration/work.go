@@ -87,7 +87,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
 	w.syncer.Carry(d.moves, func(ctx context.Context) error { return w.intake.Fence(ctx) })
 	if r.plan.Back.Adopts() {
-		w.unfit, w.lot = park.Watched(spec, r.emit), park.New(r.pool, r.plan.Source, spec, r.plan.Back.Park)
+		w.unfit, w.lot = park.Watched(spec, r.emit), park.New(r.pool, r.plan, spec)
 		w.syncer.SetApart(w.unfit)
 	}
 	w.backlog = backlog.New(backlog.Config{
@@ -106,7 +106,6 @@ func (r *run) newWork(d *draft, from origin) *work {
 	w.follower = follow.New(follow.Deps{
 		Control: r.control, Backlog: w.backlog, Unfit: w.unfit, Lot: w.lot, Fence: w.intake.Fence,
 		Due: w.verifyDue, Compare: w.verifyAgain, Left: r.leftovers.TimeLeft, Emit: r.emit,
-		Orphans: func(ctx context.Context) error { return w.lot.Orphans(ctx, d.shadow.Name, r.plan.Back) },
 	})
 	r.account.flies(w.syncer)
 	r.account.flies(w.copier)

@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/rowcopy"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // manyNumbered makes table t with that many times 9,999 rows.
@@ -47,6 +48,7 @@ func (b *bench) mostWorkers() (most float64) {
 // TestWorkersFarFromTheServer: next to a server that answers 20 ms late, a run finds a number of workers
 // that copies several times the rows of one. A number that the operator names holds at once.
 func TestWorkersFarFromTheServer(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		const over = 2 * time.Second
@@ -88,6 +90,7 @@ func TestWorkersFarFromTheServer(t *testing.T) {
 // TestWorkersWhereMoreDoNotHelp: on the two cores of this machine, three workers use up the server, and a
 // run does not add many more.
 func TestWorkersWhereMoreDoNotHelp(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEachAlone(t, func(b *bench) {
 		b.manyNumbered(12)
 		b.cfg.RowCopy.MinRows, b.cfg.RowCopy.MaxRows = 10, 10

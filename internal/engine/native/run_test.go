@@ -197,6 +197,7 @@ func TestRequestsAreWithdrawn(t *testing.T) {
 // TestEndOfABuildIsGuarded: if a session reads the table when a build ends, the build is withdrawn,
 // and made again.
 func TestEndOfABuildIsGuarded(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		for range 17 {
 			r.exec("INSERT INTO " + r.table.Quoted() + " (v, s) SELECT v + 1, REPEAT(HEX(id * 7919), 10) FROM " + r.table.Quoted())

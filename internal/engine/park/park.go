@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,40 +31,70 @@ type Lot struct {
 	source *schema.Table
 	spec   *rowsync.Spec
 	wished bool
-	table  schema.Name
+	// foreign are the foreign keys that the change had dropped and that come back.
+	foreign []schema.ForeignKey
+	table   schema.Name
+	// parked are the tries of the rows that the table has; unseen means that rows may change without a try.
+	parked map[key.Key]uint64
+	unseen bool
+	// keeps means that the mark of the table says that its rows are no longer in the table of the user.
+	keeps bool
 }
 
-// New returns a lot of an undo. wished means that rows may be parked.
-func New(pool *dbconn.Pool, source *schema.Table, spec *rowsync.Spec, wished bool) *Lot {
-	return &Lot{pool: pool, source: source, spec: spec, wished: wished}
+// New returns a lot of an undo.
+func New(pool *dbconn.Pool, p *plan.Plan, spec *rowsync.Spec) *Lot {
+	return &Lot{
+		pool: pool, source: p.Source, spec: spec, wished: p.Back.Park, foreign: p.Back.Foreign,
+		parked: map[key.Key]uint64{}, unseen: len(p.Acting) > 0, // the binlog does not show what cascades change
+	}
 }
 
 // Table is the table that the rows are copied to; no name if there is none.
 func (l *Lot) Table() schema.Name { return l.table }
 
-// Prepare creates the table for the rows, or fails with ErrUnfit if they are not to be parked, as it was wished at the
-// beginning or is wished now.
+// Prepare creates the table for the rows, and copies them, so that Take has little to do under the lock. It fails with
+// ErrUnfit if they are not to be parked, as it was wished at the beginning or is wished now.
 func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool) error {
-	switch {
-	case !l.wished && !wished:
+	if !l.wished && !wished {
 		return l.refused(rows)
-	case l.table != (schema.Name{}):
-		return nil
 	}
 	session, err := l.pool.Session(ctx, l.pool.Defining()...)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	mark := schema.Literal(schema.MarkFor(checkpoint.ParkedKind, l.source.Name))
+	if l.table == (schema.Name{}) {
+		err = l.create(ctx, session)
+	} else if l.keeps { // an attempt has failed since
+		err = l.mark(ctx, session, checkpoint.ParkingKind)
+	}
+	if l.keeps = false; err != nil || l.unseen {
+		return err
+	}
+	for part := range slices.Chunk(rows, atOnce) {
+		if err := l.copy(ctx, session, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atOnce is the number of rows that are copied in one transaction.
+const atOnce = 500
+
+// create creates the table. Until the swap its mark says that it goes with the run.
+func (l *Lot) create(ctx context.Context, session *dbconn.Session) (err error) {
 	for _, name := range plan.ParkedNames(l.source.Name) {
+		if err = l.dropStopped(ctx, session, name); err != nil {
+			break
+		}
 		_, err = session.Exec(ctx, "CREATE TABLE "+name.Quoted()+" LIKE "+l.source.Name.Quoted())
 		if dbconn.TableExists(err) {
 			continue
 		}
 		if err == nil {
 			l.table = name
-			_, err = session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" COMMENT = "+mark)
+			err = l.mark(ctx, session, checkpoint.ParkingKind)
 		}
 		break
 	}
@@ -72,13 +104,59 @@ func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool)
 	return nil
 }
 
-// Take copies the rows to the table, in place of those that an attempt before has copied. The session has the lock. It
-// fails with ErrUnfit if there are rows and no table.
+// dropStopped drops a table of this name that an undo has left which was stopped before its swap.
+func (l *Lot) dropStopped(ctx context.Context, session *dbconn.Session, name schema.Name) error {
+	var comment string
+	err := session.Rows(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = "+
+		schema.Literal(name.Schema)+" AND table_name = "+schema.Literal(name.Table), func(r *sql.Rows) error { return r.Scan(&comment) })
+	if err == nil && comment == schema.MarkFor(checkpoint.ParkingKind, l.source.Name) {
+		_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+name.Quoted())
+	}
+	return err
+}
+
+// mark gives the table a mark.
+func (l *Lot) mark(ctx context.Context, session *dbconn.Session, kind string) error {
+	_, err := session.Exec(ctx, "ALTER TABLE "+l.table.Quoted()+" COMMENT = "+schema.Literal(schema.MarkFor(kind, l.source.Name)))
+	return err
+}
+
+// Take copies the rows to the table that have changed since Prepare has copied them, and has the table outlive the run. The
+// session has the lock. It fails with ErrUnfit if there are rows and no table, or if other rows have no parent.
 func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.UnfitRow) error {
+	if err := l.orphans(ctx, session, rows); err != nil {
+		return err
+	}
 	if l.table == (schema.Name{}) {
 		if len(rows) > 0 {
 			return l.refused(rows)
 		}
+		return nil
+	}
+	gone := map[key.Key]bool{}
+	for k := range l.parked {
+		gone[k] = true
+	}
+	for _, r := range rows {
+		delete(gone, r.Key)
+	}
+	if len(gone) > 0 { // they fit by now, or no longer exist
+		if err := l.exec(ctx, session, l.deletion(slices.Collect(maps.Keys(gone)))); err != nil {
+			return err
+		}
+		maps.DeleteFunc(l.parked, func(k key.Key, _ uint64) bool { return gone[k] })
+	}
+	if err := l.copy(ctx, session, rows); err != nil || len(rows) == 0 {
+		return err
+	}
+	l.keeps = true
+	return l.mark(ctx, session, checkpoint.ParkedKind)
+}
+
+// copy copies rows to the table that have changed since they were copied last.
+func (l *Lot) copy(ctx context.Context, session *dbconn.Session, rows []rowsync.UnfitRow) error {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r rowsync.UnfitRow) bool { return !l.unseen && l.parked[r.Key] == r.Try })
+	if len(rows) == 0 {
 		return nil
 	}
 	var columns []string
@@ -87,10 +165,23 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 			columns = append(columns, c.Name)
 		}
 	}
-	statements := []string{"DELETE FROM " + l.table.Quoted()}
-	if len(rows) > 0 {
-		statements = append(statements, rowsync.Lenient(l.spec.Park(l.table, columns, Keys(rows)))...) // as they are
+	statements := []string{l.deletion(Keys(rows))}
+	statements = append(statements, rowsync.Lenient(l.spec.Park(l.table, columns, Keys(rows)))...) // as they are
+	if err := l.exec(ctx, session, statements...); err != nil {
+		return err
 	}
+	for _, r := range rows {
+		l.parked[r.Key] = r.Try
+	}
+	return nil
+}
+
+func (l *Lot) deletion(keys []key.Key) string {
+	return "DELETE FROM " + l.table.Quoted() + " WHERE " + rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys)
+}
+
+// exec executes statements on the table, in a transaction.
+func (l *Lot) exec(ctx context.Context, session *dbconn.Session, statements ...string) error {
 	for _, statement := range append(statements, "COMMIT") {
 		if _, err := session.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("copy the rows that the old definition refuses to %s: %w", l.table, err)
@@ -164,45 +255,4 @@ func Watched(spec *rowsync.Spec, emit event.Listener) *rowsync.Unfit {
 	return rowsync.NewUnfit(func(r rowsync.UnfitRow) {
 		emit(event.UnfitFound{Key: spec.Key.Format(r.Key), Cause: dbconn.Message(r.Cause), At: time.Now()})
 	})
-}
-
-// Orphans fails with ErrUnfit if rows of the old table, which is in sync, have no parent by the foreign keys that come back:
-// the server declares them without a look at the rows.
-func (l *Lot) Orphans(ctx context.Context, old schema.Name, back *plan.Back) error {
-	if back == nil || len(back.Foreign) == 0 {
-		return nil
-	}
-	session, err := l.pool.Session(ctx)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	for _, fk := range back.Foreign {
-		var found int
-		query := orphans(old, fk, l.source.Name)
-		err := session.Rows(ctx, "SELECT COUNT(*) FROM ("+query+" LIMIT 1000) AS orphans", func(r *sql.Rows) error { return r.Scan(&found) })
-		if err != nil {
-			return fmt.Errorf("look for rows without a parent by %s: %w", fk.Constraint, err)
-		}
-		if found > 0 {
-			return fmt.Errorf("%w: foreign key %s, which the change had dropped, comes back, and %d rows or more have no parent: %s",
-				ErrUnfit, fk.Constraint, found, strings.ReplaceAll(query, old.Quoted(), l.source.Name.Quoted()))
-		}
-	}
-	return nil
-}
-
-// orphans is the query for the rows of the old table that have no parent. source is the table's name.
-func orphans(old schema.Name, fk schema.ForeignKey, source schema.Name) string {
-	parent := fk.Parent
-	if parent == source {
-		parent = old
-	}
-	var given, same []string
-	for i, c := range fk.Columns {
-		given = append(given, "c."+schema.Quote(c)+" IS NOT NULL")
-		same = append(same, "p."+schema.Quote(fk.ParentColumns[i])+" = c."+schema.Quote(c))
-	}
-	return fmt.Sprintf("SELECT 1 FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s)",
-		old.Quoted(), strings.Join(given, " AND "), parent.Quoted(), strings.Join(same, " AND "))
 }

@@ -90,7 +90,7 @@ func (c *checker) checkNames() {
 		}
 	}
 	c.checkUndoNames()
-	if c.options.OpenUndo != "" {
+	if c.options.OpenUndo != "" && (c.facts.RunBy == 0 || c.options.UndoRuns == "") {
 		what, fix := StillOpen(c.table.Name, c.options.OpenUndo, c.options.OpenRedo)
 		c.block(CodeUndo, what, "a second change that builds a new table would end that", fix)
 	}
@@ -101,12 +101,28 @@ func (c *checker) checkNames() {
 	}
 	switch {
 	case c.facts.RunBy != 0:
-		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is working on the table (connection %d)", c.facts.RunBy),
-			"only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort "+c.table.Name.Argument())
+		c.atWork(c.table.Name, "another run of Midstream is working on the table", c.options.UndoRuns)
 	case len(ours) > 0:
 		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
 			"No run is working on the table: midstream cleanup "+c.table.Name.Argument())
 	}
+}
+
+// atWork blocks because another run works on the table, which what says. undo is until when the undo of the last change is open,
+// if that may be the run; "" if it cannot be.
+func (c *checker) atWork(table schema.Name, what, undo string) {
+	what = fmt.Sprintf("%s (connection %d)", what, c.facts.RunBy)
+	why, fix := "only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort "+table.Argument()
+	switch {
+	case undo != "":
+		what = fmt.Sprintf("the undo of the last change is at work on %s (connection %d); it is open until %s", table, c.facts.RunBy, undo)
+		why = "it follows the table, or takes the change back now; only one run at a time may work on a table"
+		fix = fmt.Sprintf("Take the change back: midstream undo %s. Or stop the undo with midstream abort %[1]s, and give it up with midstream undo --end %[1]s",
+			table.Argument())
+	case c.options.Back != nil:
+		fix += ". If it follows the table for an undo, give this command as its user, on its machine"
+	}
+	c.block(CodeAtWork, what, why, fix)
 }
 
 // checkUndoNames checks the names of the tables that an undo needs. The undo table is made after the swap, when it is too

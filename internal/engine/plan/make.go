@@ -49,6 +49,8 @@ type Options struct {
 	// OpenUndo is until when an earlier change may be taken back; "" if it may not. OpenRedo means that this is a redo.
 	OpenUndo string
 	OpenRedo bool
+	// UndoRuns is until when the undo of an earlier change is open that is at work, or was stopped; "" if there is none.
+	UndoRuns string
 	// Pace is the server's pace, if it was measured; otherwise the plan assumes one.
 	Pace *Pace
 }

@@ -198,8 +198,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 		c.block(CodeView, fmt.Sprintf("%s is a %s", t.Name, strings.ToLower(t.Other)), "a run takes only tables", "")
 	}
 	if t.Facts.RunBy != 0 {
-		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is working on %s (connection %d)", t.Name, t.Facts.RunBy),
-			"only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort "+t.Name.Argument())
+		c.atWork(t.Name, "another run of Midstream is working on "+t.Name.String(), m.openUndo(t.Name))
 	}
 	for _, taken := range t.Facts.Taken {
 		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) &&

@@ -76,6 +76,8 @@ func (m *tablePlanner) checkUndo() {
 	for _, open := range m.facts.Undos {
 		table := open.Table.Argument()
 		switch {
+		case m.of(open.Table).Facts.RunBy != 0: // blocked already
+			continue
 		case open.Over, m.options.Redo && open.Table == m.facts.Tables[0].Name:
 			continue
 		case m.of(open.Table).Table == nil:
@@ -91,6 +93,16 @@ func (m *tablePlanner) checkUndo() {
 		}
 		m.block(CodeUndo, what, "the undo would not find its tables any longer", fix)
 	}
+}
+
+// openUndo is until when the undo of the last change of a table is open; "" if it is not.
+func (m *tablePlanner) openUndo(table schema.Name) string {
+	for _, open := range m.facts.Undos {
+		if open.Table == table && !open.Over {
+			return open.Until.Format(untilFormat)
+		}
+	}
+	return ""
 }
 
 // finish plans the end of a run that was killed after its statement.

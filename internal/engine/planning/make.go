@@ -165,8 +165,16 @@ func (m *maker) ask(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, e
 	return m.decide()
 }
 
+// sweep removes the empty copies of the table that killed plans have left. This one is about to make its own.
+func (m *maker) sweep(ctx context.Context) {
+	if note := leftovers.DropClones(ctx, m.server.Pool, m.table.Name); note != "" && m.options.Note != nil {
+		m.options.Note(note)
+	}
+}
+
 // askMethod asks the server for the method of its own that it would use for the ALTER.
 func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error) {
+	m.sweep(ctx)
 	var err error
 	m.facts.Native, m.facts.Split, err = m.method(ctx)
 	switch {
@@ -220,6 +228,7 @@ func (m *maker) question() native.Question {
 // try lets the server carry out the ALTER on an empty copy, and fails if the server refuses it.
 // Without an answer the run finds out.
 func (m *maker) try(ctx context.Context) (*plan.Trial, error) {
+	m.sweep(ctx)
 	trial, err := native.Try(ctx, m.server.Pool, m.question())
 	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
 		err = fmt.Errorf("try the ALTER on an empty copy of %s: %w", m.table.Name, err)

@@ -53,6 +53,7 @@ var shapes = []struct {
 // TestU5_RandomWritesAndSyncs: random writes, syncs of random keys in any order and by two sessions,
 // checkpoints and kills, against a model of the kept values.
 func TestU5_RandomWritesAndSyncs(t *testing.T) {
+	mysqltest.Seldom(t)
 	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
 		for _, shape := range shapes {
 			for seed := range uint64(3) {
@@ -76,6 +77,7 @@ func TestU5_RandomWritesAndSyncs(t *testing.T) {
 // TestU5_RandomWritesOfOldRows: without fills, where a row of the source may be seen before the change
 // of its key is received.
 func TestU5_RandomWritesOfOldRows(t *testing.T) {
+	mysqltest.Seldom(t)
 	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
 		retries := 0
 		for _, shape := range shapes {

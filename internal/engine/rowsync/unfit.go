@@ -18,16 +18,19 @@ import (
 type Unfit struct {
 	first func(UnfitRow)
 	mu    sync.Mutex
-	rows  map[key.Key]error
+	rows  map[key.Key]UnfitRow
+	tries uint64
 }
 
 // NewUnfit returns an empty list. It calls first with each row that is the only one in the list.
-func NewUnfit(first func(UnfitRow)) *Unfit { return &Unfit{first: first, rows: map[key.Key]error{}} }
+func NewUnfit(first func(UnfitRow)) *Unfit { return &Unfit{first: first, rows: map[key.Key]UnfitRow{}} }
 
 // UnfitRow is one of them, with the server's reason.
 type UnfitRow struct {
 	Key   key.Key
 	Cause error
+	// Try is another number after each change of the row.
+	Try uint64
 }
 
 // Rows lists them, in the order of their keys' bytes. A nil Unfit has none.
@@ -38,8 +41,8 @@ func (u *Unfit) Rows() []UnfitRow {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	rows := make([]UnfitRow, 0, len(u.rows))
-	for k, cause := range u.rows {
-		rows = append(rows, UnfitRow{Key: k, Cause: cause})
+	for _, row := range u.rows {
+		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b UnfitRow) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return rows
@@ -49,11 +52,11 @@ func (u *Unfit) Rows() []UnfitRow {
 func (u *Unfit) Some(most int) (all int64, rows []UnfitRow) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for k, cause := range u.rows {
+	for _, row := range u.rows {
 		if len(rows) == most {
 			break
 		}
-		rows = append(rows, UnfitRow{Key: k, Cause: cause})
+		rows = append(rows, row)
 	}
 	return int64(len(u.rows)), rows
 }
@@ -85,7 +88,7 @@ func (u *Unfit) Without(keys []key.Key) []key.Key {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(keys), func(k key.Key) bool { return u.rows[k] != nil })
+	return slices.DeleteFunc(slices.Clone(keys), func(k key.Key) bool { return u.rows[k].Cause != nil })
 }
 
 // Has reports whether the key is in the list. A nil Unfit has none.
@@ -95,17 +98,19 @@ func (u *Unfit) has(k key.Key) bool {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.rows[k] != nil
+	return u.rows[k].Cause != nil
 }
 
 func (u *Unfit) put(k key.Key, cause error) {
 	u.mu.Lock()
 	_, listed := u.rows[k]
-	u.rows[k] = cause
+	u.tries++
+	row := UnfitRow{Key: k, Cause: cause, Try: u.tries}
+	u.rows[k] = row
 	first := !listed && len(u.rows) == 1
 	u.mu.Unlock()
 	if first {
-		u.first(UnfitRow{Key: k, Cause: cause})
+		u.first(row)
 	}
 }
 

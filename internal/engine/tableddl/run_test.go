@@ -324,6 +324,7 @@ func TestRequestsAreWithdrawn(t *testing.T) {
 // TestWorkIsNotWithdrawn: a statement that has its lock may finish, even if it takes longer than a
 // wait may: a statement on a table with many partitions does.
 func TestWorkIsNotWithdrawn(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		for _, statement := range []string{"CREATE TABLE m (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 200", "RENAME TABLE m TO n", "TRUNCATE n", "DROP TABLE n"} {
 			ctx, cancel := context.WithTimeout(r.Context(), 2*time.Minute)
@@ -399,6 +400,7 @@ func TestWritersGoOn(t *testing.T) {
 // lost, or the server never received the statement. The run finds that out, and does not repeat the
 // statement.
 func TestL7_LostAnswerOfATableStatement(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		found := 0
 		for _, deaf := range []bool{true, false} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/key"
@@ -26,6 +27,15 @@ func (d Difference) String() string {
 		return fmt.Sprintf("row %s: %s in the table, %s in the shadow", d.Key, d.Expected, d.Found)
 	}
 	return fmt.Sprintf("row %s, column %s: %s in the table, %s in the shadow", d.Key, d.Column, d.Expected, d.Found)
+}
+
+// Texts describes differences in one line.
+func Texts(differences []Difference) string {
+	var texts []string
+	for _, d := range differences {
+		texts = append(texts, d.String())
+	}
+	return strings.Join(texts, "; ")
 }
 
 // These texts describe a difference of a complete row.
@@ -51,6 +61,15 @@ func (v *Verifier) Differences(ctx context.Context, keys []key.Key) ([]Differenc
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// Fit leaves out the differences of rows that have turned out to be unfit: they have no row in the shadow.
+func (v *Verifier) Fit(differences []Difference) []Difference {
+	unfit := map[string]bool{}
+	for _, k := range v.deps.Unfit.Keys() {
+		unfit[v.deps.Spec.Sync.Key.Format(k)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(differences), func(d Difference) bool { return unfit[d.Key] })
 }
 
 func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k key.Key) ([]Difference, error) {

@@ -12,8 +12,11 @@ import (
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 )
 
 // The environment of a child, which carries out one statement, or an undo, and can be killed.
@@ -85,6 +88,7 @@ func (r *rig) again(work string) error {
 // TestL7_KilledStatementsAndUndos: a run is killed before each command that changes something. The tables show what
 // happened; the same command again completes it, and nothing is done twice.
 func TestL7_KilledStatementsAndUndos(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		for _, c := range []struct {
 			statement, table, made string
@@ -168,4 +172,29 @@ func (r *rig) unchanged(what, undo, before, definitions string) {
 	if got := r.create("c") + r.create("t"); got != definitions {
 		r.Errorf("%s: the tables were\n%s, and are\n%s", what, definitions, got)
 	}
+}
+
+// TestL8_AChangeAfterAKilledTruncate: a TRUNCATE was killed before its statement, and has left an empty table. A change by the
+// server takes the place of its record, and nothing of the TRUNCATE is left.
+func TestL8_AChangeAfterAKilledTruncate(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE t (id INT PRIMARY KEY) COMMENT 'own'", "INSERT INTO t VALUES (1), (2)")
+		if !r.killedAt("TRUNCATE t", ruleOf("RENAME TABLE")) {
+			r.Fatal("not killed")
+		}
+		if got := r.state(); got != "t 2, t_shadow 0, t_undo 3" {
+			r.Fatal(got)
+		}
+		pool := r.pool(r.Context())
+		defer pool.Close()
+		alter := &ddl.Alter{Table: schema.Name{Schema: r.name, Table: "t"}, Clauses: "COMMENT 'other'"}
+		for began := time.Now(); r.state() != "t 2" && time.Since(began) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+			if _, err := planning.Make(r.Context(), planning.Server{Pool: pool}, alter, planning.Options{}); err != nil {
+				r.Fatal(err)
+			}
+		}
+		if got := r.state(); got != "t 2" {
+			r.Error(got)
+		}
+	})
 }

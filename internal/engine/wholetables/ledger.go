@@ -53,7 +53,7 @@ func (b book) write(ctx context.Context, record checkpoint.Undo) error {
 			if err := b.drop(ctx, session); err != nil {
 				return err
 			}
-			return b.store().CreateUndo(ctx, session, checkpoint.NewUndo(record))
+			return b.store().CreateUndo(ctx, session, record)
 		}
 		return b.store().Rewrite(ctx, session, record)
 	})
@@ -191,10 +191,11 @@ func endEarlier(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved)
 	return nil
 }
 
-// Withdrawn gives the record of the change before back its place, if a run was killed before the statement that was to
-// replace it. saved is what was read, and what is returned if that is not so.
+// Withdrawn takes the record of a statement back if a run was killed before it, with the empty table that a TRUNCATE has made:
+// the record of the change before, if there is one, has its place again. saved is what was read, and what is returned if that
+// is not so.
 func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved) (*checkpoint.Saved, error) {
-	if saved == nil || saved.Undo.Earlier == nil || saved.Undo.Ledger == nil {
+	if saved == nil || saved.Undo.Ledger == nil || !saved.Undo.Ledger.Pending() {
 		return saved, nil
 	}
 	held, err := leftovers.ClaimTable(ctx, pool, source, func(error) {})
@@ -219,7 +220,11 @@ func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved
 	if err != nil {
 		return nil, err
 	}
-	if err := (book{pool: pool, source: source}).write(ctx, *saved.Undo.Earlier); err != nil {
+	record := book{pool: pool, source: source}
+	if saved.Undo.Earlier == nil {
+		return nil, record.close(ctx)
+	}
+	if err := record.write(ctx, *saved.Undo.Earlier); err != nil {
 		return nil, err
 	}
 	return Record(ctx, pool, source)

@@ -262,6 +262,8 @@ func (c *Change) failure(ctx context.Context, err error) error {
 		f.Err = fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
 		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, c.plan.Twin)
 		f.Next = fmt.Sprintf("Check that it is empty, and run: DROP TABLE %s.", c.plan.Twin.Quoted())
+	case errors.Is(err, leftovers.ErrOvertaken):
+		f.Left, f.Next = fmt.Sprintf("This run has not touched %s.", all), leftovers.AfterOvertaken(table)
 	case c.plan.Back != nil:
 		f.Left, f.Next = c.stillOpen(), migration.NextAfter(ctx, err)
 		var rows *unfit

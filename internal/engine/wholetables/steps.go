@@ -2,7 +2,6 @@ package wholetables
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"midstream/internal/engine/checkpoint"
@@ -15,9 +14,6 @@ import (
 
 // The steps of a ledger: announce writes what is about to happen, and then record what has happened, or withdraw that
 // nothing has. After a kill between them, the tables show it.
-
-// errOvertaken means that another run has changed what the plan relied on.
-var errOvertaken = errors.New("another run has made, taken back or ended a change of the table since the plan was made")
 
 func (c *Change) book() book { return book{pool: c.pool, source: c.plan.Subject()} }
 
@@ -45,18 +41,18 @@ func (c *Change) announce(ctx context.Context) error {
 			return err
 		}
 		ledger.DropOld = p.DropOld
-		c.undo = checkpoint.Undo{For: p.Undo, Mode: plan.UndoLazy, Table: p.Subject().Table, Ledger: ledger}
+		c.undo = checkpoint.Undo{For: p.Undo, Mode: plan.UndoRename, Table: p.Subject().Table, Ledger: ledger}
 		if !ledger.Redo {
 			c.undo.Earlier = saved.Replaced()
 		}
 		return c.book().write(ctx, c.undo)
 	}
 	if saved == nil || saved.Undo.Ledger == nil {
-		return errOvertaken
+		return leftovers.ErrOvertaken
 	}
 	step, err := stepOf(ctx, c.pool.DB(), saved.Undo.Ledger)
 	if err == nil && step != checkpoint.Made {
-		err = errOvertaken
+		err = leftovers.ErrOvertaken
 	}
 	if err != nil {
 		return err
@@ -122,6 +118,11 @@ func (c *Change) record(ctx context.Context) {
 		c.undo.Back, c.undo.Old, c.undo.DropOld, c.undo.Earlier = l.Step == checkpoint.Undone, "", false, nil
 		if l.Step == checkpoint.Made && l.Kind != string(ddl.KindRename) {
 			c.undo.Old, c.undo.DropOld = l.Moves[0].To.Table, l.DropOld
+		} else if l.Step == checkpoint.Undone && l.Kind == string(ddl.KindTruncate) {
+			undone := plan.UndoneOf(c.plan.Subject())
+			if id, _, lookErr := at(ctx, c.pool.DB(), undone); lookErr == nil && id != nil {
+				c.undo.Old = undone.Table // it has rows that were written since the TRUNCATE
+			}
 		}
 		c.undo.Swapped, c.undo.Until = now, now.Add(c.undo.For)
 		err = c.book().write(ctx, c.undo)
@@ -135,7 +136,7 @@ func (c *Change) record(ctx context.Context) {
 func (c *Change) finish(ctx context.Context) error {
 	saved, err := Record(ctx, c.pool, c.plan.Subject())
 	if err == nil && (saved == nil || saved.Undo.Ledger == nil) {
-		err = errOvertaken
+		err = leftovers.ErrOvertaken
 	}
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func (c *Change) finish(ctx context.Context) error {
 		c.record(ctx)
 		return nil
 	}
-	return errOvertaken
+	return leftovers.ErrOvertaken
 }
 
 // sweep removes the tables that a killed swap has left.

@@ -20,20 +20,21 @@ type Lines struct {
 	Quiet   bool // only what may need an operator
 	Verbose bool // each phase and each lock attempt too
 
-	shown   time.Time   // of the last line of progress
-	phase   event.Phase // current
-	entered time.Time   // of the current phase
-	copied  time.Time   // when an undo began to copy
+	shown   time.Time      // of the last line of progress, or of the first phase
+	last    event.Progress // the last one with a line
+	phase   event.Phase    // current
+	entered time.Time      // of the current phase
+	copied  time.Time      // when an undo began to copy
 }
 
 // Show prints an event, or nothing.
 func (l *Lines) Show(e event.Event) {
 	switch e := e.(type) {
 	case event.Progress:
-		if l.Quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone {
+		if l.Quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone || e.Still(l.last) {
 			return
 		}
-		l.shown = e.At
+		l.shown, l.last = e.At, e
 		l.print(e.At, humanize.Progress(e))
 	case event.PhaseEntered:
 		l.enter(e)

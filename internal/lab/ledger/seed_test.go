@@ -12,6 +12,7 @@ import (
 // TestSeedInServer: rows copied inside the server are those that the ledger expects,
 // and nothing is left of the table that they were copied from.
 func TestSeedInServer(t *testing.T) {
+	mysqltest.Seldom(t)
 	eachServer(t, func(t *testing.T, s *mysqltest.Instance) {
 		for _, p := range []Profile{Orders(), Int()} {
 			t.Run(p.Name, func(t *testing.T) {

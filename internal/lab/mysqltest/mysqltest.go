@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -119,6 +120,19 @@ func HalfInTurn[Point any](t testing.TB, points ...Point) (half []Point) {
 		}
 	}
 	return half
+}
+
+// Seldom has a slow test run on about one of five commits, and on each in make nightly: it skips it on the others. The
+// test's name and MIDSTREAM_TEST_TURN choose the commit. It skips no test if tests are chosen with -run.
+func Seldom(t testing.TB) {
+	t.Helper()
+	number, all := turn()
+	if chosen := flag.Lookup("test.run"); all || chosen != nil && chosen.Value.String() != "" {
+		return
+	}
+	if turns := seed(fmt.Sprintf("%s, turn %d", t.Name(), number)) % 5; turns != 0 {
+		t.Skip("slow: it runs on other commits, and in make nightly")
+	}
 }
 
 // turn is the number in MIDSTREAM_TEST_TURN, 0 if it is not set.

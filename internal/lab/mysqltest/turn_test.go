@@ -1,6 +1,7 @@
 package mysqltest
 
 import (
+	"flag"
 	"slices"
 	"strconv"
 	"testing"
@@ -45,3 +46,46 @@ func TestHalfInTurn(t *testing.T) {
 		t.Errorf("all are %v", got)
 	}
 }
+
+// TestSeldom: of a hundred commits, a slow test runs on about twenty, and on each with "all".
+func TestSeldom(t *testing.T) {
+	chosen := flag.Lookup("test.run").Value
+	was := chosen.String()
+	defer func() {
+		if err := chosen.Set(was); err != nil {
+			t.Error(err)
+		}
+	}()
+	run := func(pattern, turn string) (ran bool) {
+		t.Setenv("MIDSTREAM_TEST_TURN", turn)
+		if err := chosen.Set(pattern); err != nil {
+			t.Fatal(err)
+		}
+		s := &skipping{TB: t, name: "TestX"}
+		Seldom(s)
+		return !s.skipped
+	}
+	ran := 0
+	for commit := range 100 {
+		if run("", strconv.Itoa(600+commit)) {
+			ran++
+		}
+		if !run("TestX", strconv.Itoa(600+commit)) {
+			t.Errorf("commit %d skips a test that was chosen", commit)
+		}
+	}
+	if ran < 10 || ran > 30 || !run("", "all") {
+		t.Errorf("it ran on %d of 100 commits", ran)
+	}
+}
+
+// skipping is a test that notes whether it is skipped.
+type skipping struct {
+	testing.TB
+	name    string
+	skipped bool
+}
+
+func (s *skipping) Name() string { return s.name }
+
+func (s *skipping) Skip(...any) { s.skipped = true }

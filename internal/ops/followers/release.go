@@ -3,6 +3,7 @@ package followers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"midstream/internal/engine/event"
@@ -10,20 +11,33 @@ import (
 	"midstream/internal/ops/socket"
 )
 
+// ErrHeld means that the follower is held again, and follows on.
+var ErrHeld = errors.New("the undo was not made")
+
 // ErrUnfit means that the former definition refuses rows: the follower is held again, and follows on.
 var ErrUnfit = errors.New("the old definition refuses some rows")
 
+// Advice is what to do about an undo that was not made.
+func Advice(err error) string {
+	if errors.Is(err, ErrUnfit) {
+		return "change the rows that are listed and give the same command again, or add --park: it copies them to a table of their own and " +
+			"goes back without them"
+	}
+	return "give the same command again once the cause is removed"
+}
+
 // Release has a follower take the change back, and returns its result when it has ended. show is called with its events.
 // With parks, it copies the rows that the former definition refuses to a table of their own; otherwise Release fails with
-// ErrUnfit if there are any, and before that, show has got a finding for each reason. It fails with a *socket.Problem if
-// the follower is paused, and with socket.ErrKilled if its process ends without a result.
+// ErrUnfit if there are any, and before that, show has got a finding for each reason. It fails with ErrHeld if the follower
+// is held again for another reason, with a *socket.Problem if it is paused, and with socket.ErrKilled if its process ends
+// without a result.
 func Release(ctx context.Context, run *socket.Client, parks bool, show event.Listener) (*record.Result, error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	listens, ended := make(chan struct{}, 1), make(chan struct{})
 	var failed error // once ended is closed
 	var result *record.Result
-	unfit := false
+	unfit, released, why := false, false, ""
 	go func() {
 		defer close(ended)
 		failed = run.Events(ctx, func(line []byte) {
@@ -42,9 +56,16 @@ func Release(ctx context.Context, run *socket.Client, parks bool, show event.Lis
 			switch e := e.(type) {
 			case event.Finding:
 				unfit = true
+			case event.Note:
+				why = e.Text
 			case event.PhaseEntered:
-				if unfit && e.Phase == event.PhaseHold {
+				switch {
+				case e.Phase != event.PhaseHold:
+					released = released || e.Phase == event.PhaseCatchUp
+				case unfit:
 					leave(ErrUnfit)
+				case released:
+					leave(fmt.Errorf("%w: %s", ErrHeld, why))
 				}
 			}
 			if e != nil && show != nil {

@@ -37,7 +37,7 @@ type Undo struct {
 	Text     string     `json:"text" doc:"the state, for people"`
 	Why      string     `json:"why" doc:"the reason for the state; may be empty"`
 	Until    *time.Time `json:"open_until" doc:"until when the undo is promised; null if it is not known"`
-	Mode     string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; native: the server alters the table back; may be empty"`
+	Mode     string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; native: the server alters the table back; rename: the tables get their names back; may be empty"`
 	Unfit    *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked, because no follower runs"`
 	Keys     []string   `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
 	Compared *time.Time `json:"compared" doc:"when the follower last compared the tables; null: not yet, or no follower runs"`

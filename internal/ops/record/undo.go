@@ -20,7 +20,7 @@ type Undo struct {
 	Old      string     `json:"old" doc:"the old table"`
 	State    string     `json:"state" doc:"open, revoked, running or ended"`
 	Why      string     `json:"why" doc:"why it is revoked or ended, or empty"`
-	Mode     string     `json:"mode" doc:"lazy, cold, warm: a follower runs; or native: the server alters the table back"`
+	Mode     string     `json:"mode" doc:"lazy, cold, warm: a follower runs; native: the server alters the table back; or rename: the tables get their names back"`
 	Unfit    *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
 	Compared *time.Time `json:"compared" doc:"when the follower last compared the tables; null: not yet, or no follower runs"`
 	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
@@ -28,8 +28,8 @@ type Undo struct {
 	Later    []string   `json:"later" doc:"clauses of later changes of the table, which an undo takes back too"`
 	Alter    string     `json:"alter" doc:"the clauses of the change"`
 	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
-	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
-	Until    time.Time  `json:"open_until" doc:"until when it can be undone; the year 1: nothing was kept of the change"`
+	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped"`
+	Until    time.Time  `json:"open_until" doc:"until when it can be undone"`
 }
 
 // UndosOf lists the changes of a server.
@@ -58,7 +58,7 @@ type Open struct {
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
 	State   string    `json:"state" doc:"open, revoked (only by all rows: --cold), running or ended" enum:"open,revoked,running,ended"`
 	Why     string    `json:"why" doc:"why it is revoked or ended; may be empty"`
-	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back"`
+	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back; rename: the tables get their names back"`
 	Until   time.Time `json:"open_until" doc:"until when the undo is open"`
 	Redo    bool      `json:"redo" doc:"true: the run has undone a change, and to take that back is the redo"`
 	Unfit   *int64    `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
@@ -77,8 +77,8 @@ func OpenOf(u *leftovers.Undoable) *Open {
 
 // Undoes is a change that a run takes back.
 type Undoes struct {
-	Swapped time.Time `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
-	Alter   string    `json:"alter" doc:"the clauses of the change; empty: not known"`
+	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
+	Alter   string    `json:"alter" doc:"the clauses of the change"`
 	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced; cold: all rows; native: the server alters the table back"`
 	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
 	// Compares is empty in records of earlier versions, which compared the changed rows if Mode is lazy.

@@ -11,8 +11,9 @@ import (
 
 // Lines is a Display that writes records as JSON, one a line. It is safe for concurrent use.
 type Lines struct {
-	Out io.Writer
-	mu  sync.Mutex
+	Out  io.Writer
+	mu   sync.Mutex
+	last event.Progress // that was written
 }
 
 // Write writes one record. It reports no error: a migration continues if no program reads any more,
@@ -25,8 +26,19 @@ func (l *Lines) Write(record any) {
 	_ = encoder.Encode(record)
 }
 
-// Show writes the record of an event, if it has one.
+// Show writes the record of an event, if it has one. A run that is held tells its progress on change, and each minute.
 func (l *Lines) Show(e event.Event) {
+	if p, is := e.(event.Progress); is {
+		l.mu.Lock()
+		still := p.Still(l.last)
+		if !still {
+			l.last = p
+		}
+		l.mu.Unlock()
+		if still {
+			return
+		}
+	}
 	if record := record.Of(e); record != nil {
 		l.Write(record)
 	}

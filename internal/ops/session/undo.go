@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
@@ -20,6 +21,7 @@ import (
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/undos"
@@ -35,8 +37,12 @@ type Tending struct {
 
 // Tended is what can be undone then, and what has become of an undo that was ended.
 type Tended struct {
+	// Only is the only table; nil for all.
+	Only  *schema.Name
 	Undos []undos.Standing
 	Ended *leftovers.EndedUndo // nil: none was
+	// Unseen is the privilege without which the account may not see what can be undone; "" for none, or if something can.
+	Unseen string
 	// None is why no change of the only table can be undone; nil if one can.
 	None error
 }
@@ -44,8 +50,8 @@ type Tended struct {
 // NotForUndo are flags of a run that have no effect on an undo, each with the reason. Option files may have them.
 var NotForUndo = map[string]string{
 	"table": "name the table as the argument", "alter": "the undo finds out what leads back", "to": "the undo finds out what leads back",
-	"drop-later": "midstream undo --end keeps the old table, unless the change had --drop-old",
-	"rehearse":   "an undo cannot be rehearsed", "rehearse-lock": "an undo cannot be rehearsed",
+	"map": "the undo knows which columns the change has renamed", "drop-later": "midstream undo --end keeps the old table, unless the change had --drop-old",
+	"rehearse": "an undo cannot be rehearsed", "rehearse-lock": "an undo cannot be rehearsed",
 	"keep-shadow": "an undo cannot be rehearsed", "on-replica": "an undo cannot be rehearsed",
 }
 
@@ -80,9 +86,13 @@ func (t Tending) Check(undo planning.Undo, given func(flag string) bool) error {
 }
 
 // Tend ends the undo of a table, or keeps it open for longer, or does neither. It returns what can be undone then: of the
-// table, or of all if that is nil.
-func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) (tended Tended, err error) {
-	pool := s.Pool
+// table that the statement names, or of all if that is nil.
+func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended Tended, err error) {
+	pool, only := s.Pool, (*schema.Name)(nil)
+	if of != nil {
+		only = &of.Alter.Table
+	}
+	tended.Only = only
 	switch {
 	case t.End:
 		var ended leftovers.EndedUndo
@@ -94,8 +104,12 @@ func (t Tending) Tend(ctx context.Context, s *Server, only *schema.Name) (tended
 	if err == nil {
 		tended.Undos, err = undos.List(ctx, pool, s.Address, t.Sockets, only)
 	}
-	if err == nil && only != nil && len(tended.Undos) == 0 && !t.End {
+	switch {
+	case err != nil || len(tended.Undos) > 0 || t.End:
+	case only != nil:
 		tended.None = leftovers.NoUndo(ctx, pool, *only)
+	default:
+		tended.Unseen, err = facts.Unseen(ctx, pool.DB(), nil)
 	}
 	return tended, err
 }
@@ -120,11 +134,17 @@ func AdviceOnUndo(err error) string {
 	case errors.Is(err, leftovers.ErrClaimed):
 		return "wait until that run has ended, or stop it with midstream abort database.table, also if it follows the table for an undo; " +
 			"then run this command again"
+	case errors.Is(err, follow.ErrOver):
+		return afterOver
 	case errors.Is(err, leftovers.ErrUndoBegun):
 		return "run that command again, or remove its work with midstream cleanup"
 	}
 	return ""
 }
+
+// afterOver is what to do when the time of an undo is over.
+const afterOver = "midstream undo database.table still takes the change back, while the old table exists; " +
+	"midstream undo --extend=24h database.table keeps the undo open for longer, so that it can be followed again"
 
 // UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the undo stays open. The
 // undo of another run may not be kept yet.
@@ -132,6 +152,10 @@ func UndoFailed(p *plan.Plan, err error) error {
 	var f *migration.Failure
 	if errors.As(err, &f) && errors.Is(err, leftovers.ErrUndoTaken) {
 		f.Left, f.Next = leftovers.AfterTaken(p.Source.Name)
+	}
+	if f != nil && errors.Is(err, leftovers.ErrOvertaken) {
+		f.Left, f.Next = fmt.Sprintf("this undo has not touched %s", p.Source.Name), leftovers.AfterOvertaken(p.Source.Name)
+		return err
 	}
 	if p == nil || !p.Back.Adopts() || !errors.As(err, &f) || f.Swapped ||
 		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers) {
@@ -144,16 +168,16 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup %s", migration.SameCommand, table)
 		return err
 	}
-	open := "open"
-	if p.Back.Pairs != nil {
-		open = "possible by all rows"
-	}
-	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still %s", source, p.Names.Shadow, open)
+	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still open", source, p.Names.Shadow)
 	switch {
 	case errors.Is(err, intake.ErrOldWritten), errors.Is(err, intake.ErrNotSince):
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
 	case errors.Is(err, follow.ErrOver):
-		f.Next = "While the old table exists, this still takes the change back: midstream undo " + table
+		f.Next = strings.ReplaceAll(afterOver, "database.table", table)
+	case errors.Is(err, follow.ErrOutrun):
+		f.Next = "Stop these writes, or choose a time with fewer of them; then " + again + "."
+	case errors.Is(err, park.ErrSlow):
+		f.Next = "Allow more time under the lock, in which queries wait, such as --lock-work=2s; then " + again + "."
 	case errors.Is(err, park.ErrUnfit): // Next has the ways out already
 	case dbconn.NoDefault(err):
 		f.Next = "The column is in the old table only. Give new rows a value: midstream undo --undo-fill column=expression " + table
