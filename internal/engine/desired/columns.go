@@ -247,12 +247,24 @@ func (d *differ) column(p pair, place string) {
 		d.changes = append(d.changes, "RENAME COLUMN "+old+" TO "+name)
 	case p.from.Name != p.to.Name:
 		d.changes = append(d.changes, "CHANGE COLUMN "+old+" "+name+" "+definition+place)
+	case place == "" && losesDefault(p):
+		d.changes = append(d.changes, "ALTER COLUMN "+name+" DROP DEFAULT")
 	case differs || place != "":
 		d.changes = append(d.changes, "MODIFY COLUMN "+name+" "+definition+place)
 	}
 	if differs {
 		d.narrows(p.from, p.to)
 	}
+}
+
+// losesDefault reports whether a column only loses its default, and a MODIFY without one would give it the default NULL.
+func losesDefault(p pair) bool {
+	if p.from.Name != p.to.Name || p.from.Default == "" || !p.to.Nullable {
+		return false
+	}
+	without := p.from
+	without.Definition = strings.Replace(without.Definition, " DEFAULT "+p.from.Default, "", 1)
+	return canonical(without) == canonical(p.to)
 }
 
 // lacksRename reports whether the server has no RENAME COLUMN.

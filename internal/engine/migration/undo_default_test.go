@@ -27,3 +27,24 @@ func TestU5_ColumnsWithAComputedDefaultComeBack(t *testing.T) {
 		}
 	})
 }
+
+// TestU4_LostDefaultsAndBlockSizesComeBack: the server drops a default, and a column without one is not the same as a column whose
+// default is NULL. Or it gives the table a KEY_BLOCK_SIZE, which its indexes would keep. The undo and the redo make what was.
+func TestU4_LostDefaultsAndBlockSizesComeBack(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, []string{"5.7", "9.7", "mariadb-10.11"}), func(b *bench) {
+		for _, clauses := range []string{"ALTER COLUMN b DROP DEFAULT, ALTER COLUMN v DROP DEFAULT", "KEY_BLOCK_SIZE=8"} {
+			b.exec("CREATE TABLE " + b.schema + ".t (id INT PRIMARY KEY," +
+				" b TIMESTAMP NULL DEFAULT '2020-01-01 00:00:00', v INT DEFAULT 5, KEY k (v))")
+			before := b.shown("t")
+			b.natively(clauses, "--undo=1h").mustEnd()
+			changed := b.shown("t")
+			for _, want := range []string{before, changed, before} {
+				b.undoing().mustEnd()
+				b.mustBeShown(want)
+			}
+			b.undoing("--end").mustEnd()
+			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE IF EXISTS "+b.schema+".t_undone", "DROP TABLE IF EXISTS "+b.schema+".t_old")
+		}
+	})
+}

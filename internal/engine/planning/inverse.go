@@ -98,6 +98,8 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 	case err != nil && v.Why == "":
 		v.Why = "no ALTER leads back: " + err.Error()
 	case err != nil:
+	case v.Why == "" && blockSize(&before) != blockSize(&after):
+		v.Why = "the server would keep the KEY_BLOCK_SIZE on the indexes"
 	case v.Why == "" && (hidesBytes(&before) || hidesBytes(&after)):
 		v.Why = "the table has a default with bytes that are no text, and the record of an undo keeps only texts"
 	case back == nil && v.Why == "":
@@ -106,6 +108,17 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 		v.Back(&before, back, says)
 	}
 	return &v
+}
+
+// blockSize is the KEY_BLOCK_SIZE of a table; "" for none. Indexes that were there while a table had one keep it in their
+// definition.
+func blockSize(t *schema.Table) string {
+	for _, o := range t.Options {
+		if o.Name == "KEY_BLOCK_SIZE" {
+			return o.Value
+		}
+	}
+	return ""
 }
 
 // hidesBytes reports whether a default may have bytes that are no text. MySQL shows ? for each of them, MariaDB the bytes.
