@@ -63,12 +63,21 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	contains(t, stdout, "open until ", "rows not checked")
 	contains(t, undo("a", http.StatusUnprocessableEntity, `{"options":{"undo":"1h"}}`), "may not set these options: undo")
 
-	// The undo, and the redo.
+	// The undo, which waits for another change of the table, and the redo.
+	q.submit("z", q.name+" ADD INDEX by_b (b(10))", "--option=method=inplace", "--option=hold", "--option=undo=0s")
+	q.holds("z")
 	var made queue.Change
 	if err := json.Unmarshal([]byte(undo("a", http.StatusCreated, `{"by":"me"}`)), &made); err != nil || made.ID != "a-undo" || made.Undoes != "a" {
 		t.Errorf("%+v, %v", made, err)
 	}
 	contains(t, undo("a", http.StatusConflict, "{}"), "a-undo")
+	if u := q.undoIs("a", string(leftovers.UndoRunning)); u.By != "a-undo" || q.at("a-undo").State != queue.StateWaiting {
+		t.Errorf("while another change of the table is at work: %+v, %+v", u, q.at("a-undo"))
+	}
+	if code, _, stderr := midstream(t, "cutover", "--control-dir="+q.folder, q.name); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	q.becomes("z", queue.StateDone)
 	q.becomes("a-undo", queue.StateDone)
 	if got := q.query(columns); got != "id,a,b" {
 		t.Errorf("columns %s", got)

@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -70,4 +72,47 @@ func undoAfterAFailover(primary, replica *bench) {
 	}
 	replica.exec("DROP TABLE " + replica.schema + ".t_undo")
 	primary.exec("SET GLOBAL read_only = OFF")
+}
+
+// TestU1_AWarmUndoSurvivesAFailover: a replica takes the place of the server while an undo follows the table. The undo goes on
+// there by the GTIDs, and takes the change back with what was written before and after.
+func TestU1_AWarmUndoSurvivesAFailover(t *testing.T) {
+	mysqltest.Seldom(t)
+	t.Parallel()
+	for _, version := range inTurn(t, all) {
+		t.Run(version, func(t *testing.T) { withReplica(t, version, warmUndoInAFailover) })
+	}
+}
+
+func warmUndoInAFailover(primary, replica *bench) {
+	primary.changed("ADD COLUMN added INT")
+	wire := primary.wire(fault.Rule{Nth: 1 << 30})
+	sockets := "--control-dir=" + filepath.Join(primary.TempDir(), "sockets")
+	follower := primary.undoing("--hold", "--lazy", "--source-replicates", "--reconnect=1m", sockets)
+	follower.await(phaseLine(event.PhaseHold))
+	stop := primary.writer(primary.db)
+	time.Sleep(300 * time.Millisecond)
+	stop()
+	primary.noMoreWrites()
+	replica.catchUpWith(primary)
+	replica.exec("STOP "+replica.word("REPLICA"), "RESET "+replica.word("REPLICA")+" ALL", "SET GLOBAL read_only = OFF")
+	stop = replica.writer(replica.db)
+	wire.LeadTo(replica.address)
+	follower.await("changes are read from")
+	time.Sleep(300 * time.Millisecond)
+	stop()
+	primary.undoing(sockets).mustEnd()
+	follower.mustEnd()
+	primary.address = primary.server.Address
+	if got, want := replica.sums("t"), replica.sums("t_undone"); got != want {
+		replica.Errorf("rows and checksum are %s, want %s", got, want)
+	}
+	if got := replica.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = '" + replica.schema + "' AND table_name = 't' AND column_name = 'added'"); got != "0" {
+		replica.Error("the undo was not made on the replica")
+	}
+	replica.exec("DROP TABLE " + replica.schema + ".t_undo")
+	primary.exec("SET GLOBAL read_only = OFF")
+	for _, left := range []string{"t_midstream", "t_undo"} { // where the undo began
+		primary.exec("DROP TABLE IF EXISTS " + primary.schema + "." + left)
+	}
 }
