@@ -15,6 +15,18 @@ var undoNames = []string{
 	"a.b", "it's \"q\" `b`", "100%s %d ?", "Orders_OLD", "--list", "`", "line\nbreak", strings.Repeat("Ä1234567", 8), strings.Repeat("x", 59),
 }
 
+// doneOn gives verbs, with their arguments, to the program, and returns what it prints. Each of them must succeed.
+func doneOn(t *testing.T, i *mysqltest.Instance) func(args ...string) (stdout string) {
+	return func(args ...string) string {
+		t.Helper()
+		code, stdout, stderr := midstream(t, append(flags(t, i), args...)...)
+		if code != exitDone {
+			t.Fatalf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
+		}
+		return stdout
+	}
+}
+
 // TestL9_OddNamesAreUndone: a change of a table of any name is taken back, taken again and given up. The commands that
 // are printed work.
 func TestL9_OddNamesAreUndone(t *testing.T) {
@@ -27,15 +39,7 @@ func TestL9_OddNamesAreUndone(t *testing.T) {
 			name, query := oddTable(t, i, table)
 			const rows = "SELECT GROUP_CONCAT(COALESCE(`?`, '-') ORDER BY id) FROM "
 			spellings := [][]string{shellWords(t, name.Argument()), {name.Quoted()}}
-			with := func(verb string, args ...string) (stdout string) {
-				t.Helper()
-				args = slices.Concat([]string{verb}, flags(t, i), args)
-				code, stdout, stderr := midstream(t, args...)
-				if code != exitDone {
-					t.Fatalf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
-				}
-				return stdout
-			}
+			with := doneOn(t, i)
 			with("run", "--undo=1h", "--method=shadow", "ALTER TABLE "+name.Quoted()+" ADD COLUMN `new%s ?` INT, DROP COLUMN `%d`")
 			write := func(id int) {
 				if _, err := i.Open(t, name.Schema).Exec("UPDATE "+name.Quoted()+" SET `?` = ? WHERE id = ?", fmt.Sprint("%", id), id); err != nil {
@@ -45,10 +49,10 @@ func TestL9_OddNamesAreUndone(t *testing.T) {
 			for id, want := range []string{"%1,?,-", "%1,%2,-", "%1,%2,%3"} {
 				write(id + 1)
 				for _, spelling := range spellings {
-					contains(t, with("undo", append([]string{"--list", "--quiet"}, spelling...)...), " open ", " lazy -\n")
+					contains(t, with(append([]string{"undo", "--list", "--quiet"}, spelling...)...), " open ", " lazy -\n")
 				}
-				with("undo", append([]string{"--extend=1h"}, spellings[id%2]...)...)
-				with("undo", spellings[id%2]...)
+				with(append([]string{"undo", "--extend=1h"}, spellings[id%2]...)...)
+				with(append([]string{"undo"}, spellings[id%2]...)...)
 				if got := query(rows + name.Quoted()); got != want {
 					t.Errorf("undo %d: the rows are %s, want %s", id+1, got, want)
 				}
@@ -57,8 +61,8 @@ func TestL9_OddNamesAreUndone(t *testing.T) {
 				t.Errorf("the values of the dropped column are %s", got)
 			}
 			contains(t, with("undo", "--list", "--json", name.Quoted()), `"state":"open"`)
-			with("undo", append([]string{"--end"}, spellings[0]...)...)
-			with("cleanup", append([]string{"--old", "--yes"}, spellings[0]...)...)
+			with(append([]string{"undo", "--end"}, spellings[0]...)...)
+			with(append([]string{"cleanup", "--old", "--yes"}, spellings[0]...)...)
 			if n := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); n != table {
 				t.Errorf("the tables are %s", n)
 			}
@@ -76,13 +80,7 @@ func TestL9_OddNamesOfStatementsAreUndone(t *testing.T) {
 			sideBySide(t)
 			name, query := oddTable(t, i, table)
 			other := schema.Name{Schema: name.Schema, Table: "`1.2%s"}
-			with := func(args ...string) {
-				t.Helper()
-				args = append(flags(t, i), args...)
-				if code, stdout, stderr := midstream(t, args...); code != exitDone {
-					t.Fatalf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
-				}
-			}
+			with := doneOn(t, i)
 			argument := shellWords(t, name.Argument())
 			for _, statement := range []string{"DROP TABLE " + name.Quoted(), "TRUNCATE " + name.Quoted(), "RENAME TABLE " + name.Quoted() + " TO " + other.Quoted()} {
 				with("run", "--undo=1h", statement)

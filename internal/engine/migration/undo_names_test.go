@@ -38,44 +38,56 @@ func TestL8_UndoTableOfAStranger(t *testing.T) {
 	})
 }
 
+// longNamed makes two tables whose names differ in their last letter.
+func (b *bench) longNamed() (tables [2]schema.Name) {
+	b.Helper()
+	for i, last := range []string{"a", "b"} {
+		tables[i] = schema.Name{Schema: b.schema, Table: strings.Repeat("p", 63) + last}
+		b.Cleanup(func() { b.exec("DROP TABLE IF EXISTS " + plan.UndoOf(tables[i]).Quoted()) })
+		b.exec("CREATE TABLE "+tables[i].Quoted()+" (id INT PRIMARY KEY, note VARCHAR(9))", "INSERT INTO "+tables[i].Quoted()+" VALUES (1, 'n')")
+	}
+	return tables
+}
+
+// named is a run, with connections of its own, that changes a table of any name; without clauses it takes the last change back.
+func (b *bench) named(table schema.Name, clauses string) *migration.Migration {
+	b.Helper()
+	pool, err := b.open(b.ctx())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { pool.Close() })
+	alter, options := &ddl.Alter{Table: table}, planning.Options{Config: b.cfg, Settings: b.settings, FactsOnly: true}
+	if clauses == "" {
+		options.Undo = &planning.Undo{}
+	} else {
+		options.Plan.Method = plan.MethodShadow
+		alter, err = ddl.Parse("ALTER TABLE " + table.Quoted() + " " + clauses)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := planning.Make(b.ctx(), planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}, alter, options)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return migration.New(pool, b.binlogServer(), p, b.cfg, b.control(), b.told.listen)
+}
+
 // TestU3_UndoOfTablesWithLongNames: the names of two tables differ in their last letter. Both changes can be undone.
 func TestU3_UndoOfTablesWithLongNames(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.cfg.Undo = time.Hour
-		pool, err := b.open(b.ctx())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer pool.Close()
-		server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
-		run := func(alter *ddl.Alter, undo *planning.Undo) {
-			options := planning.Options{
-				Plan: plan.Options{Method: plan.MethodShadow}, Undo: undo, Config: b.cfg, Settings: b.settings, FactsOnly: true,
+		tables := b.longNamed()
+		for _, clauses := range []string{"DROP COLUMN note", ""} {
+			for _, table := range tables {
+				if _, err := b.named(table, clauses).Run(b.ctx()); err != nil {
+					b.Fatal(err)
+				}
 			}
-			p, err := planning.Make(b.ctx(), server, alter, options)
-			if err == nil {
-				_, err = migration.New(pool, b.binlogServer(), p, b.cfg, b.control(), b.told.listen).Run(b.ctx())
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		var tables []schema.Name
-		for _, last := range []string{"a", "b"} {
-			tables = append(tables, schema.Name{Schema: b.schema, Table: strings.Repeat("p", 63) + last})
 		}
 		for _, table := range tables {
-			b.Cleanup(func() { b.exec("DROP TABLE IF EXISTS " + plan.UndoOf(table).Quoted()) })
-			b.exec("CREATE TABLE "+table.Quoted()+" (id INT PRIMARY KEY, note VARCHAR(9))", "INSERT INTO "+table.Quoted()+" VALUES (1, 'n')")
-			alter, err := ddl.Parse("ALTER TABLE " + table.Quoted() + " DROP COLUMN note")
-			if err != nil {
-				b.Fatal(err)
-			}
-			run(alter, nil)
-		}
-		for _, table := range tables {
-			run(&ddl.Alter{Table: table}, &planning.Undo{})
 			if note := b.value("SELECT note FROM " + table.Quoted()); note != "n" {
 				b.Errorf("%s has the value %s", table, note)
 			}
@@ -89,37 +101,10 @@ func TestL8_TwoRunsOnTablesWithLongNames(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.cfg.Undo = time.Hour
-		pool, err := b.open(b.ctx())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer pool.Close()
-		var runs []*migration.Migration
-		var tables []schema.Name
-		for _, last := range []string{"a", "b"} {
-			table := schema.Name{Schema: b.schema, Table: strings.Repeat("p", 63) + last}
-			tables = append(tables, table)
-			b.exec("CREATE TABLE "+table.Quoted()+" (id INT PRIMARY KEY, note VARCHAR(9))", "INSERT INTO "+table.Quoted()+" VALUES (1, 'n')")
-			alter, err := ddl.Parse("ALTER TABLE " + table.Quoted() + " ADD COLUMN " + last + " INT")
-			if err != nil {
-				b.Fatal(err)
-			}
-			server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
-			p, err := planning.Make(b.ctx(), server, alter, planning.Options{
-				Plan: plan.Options{Method: plan.MethodShadow}, Config: b.cfg, Settings: b.settings, FactsOnly: true,
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-			own, err := b.open(b.ctx())
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer own.Close()
-			runs = append(runs, migration.New(own, b.binlogServer(), p, b.cfg, b.control(), b.told.listen))
-		}
+		tables := b.longNamed()
 		var working sync.WaitGroup
-		for i, run := range runs {
+		for i, table := range tables {
+			run := b.named(table, fmt.Sprintf("ADD COLUMN added%d INT", i))
 			working.Go(func() {
 				if _, err := run.Run(b.ctx()); err != nil {
 					b.Errorf("run %d: %v", i, err)
@@ -128,7 +113,7 @@ func TestL8_TwoRunsOnTablesWithLongNames(t *testing.T) {
 		}
 		working.Wait()
 		for i, table := range tables {
-			if n := b.value(fmt.Sprintf("SELECT COUNT(%c) + COUNT(*) FROM %s", "ab"[i], table.Quoted())); n != "1" {
+			if n := b.value(fmt.Sprintf("SELECT COUNT(added%d) + COUNT(*) FROM %s", i, table.Quoted())); n != "1" {
 				b.Errorf("%s has not its column", table)
 			}
 			b.exec("DROP TABLE " + plan.UndoOf(table).Quoted())

@@ -11,13 +11,7 @@ import (
 
 // copyForServer makes the twin a copy of the table.
 func (u *undoCase) copyForServer(ctx context.Context, s *scene) error {
-	database := u.tables[1].Schema
-	for _, text := range []string{"DROP DATABASE IF EXISTS " + quote(database), "CREATE DATABASE " + quote(database) + " " + u.c.Database} {
-		if _, err := u.admin.ExecContext(ctx, text); err != nil {
-			return err
-		}
-	}
-	lax, err := u.laxSession(ctx)
+	lax, err := u.emptyTwin(ctx)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (r reader) accesses(ctx context.Context, a, b schema.Name, columns []column
 	}
 	for _, i := range indexes {
 		rows, err := r.compare(ctx, a, b, i.columns, " FORCE INDEX ("+schema.Quote(i.name)+")")
-		if unusable(err) {
+		if is(err, unusableKey) {
 			continue
 		}
 		if err != nil {

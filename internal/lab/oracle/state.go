@@ -12,12 +12,16 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// errNoKey says that the optimizer may not use an index, as it is IGNORED.
-const errNoKey = 1176
+// Numbers of the server's errors.
+const (
+	unknownTable = 1109 // information_schema has no such table
+	unusableKey  = 1176 // a query may not name the index: it is IGNORED
+)
 
-func unusable(err error) bool {
+// is reports whether an error is the server's and has the number.
+func is(err error, number uint16) bool {
 	var e *mysql.MySQLError
-	return errors.As(err, &e) && e.Number == errNoKey
+	return errors.As(err, &e) && e.Number == number
 }
 
 // facts are what SHOW CREATE TABLE does not show of a table: how it is stored.
@@ -43,16 +47,12 @@ func (r reader) facts(ctx context.Context, t schema.Name) (string, error) {
 	), err
 }
 
-// unknownTable is the error that a server has no such table in information_schema.
-const unknownTable = 1109
-
 // formats are the row formats of a table's partitions. REQUIRES: InnoDB writes the table's name as it is.
 func (r reader) formats(ctx context.Context, t schema.Name) (formats string, err error) {
 	for _, view := range []string{"innodb_tables", "innodb_sys_tables"} { // before 8.0, and MariaDB
 		err = r.conn.QueryRowContext(ctx, "SELECT IFNULL(GROUP_CONCAT(DISTINCT row_format), '') FROM information_schema."+view+
 			" WHERE name LIKE ?", t.Schema+"/"+t.Table+"#p#%").Scan(&formats)
-		var e *mysql.MySQLError
-		if !errors.As(err, &e) || e.Number != unknownTable {
+		if !is(err, unknownTable) {
 			break
 		}
 	}
