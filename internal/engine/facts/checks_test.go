@@ -41,6 +41,25 @@ func TestClausesForNameTheCopysChecks(t *testing.T) {
 	})
 }
 
+// TestL11_ACheckThatIsAddedAgainKeepsItsName: an ALTER drops a CHECK and adds another one of its name.
+func TestL11_ACheckThatIsAddedAgainKeepsItsName(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		if s.release != "9.7" {
+			t.Skip("parses checks and drops them, or keeps their names")
+		}
+		s.do("CREATE TABLE t (id INT PRIMARY KEY, CHECK (id < 5), CHECK (id < 7))", "CREATE TABLE t_shadow LIKE t")
+		alter, err := ddl.Parse("ALTER TABLE t DROP CHECK t_chk_1, ADD CONSTRAINT t_chk_1 CHECK (id < 6)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := plan.Plan{Source: s.load("t"), Alter: alter}
+		s.do("ALTER TABLE t_shadow "+p.ClausesFor(s.load("t_shadow")), "DROP TABLE t", "RENAME TABLE t_shadow TO t")
+		if checks := s.load("t").Checks; len(checks) != 2 || checks[0].Name != "t_chk_1" || checks[1].Name != "t_chk_2" {
+			t.Errorf("the checks are %v", checks)
+		}
+	})
+}
+
 // checked makes table t with many checks.
 func (s *server) checked() {
 	s.t.Helper()

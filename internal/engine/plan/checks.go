@@ -31,17 +31,11 @@ func ClausesFor(alter *ddl.Alter, source, copied *schema.Table) string {
 		}
 	}
 	names := copiedChecks(source, copied)
-	spare := len(source.Checks)
-	return alter.ClausesWith(func(ref ddl.CheckRef) string {
-		name, known := names[fold(ref.Name)]
-		switch {
-		case !known:
-			return ref.Name
-		case ref.Adds: // also dropped: the source has it
-			spare++
-			return fmt.Sprintf("%s_chk_%d", copied.Name.Table, spare)
+	return alter.ClausesWith(func(ref ddl.CheckRef) string { // also one that it drops and adds again
+		if name, known := names[fold(ref.Name)]; known {
+			return name
 		}
-		return name
+		return ref.Name
 	})
 }
 

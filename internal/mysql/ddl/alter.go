@@ -107,7 +107,6 @@ type NewKey struct {
 type CheckRef struct {
 	Name       string
 	Start, End int // bytes in Clauses
-	Adds       bool
 }
 
 // WithoutForeign returns the statement without the clauses that drop a foreign key, because a copy

@@ -259,16 +259,15 @@ func (s *scan) alterPart(w words) {
 			s.alter.HiddenKeys = append(s.alter.HiddenKeys, name)
 		}
 	case w.at(0, "CHECK", "CONSTRAINT"):
-		s.checkName(w[1:], false)
+		s.checkName(w[1:])
 	}
 }
 
 // checkName notes the place of a constraint's name.
-func (s *scan) checkName(w words, adds bool) string {
+func (s *scan) checkName(w words) string {
 	name, _ := w.name()
 	if name != "" {
-		s.alter.Checks = append(s.alter.Checks,
-			CheckRef{Name: name, Start: w[0].Start - s.base, End: w[0].End - s.base, Adds: adds})
+		s.alter.Checks = append(s.alter.Checks, CheckRef{Name: name, Start: w[0].Start - s.base, End: w[0].End - s.base})
 	}
 	return name
 }

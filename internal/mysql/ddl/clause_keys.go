@@ -73,7 +73,7 @@ func (s *scan) definition(column string, w words) {
 		case w[i].Is("REFERENCES"):
 			s.alter.AddsForeignKey = true
 		case w[i].Is("CONSTRAINT") && !w.at(i+1, "CHECK"):
-			s.checkName(w[i+1:], true)
+			s.checkName(w[i+1:])
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (s *scan) addKey(w words) bool {
 		w = w[1:]
 		if len(w) > 1 && !w.at(0, "CHECK", "PRIMARY", "UNIQUE", "FOREIGN") {
 			if w.at(1, "CHECK") {
-				s.checkName(w, true)
+				s.checkName(w)
 			}
 			constraint, w = w[0].Text, w[1:]
 		}
@@ -173,10 +173,10 @@ func (s *scan) drop(w words) {
 		name, _ := w[2:].skip("IF EXISTS").name()
 		a.DroppedForeign = append(a.DroppedForeign, name)
 	case w.at(0, "CHECK"):
-		s.checkName(w[1:], false)
+		s.checkName(w[1:])
 	case w.at(0, "CONSTRAINT"):
 		w = w[1:].skip("IF EXISTS")
-		s.checkName(w, false)
+		s.checkName(w)
 		name, _ := w.name()
 		a.DroppedConstraints = append(a.DroppedConstraints, name)
 		s.dropKey(w) // it may be a unique key's name
