@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/mysqltest"
@@ -210,6 +211,23 @@ func TestU5_ConstraintsOfDroppedColumns(t *testing.T) {
 		if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, v, code, n, half) ORDER BY id) FROM " + b.schema + ".t"); got != "1 2 11 2 10,2 1 12 3 5,3 3 13 4 3" {
 			b.Errorf("rows are %s", got)
 		}
+		b.exec("DROP TABLE " + b.schema + ".t_undo")
+	})
+}
+
+// TestU3_AnUndoIsOpenHoweverNamesAreShown: MySQL 5.7 shows names in an expression with or without backticks, as the session had
+// sql_quote_show_create that opened the table. The old table is the one that the change has left.
+func TestU3_AnUndoIsOpenHoweverNamesAreShown(t *testing.T) {
+	sideBySide(t)
+	onThese(t, []string{"5.7"}, func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, v INT, g INT AS (v + 1) VIRTUAL)", "INSERT INTO "+b.schema+".t (id, v) VALUES (1, 1)")
+		b.cfg.Undo = time.Hour
+		b.mustMigrate("ADD COLUMN w INT")
+		b.feeder().exec("SET SESSION sql_quote_show_create = 0", "FLUSH TABLES t_old", "SELECT COUNT(*) FROM t_old")
+		if u := b.undoable(); u.State != leftovers.UndoOpen {
+			b.Errorf("the undo is %s: %s", u.State, u.Why)
+		}
+		b.mustUndo(planning.Undo{})
 		b.exec("DROP TABLE " + b.schema + ".t_undo")
 	})
 }

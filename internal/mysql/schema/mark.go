@@ -101,7 +101,7 @@ func SplitAutoIncrement(create string) (definition string, next uint64) {
 // quoted finds texts, and names in backticks that need none.
 var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|` + "`[A-Za-z0-9_$]+`")
 
-// SameDefinition reports whether two SHOW CREATE TABLE texts without their counters are of one
+// SameDefinition reports whether two SHOW CREATE TABLE texts without their counters, or parts of them, are of one
 // definition. MySQL 5.7 shows a name in an expression with backticks or without them. That depends
 // on the session that opened the table (sql_quote_show_create).
 func SameDefinition(a, b string) bool {

@@ -109,7 +109,7 @@ func (t *Table) AllChecks() []Check {
 // SameColumns reports whether both tables have the same columns in SHOW CREATE TABLE.
 func (t *Table) SameColumns(other *Table) bool {
 	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool {
-		return a.Name == b.Name && AsSaved(a.Definition) == AsSaved(b.Definition)
+		return a.Name == b.Name && SameDefinition(AsSaved(a.Definition), AsSaved(b.Definition))
 	})
 }
 
