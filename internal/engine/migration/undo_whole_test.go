@@ -299,3 +299,22 @@ func TestU4_ParkedRowsThatHaveComeBackAreFoundAgain(t *testing.T) {
 		b.exec("DROP TABLE "+b.schema+".t_undo", "DROP TABLE "+b.schema+".t_parked")
 	})
 }
+
+// TestU4_RowsThatTheRedoHasParkedComeBack: the new definition refuses a row that has come after the undo. The redo parks it, and
+// the next undo brings it back.
+func TestU4_RowsThatTheRedoHasParkedComeBack(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, n INT)", "INSERT INTO "+b.schema+".t VALUES (1, 1)")
+		b.cfg.Undo = time.Hour
+		b.mustMigrate("MODIFY n TINYINT")
+		b.mustUndo(planning.Undo{})
+		b.exec("INSERT INTO " + b.schema + ".t VALUES (2, 1000)")
+		b.mustUndo(planning.Undo{Park: true})
+		b.mustUndo(planning.Undo{})
+		if got := b.value("SELECT GROUP_CONCAT(n ORDER BY id) FROM " + b.schema + ".t"); got != "1,1000" {
+			b.Errorf("the rows are %s", got)
+		}
+		b.exec("DROP TABLE "+b.schema+".t_undo", "DROP TABLE "+b.schema+".t_parked")
+	})
+}

@@ -73,9 +73,9 @@ type Back struct {
 	// Unseen is why a lazy undo does not compare these rows; "" if it compares all rows.
 	Unseen string `json:",omitempty"`
 	// Differs means that rows differ which have not changed: the old table has values that the change has rounded, or rows
-	// that an undo has parked. A sync of these rows would lose that.
+	// that the last undo or redo has parked. A sync of these rows would lose that.
 	Differs bool `json:",omitempty"`
-	// Returns means that rows come back which the undo that is taken back has parked.
+	// Returns means that rows come back which the undo or redo that is taken back has parked.
 	Returns bool `json:",omitempty"`
 	// For and Mode are how the undo itself may be taken back.
 	For  time.Duration

@@ -209,7 +209,7 @@ func takenBackToo(table *schema.Table, saved *checkpoint.Saved) (risks []plan.Ri
 // notLazy is why the plan of a lazy undo cannot be carried out; "" if it can.
 func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.Saved, options Options) (why string, err error) {
 	if saved.Undo.Lacks {
-		return "the redo has brought back rows that the undo had parked, and the old table lacks them", nil
+		return "rows have come back that had been parked, and the old table lacks them", nil
 	}
 	if len(p.Acting) > 0 {
 		return "foreign keys change rows of the table without a trace in the binlog", nil
@@ -222,12 +222,12 @@ func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint
 }
 
 // unseen sets in the plan of a lazy undo why it does not compare the rows that have not changed, and warns of that. Rows
-// that an undo has parked are in the old table of its redo.
+// that an undo or redo has parked are in the old table of the next one.
 func unseen(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.Saved, old *schema.Table) error {
 	why, differs, err := p.Unseen(old)
-	if err == nil && p.Back.Redo {
+	if err == nil && saved.Start.Purpose == string(plan.Undoing) {
 		if p.Back.Returns, err = parked(ctx, server.Pool, saved); p.Back.Returns {
-			why, differs = cmp.Or(why, "the undo has parked rows, which the redo brings back"), true
+			why, differs = cmp.Or(why, "the last undo or redo has parked rows, which come back"), true
 		}
 	}
 	if p.Back.Unseen, p.Back.Differs = why, differs; err != nil || why == "" {
@@ -240,7 +240,7 @@ func unseen(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.
 	return nil
 }
 
-// parked reports whether the undo that has left the record has parked rows: it has made a table for them.
+// parked reports whether the undo or redo that has left the record has parked rows: it has made a table for them.
 func parked(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved) (yes bool, err error) {
 	var names []string
 	for _, name := range plan.ParkedNames(saved.Start.Shadow.Name.Sibling(saved.Undo.Table)) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Surplus returns how many rows more than the source the shadow has, apart from rows with changes
-// that are yet to be applied. If the ALTER changes the key's type, the shadow's rows can't be
+// that are yet to be applied, and from unfit rows. If the ALTER changes the key's type, the shadow's rows can't be
 // looked up in the source. Once the rows are compared, every row of the source has its own row in
 // the shadow. So a row too many shows in the number alone.
 //
@@ -48,23 +48,30 @@ func (v *Verifier) surplus(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for part := range slices.Chunk(unique(v.deps.Backlog.Again()), batch) {
-		changing, err := v.changing(ctx, session, part)
+	for part := range slices.Chunk(v.deps.Unfit.Without(unique(v.deps.Backlog.Again())), batch) {
+		inShadow, err := spec.CountConverted(ctx, session, part)
+		if err != nil {
+			return 0, err
+		}
+		changing, err := v.beyond(ctx, session, inShadow, part)
 		if err != nil {
 			return 0, err
 		}
 		surplus -= changing
 	}
+	for part := range slices.Chunk(v.deps.Unfit.Keys(), batch) { // the shadow may have another row with such a key
+		unfit, err := v.beyond(ctx, session, 0, part)
+		if err != nil {
+			return 0, err
+		}
+		surplus -= unfit
+	}
 	return surplus, nil
 }
 
-// changing is Surplus of the rows of some keys.
-func (v *Verifier) changing(ctx context.Context, session *dbconn.Session, keys []key.Key) (int64, error) {
+// beyond returns how many rows more than the source the shadow has, if it has that many rows with the keys.
+func (v *Verifier) beyond(ctx context.Context, session *dbconn.Session, inShadow int64, keys []key.Key) (int64, error) {
 	spec := v.deps.Spec.Sync
-	inShadow, err := spec.CountConverted(ctx, session, keys)
-	if err != nil {
-		return 0, err
-	}
 	return difference(ctx, session, fmt.Sprintf("SELECT %d, COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s", inShadow,
 		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), rowsync.InKeys(spec.Key, spec.Key.Names(), keys)))
 }
