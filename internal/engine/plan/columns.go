@@ -131,6 +131,9 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 			return nil, &unfollowed{fmt.Sprintf("key column %s of %s has no column in the shadow", part.Column.Name, p.Source.Name)}
 		}
 		change, err := c.keyChange(pairs[i])
+		if err == nil && p.Back.Adopts() && !p.Back.Redo {
+			err = filled(pairs[i])
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -138,6 +141,9 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		c.keepApart(pairs[i], p.Back.Adopts())
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
+	}
+	if p.Back.Adopts() {
+		c.invert(pairs, p.Back.Redo)
 	}
 	p.refuseZeros(c, pairs)
 	p.pad(c)
@@ -157,6 +163,31 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	c.KeyIndex = index.Name
 	c.KeyUnique = uniqueOn(shadow, c.Key)
 	return c, nil
+}
+
+// invert makes an undo convert values as the opposite of what the change has done, if the server reads them in another way or
+// refuses them all: its ALTER writes a BIT into a BLOB or TEXT as its bytes, and reads a number from there.
+func (c *Columns) invert(pairs []columnPair, redo bool) {
+	for i, m := range c.Mappings {
+		at := slices.IndexFunc(pairs, func(p columnPair) bool { return p.to.Name == m.Shadow })
+		from, to, column := pairs[at].from, pairs[at].to, schema.Quote(m.Source)
+		switch {
+		case from.DataType == "binary" && to.DataType == "binary" && to.Length < from.Length: // without the zeros that the change has added
+			n := to.Length
+			c.Mappings[i].Expr = fmt.Sprintf("IF(SUBSTRING(%s, %d) = REPEAT(X'00', %d), LEFT(%[1]s, %[4]d), %[1]s)", column, n+1, from.Length-n, n)
+		case redo:
+		case to.DataType == "bit" && isBlob(from):
+			c.Mappings[i].Expr = column
+		case from.DataType == "bit" && isBlob(to):
+			c.Mappings[i].Expr = "CONCAT(" + column + " + 0)"
+		case to.DataType == "json" && from.Charset == "binary" && isText(from): // MySQL makes no JSON of bytes
+			c.Mappings[i].Expr = "CONVERT(" + column + " USING utf8mb4)"
+		}
+	}
+}
+
+func isBlob(c schema.Column) bool {
+	return strings.HasSuffix(c.DataType, "blob") || strings.HasSuffix(c.DataType, "text")
 }
 
 // plainly makes syncs select a key column without an expression: its values must be what the same
@@ -180,7 +211,9 @@ func (c *Columns) keepApart(key columnPair, undo bool) {
 		return
 	}
 	condition, _ := apart(key.from, key.to)
-	if len(merging(key.from, key.to)) == 0 {
+	if undo && key.to.DataType == "binary" && key.from.DataType != "binary" { // the change has read them with their zero bytes
+		condition = fmt.Sprintf("LENGTH(%s) = %d", schema.Quote(key.from.Name), key.to.Length)
+	} else if len(merging(key.from, key.to)) == 0 {
 		if condition = uncut(key.from, key.to); condition == "" || !undo {
 			return
 		}
@@ -237,6 +270,15 @@ func (c *Columns) keyChange(p columnPair) (Change, error) {
 		}
 	}
 	return Same, nil
+}
+
+// filled refuses an undo of a change that has filled up the values of a key column with zero bytes: the old table does not
+// have the rows under these values.
+func filled(p columnPair) error {
+	if p.from.DataType == "binary" && p.to.DataType != "binary" {
+		return &unfollowed{fmt.Sprintf("the change has filled up the values of key column %s with zero bytes", p.from.Name)}
+	}
+	return nil
 }
 
 // mentions reports whether an expression of SHOW CREATE TABLE names the column.
