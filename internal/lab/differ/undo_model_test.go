@@ -118,9 +118,15 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 	for _, c := range s.columns {
 		names = append(names, c.Name)
 	}
+	given := slices.Clone(names)
+	for _, fresh := range s.pairs {
+		if !slices.Contains(given, fresh) { // a column that the change has made a generated one
+			given = append(given, fresh)
+		}
+	}
 	for _, text := range []string{
 		"CREATE TABLE t LIKE " + u.tables[0].Quoted(),
-		"CREATE TABLE now (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(names, "") + " FROM " + aside.Quoted(),
+		"CREATE TABLE now (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(given, "") + " FROM " + aside.Quoted(),
 	} {
 		if err := m.exec(ctx, text); err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
@@ -342,8 +348,12 @@ func (m *model) insert(n, owner int, converted bool) string {
 		quoted(names, ""), strings.Join(values, ", "), from, owner, n)
 }
 
-// refuses says that the server does not take all rows at once.
+// refuses says that the server does not take all rows at once, or that its ALTER has refused one.
 func (m *model) refuses(ctx context.Context) (bool, error) {
+	converted, err := m.texts(ctx, "converted", []string{"midstream_rn"})
+	if err != nil || len(converted) < len(m.rows) {
+		return err == nil, err
+	}
 	for _, text := range []string{"DELETE FROM t", strictly[0]} {
 		if err := m.exec(ctx, text); err != nil {
 			return false, err

@@ -29,6 +29,7 @@ type scene struct {
 	last    []string          // the table's rows after the last write
 	// owners has, for each key of the table, the rows of before_it whose kept values it may have: 0 is the default.
 	owners  map[string][]int
+	gone    map[string][]int // the same of keys whose rows were removed
 	moved   bool
 	vague   bool // it is not known which row has which values
 	lazy    bool
@@ -96,6 +97,17 @@ func (u *undoCase) laxSession(ctx context.Context) (*session, error) {
 		" max_join_size = 18446744073709551615, lock_wait_timeout = 20")
 }
 
+// emptyTwin makes the twin's database again, without tables, and opens a lax session in it.
+func (u *undoCase) emptyTwin(ctx context.Context) (*session, error) {
+	database := quote(u.tables[1].Schema)
+	for _, text := range []string{"DROP DATABASE IF EXISTS " + database, "CREATE DATABASE " + database + " " + u.c.Database} {
+		if _, err := u.admin.ExecContext(ctx, text); err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return u.laxSession(ctx)
+}
+
 // scene reads what there is after a swap.
 func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	table := u.tables[0]
@@ -114,7 +126,7 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	s := &scene{
 		swapped: saved.Undo.Swapped,
 		create:  live.create, last: live.rows, lazy: true, pairs: map[string]string{}, needed: map[string]string{},
-		kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{},
+		kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{}, gone: map[string][]int{},
 	}
 	var names []string
 	names, s.columns = plainColumns(definition)
@@ -200,13 +212,7 @@ func (s *scene) keyed(old *schema.Table, name string) {
 
 // remember copies the old table's rows, and finds out which row of the table is which of them.
 func (u *undoCase) remember(ctx context.Context, s *scene, old schema.Name) error {
-	database := u.tables[1].Schema
-	for _, text := range []string{"DROP DATABASE IF EXISTS " + quote(database), "CREATE DATABASE " + quote(database) + " " + u.c.Database} {
-		if _, err := u.admin.ExecContext(ctx, text); err != nil {
-			return err
-		}
-	}
-	lax, err := u.laxSession(ctx)
+	lax, err := u.emptyTwin(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ func (u *undoCase) write(ctx context.Context, s *scene) {
 	var owners []int
 	for _, k := range removed {
 		owners = append(owners, s.owners[k]...)
+		s.gone[k] = append(s.gone[k], s.owners[k]...)
 		delete(s.owners, k)
 	}
 	switch {
@@ -42,11 +43,16 @@ func (u *undoCase) write(ctx context.Context, s *scene) {
 	case len(added) > 0 && len(owners) > 0: // the binlog may have it as an UPDATE
 		s.moved = true
 		owners = append(owners, 0)
+	case len(owners) > 0 && verb == "REPLACE": // of a row that was there; the binlog may have an UPDATE of another one
+		s.moved = true
+		for _, k := range after {
+			s.owners[k] = slices.Concat(s.owners[k], owners)
+		}
 	default:
 		owners = []int{0}
 	}
 	for _, k := range added {
-		s.owners[k] = owners
+		s.owners[k] = slices.Concat(owners, s.gone[k]) // the value that the key had comes back
 	}
 }
 
