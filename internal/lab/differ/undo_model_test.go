@@ -52,7 +52,7 @@ func (u *undoCase) judge(ctx context.Context, s *scene, h *how, undone []string)
 		return Verdict{Wrong, "parked rows", fmt.Sprintf("%q are parked, and not in the table", parked)}, nil
 	case len(rest) > 0 && !(u.parked && s.lazy && !slices.ContainsFunc(rest, func(r string) bool { return !slices.Contains(m.before, r) })):
 		return Verdict{Wrong, "more rows", fmt.Sprintf("%q", rest)}, nil
-	case all > 0:
+	case all > 0 && !s.filled:
 		if refused, err := m.refuses(ctx); err != nil || !refused {
 			return Verdict{Wrong, "parked without a reason", fmt.Sprint(err)}, nil
 		}

@@ -30,6 +30,7 @@ type scene struct {
 	// owners has, for each key of the table, the rows of before_it whose kept values it may have: 0 is the default.
 	owners  map[string][]int
 	gone    map[string][]int // the same of keys whose rows were removed
+	filled  bool             // the change has read a BINARY key with its zero bytes: a key of another length does not fit
 	moved   bool
 	vague   bool // it is not known which row has which values
 	lazy    bool
@@ -200,6 +201,9 @@ func (s *scene) keyed(old *schema.Table, name string) {
 		for _, p := range k.Parts {
 			if fresh, paired := s.pairs[p.Column]; paired {
 				s.key, s.present = append(s.key, p.Column), append(s.present, fresh)
+				former, _ := old.Column(p.Column)
+				i := slices.IndexFunc(s.columns, func(c schema.Column) bool { return c.Name == fresh })
+				s.filled = s.filled || former.DataType == "binary" && i >= 0 && s.columns[i].DataType != "binary"
 			} else {
 				s.vague = true
 			}
