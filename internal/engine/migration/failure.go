@@ -218,6 +218,7 @@ func NextAfter(ctx context.Context, err error) string {
 		{is(ErrUnfit), "Change the rows that are listed, or the ALTER. With --no-prescan a run would stop at the first of them."},
 		{is(rowsync.ErrDuplicate) || dbconn.Duplicate(err), "Remove the duplicates, or change the ALTER."},
 		{dbconn.ValueRefused(err), "Change the row, or the ALTER."},
+		{dbconn.NoSuchDay(err), "Give the row a day that exists, or choose another key with --key: an expression of the table reads dates, so no day in the key may be an invalid one."},
 	} {
 		if after.when {
 			return after.next

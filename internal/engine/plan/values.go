@@ -38,7 +38,7 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 			v.Modes = append(v.Modes, mode)
 		}
 	}
-	if keepsDates(p.Source, columns) && computed(shadow, func(expression string) bool { return expression != "" }) == "" {
+	if keepsDates(p.Source, columns) && computed(shadow, func(expression string) bool { return readsDates(expression, shadow) }) == "" {
 		// The server's ALTER copies them unchanged. An INSERT, and a literal in a key, would refuse
 		// days that don't exist.
 		v.Modes = append(v.Modes, invalidDates)
@@ -78,6 +78,16 @@ func keepsDates(source *schema.Table, columns *Columns) bool {
 }
 
 const invalidDates = "ALLOW_INVALID_DATES"
+
+// speaksOfDates matches expressions that may make or read a date without a column of such a type.
+var speaksOfDates = regexp.MustCompile(`(?i)date|time|day|month|year|week|quarter|hour|minute|second|interval|now`)
+
+// readsDates reports whether an expression of the table may have another value if days that don't exist are allowed.
+func readsDates(expression string, table *schema.Table) bool {
+	return expression != "" && (speaksOfDates.MatchString(expression) || slices.ContainsFunc(table.Columns, func(c schema.Column) bool {
+		return c.Temporal() && mentions(expression, c.Name)
+	}))
+}
 
 // Frozen reports whether values depend on the time of the statement. Then they are computed for the
 // moment when the run began, because one ALTER computes all of its rows for one moment.

@@ -3,6 +3,7 @@ package rowsync
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -12,25 +13,48 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// blame adds the row to an error that a value in the row has caused. The server's own message names
-// "row 1" of its own statement, or no row.
+// ErrMerges means that the key of a row may become equal to another one (Column.Apart).
+var ErrMerges = errors.New("its value may become equal to another one")
+
+// blame adds the row to an error that a value in the row has caused, and the reason if its key may become equal to
+// another one. The server's own message names "row 1" of its own statement, or no row.
 func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate, err error) error {
 	if !dbconn.ValueRefused(err) {
 		return err
 	}
-	if row := s.culprit(ctx, session, p, dbconn.Number(err)); row != "" {
+	row, found := s.culprit(ctx, session, p, dbconn.Number(err))
+	for _, c := range s.spec.Columns {
+		if c.Apart == "" {
+			continue
+		}
+		if merging, merges := s.describe(ctx, session, p.failing(c.Apart)); merges {
+			row, found = merging, true
+			err = fmt.Errorf("column %s, the key that the run follows: %w: %w", c.Shadow, ErrMerges, err)
+			break
+		}
+	}
+	if found {
 		return fmt.Errorf("row with key (%s): %w", row, err)
 	}
 	return err
 }
 
-// culprit finds the first row of P that the shadow refuses, or "" if it refuses none any more. It
+// describe runs a query that describes one row by its key. The text of a key may be empty.
+func (s *Syncer) describe(ctx context.Context, session *dbconn.Session, query string) (row string, found bool) {
+	err := session.Rows(ctx, query, func(r *sql.Rows) error {
+		found = true
+		return r.Scan(&row)
+	})
+	return row, found && err == nil
+}
+
+// culprit finds the first row of P that the shadow refuses. found is false if it refuses none any more. It
 // tries P by halves and rolls each of them back.
-func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predicate, number uint16) (row string) {
+func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predicate, number uint16) (row string, found bool) {
 	defer func() { _, _ = session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	var rows int
 	if session.Rows(ctx, p.present(), func(r *sql.Rows) error { return r.Scan(&rows) }) != nil {
-		return ""
+		return "", false
 	}
 	var keys []key.Key
 	if len(s.spec.Kept) > 0 { // one statement does not insert all rows
@@ -39,7 +63,7 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 			keys = append(keys, k)
 			return err
 		}) != nil || len(keys) != rows {
-			return ""
+			return "", false
 		}
 		p = predicate{spec: s.spec}
 	}
@@ -56,8 +80,13 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 	if keys != nil && before < rows {
 		p.keys, before = keys[before:before+1], 0
 	}
-	_ = session.Rows(ctx, p.rowAt(before), func(r *sql.Rows) error { return r.Scan(&row) })
-	return row
+	return s.describe(ctx, session, p.rowAt(before))
+}
+
+// failing returns a query that describes a row of the source in P that does not meet a condition.
+func (p predicate) failing(condition string) string {
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s AND NOT (%s) LIMIT 1", p.row(),
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), condition)
 }
 
 // rowAt returns a query that describes one row of the source in P: the row at that offset from the

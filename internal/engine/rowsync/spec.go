@@ -16,6 +16,9 @@ import (
 type Column struct {
 	Shadow string // name in the shadow
 	Expr   string // over the source's columns, quoted
+	// Apart is a condition over the source's columns: Expr fails for a value that does not meet it. Such a value
+	// of a followed key may become equal to another one. Empty if all values stay apart.
+	Apart string
 }
 
 // UniqueKey is a unique key of the shadow, for telling a stale row from a duplicate.

@@ -95,7 +95,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {
-		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr})
+		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr, Apart: m.Apart})
 		from[strings.ToLower(m.Shadow)] = m.Source
 	}
 	for _, name := range columns.Kept {

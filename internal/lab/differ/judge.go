@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/lab/oracle"
 	"midstream/internal/mysql/dbconn"
@@ -290,8 +291,11 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 	if planned(ours) {
 		return Verdict{OnlyUs, reason(ours), ours.Error()}, nil
 	}
-	if errors.Is(ours, migration.ErrUnfit) && strings.Contains(ours.Error(), "may become equal to another one") {
+	if errors.Is(ours, rowsync.ErrMerges) || errors.Is(ours, migration.ErrUnfit) && strings.Contains(ours.Error(), "may become equal to another one") {
 		return Verdict{OnlyUs, "key-values, by rows", ours.Error()}, nil
+	}
+	if dbconn.NoSuchDay(ours) {
+		return Verdict{OnlyUs, "a day in the key that does not exist, by rows", ours.Error()}, nil
 	}
 	return Verdict{Wrong, "fails: " + reason(ours), ours.Error()}, nil
 }

@@ -169,6 +169,9 @@ func ValueRefused(err error) bool {
 	return NoPartition(err) || class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
 }
 
+// NoSuchDay reports whether a literal has a day that does not exist, which the sql_mode of the session refuses.
+func NoSuchDay(err error) bool { return Number(err) == 1525 }
+
 // NoPartition reports whether no partition takes a row.
 func NoPartition(err error) bool { return Number(err) == 1526 }
 
