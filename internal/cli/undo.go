@@ -40,6 +40,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 		_ = f.flags.MarkHidden(name) // an unknown name is found by TestHelp
 	}
 	_ = f.flags.MarkHidden("swapped") // it has just been added
+	f.flags.Lookup("map").Usage = "the change has renamed old to new, or =new: it has added new; if nothing was kept of the change; may be repeated"
 	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
 	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
 	f.duration(&u.Extend, "extend", 0, time.Second, 10_000*time.Hour, "keep the undo open for longer by this time")

@@ -91,8 +91,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "gave up the undo of the last change of "+name, "Dropped    "+name+"_undo", "Kept       "+name+"_undone", "cleanup --old")
-		_, stdout, _ = with("undo", "--list", name)
-		contains(t, stdout, "The last change of "+name+" on ", "cannot be undone")
+		coldOnly(t, with, name)
 		_, stdout, _ = with("undo", "--list", name+"_none")
 		contains(t, stdout, "no such table: "+name+"_none")
 		_, _, stderr = with("undo", name+"_none")
@@ -100,7 +99,42 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		if code, _, stderr = with("cleanup", "--old", "--yes", name); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
+		_, stdout, _ = with("undo", "--list", name)
+		contains(t, stdout, "The last change of "+name+" on ", "cannot be undone")
 	})
+}
+
+// coldOnly undoes and redoes a change whose undo was ended: nothing is kept of it but the old table.
+func coldOnly(t *testing.T, with func(verb string, args ...string) (code int, stdout, stderr string), name string) {
+	t.Helper()
+	_, stdout, _ := with("undo", "--list", name)
+	contains(t, stdout, name+": ended, because nothing was kept of its change; a cold undo", "is possible while "+name+"_undone exists",
+		"midstream undo --cold "+name+" takes it back, by all rows")
+	_, stdout, _ = with("undo", "--list", "--json", name)
+	contains(t, stdout, `"state":"ended"`, `"mode":"cold"`, `"open_until":"0001-01-01T00:00:00Z"`)
+	_, stdout, _ = with("undo", "--list", "--quiet", name)
+	contains(t, stdout, name+" ended - cold -\n")
+	code, _, stderr := with("undo", "--lazy", name)
+	if code != exitRefused {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "the undo is revoked", "midstream undo --cold")
+	if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	contains(t, stdout, "undo of the change at an unknown time", "(DROP COLUMN `added`)", "nothing was kept of the change: the undo syncs",
+		"columns come back with the values that", "foreign keys and triggers that the change has", "the definition of its old table", "To redo it, until ")
+	code, _, stderr = with("undo", "--map=added=other", name)
+	if code != exitRefused {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "cannot use --map added=other: the record of the change has")
+	if code, _, stderr = with("undo", name); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if code, _, stderr = with("undo", "--end", name); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
 }
 
 // TestU4_ThePlanNamesWhatAnUndoNeeds: a dropped column without a default, and values that the way back rounds.

@@ -48,22 +48,34 @@ type Move struct {
 	ID []uint64 `json:",omitempty"`
 }
 
-// CreateUndo makes the undo table of a source, with its record. A kill may leave a table without rows: then the
+// NewUndo is the content of an undo table before a statement that leaves no other one.
+func NewUndo(u Undo) *Saved {
+	return &Saved{Checkpoint: Checkpoint{Version: Version, Phase: "done"}, Undo: &u}
+}
+
+// CreateUndo makes the undo table of a source, with its content. A kill may leave a table without rows: then the
 // statement was not executed.
-func (s *Store) CreateUndo(ctx context.Context, on Session, u Undo) error {
-	record, err := literal(u)
+func (s *Store) CreateUndo(ctx context.Context, on Session, saved *Saved) error {
+	record, err := literal(saved.Undo)
 	if err != nil {
 		return err
 	}
-	state, err := literal(Checkpoint{Version: Version, Phase: "done"})
+	state, err := literal(saved.Checkpoint)
 	if err != nil {
 		return err
+	}
+	start := "NULL"
+	if saved.Start != nil {
+		if start, err = literal(saved.Start); err != nil {
+			return err
+		}
 	}
 	if _, err := on.Exec(ctx, fmt.Sprintf(createTable, s.name.Quoted(), schema.Literal(schema.MarkFor(UndoKind, s.source)))); err != nil {
 		return fmt.Errorf("create undo table %s: %w", s.name, err)
 	}
-	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, beat, run, state) VALUES (%d, 0, %s, NULL), (%d, 0, %[3]s, %[5]s), (%d, 0, %[3]s, %[7]s)",
-		s.name.Quoted(), beatRow, schema.Literal(s.run), checkpointRow, state, undoRow, record))
+	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, beat, run, state) VALUES (%d, 0, %s, NULL), (%d, 0, %[3]s, %[5]s),"+
+		" (%d, 0, %[3]s, %[7]s), (%d, 0, %[3]s, %[9]s)",
+		s.name.Quoted(), beatRow, schema.Literal(s.run), checkpointRow, state, undoRow, record, startRow, start))
 	if err != nil {
 		return fmt.Errorf("fill undo table %s: %w", s.name, err)
 	}

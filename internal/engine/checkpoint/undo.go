@@ -47,6 +47,9 @@ type Undo struct {
 	// them back.
 	Lacks bool `json:",omitempty"`
 
+	// Rebuilt means that nothing was kept of the change: its undo has made the record from the two tables, when it began.
+	Rebuilt bool `json:",omitempty"`
+
 	// Begun means that an undo has written to the old table since the swap, and has not swapped itself.
 	Begun bool `json:",omitempty"`
 
@@ -67,6 +70,9 @@ type Undo struct {
 	// Old is the name of the old table.
 	Old string
 }
+
+// Doubted reports whether more rows of the old table may differ than those that have changed since the swap.
+func (u *Undo) Doubted() bool { return u.Begun || u.Rebuilt }
 
 // Replaced is the record that is to come back if the change that now takes its place is not made; nil if there is none.
 func (s *Saved) Replaced() *Undo {

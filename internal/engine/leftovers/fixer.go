@@ -166,13 +166,25 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 }
 
 // hardlyBegun is the beginning of an undo that ended before it wrote that down: constraints may act on the old table
-// already. They are among those that the change has carried over.
+// already. They are among those that the change has carried over; without a record, among those of the table.
 func hardlyBegun(ctx context.Context, c *Cleaner) (*checkpoint.Start, error) {
+	begun := &checkpoint.Start{Shadow: &schema.Table{Name: c.Names().Shadow}}
 	undo, err := c.Undo(ctx)
-	if err != nil || undo == nil || undo.Start == nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case undo != nil && undo.Start != nil:
+		begun.Foreign = undo.Start.Foreign
+		return begun, nil
 	}
-	return &checkpoint.Start{Shadow: &schema.Table{Name: c.Names().Shadow}, Foreign: undo.Start.Foreign}, nil
+	table, err := schema.Load(ctx, c.pool.DB(), c.source)
+	if errors.Is(err, schema.ErrNotFound) {
+		return nil, nil
+	}
+	if err == nil {
+		begun.Foreign = table.ForeignKeys
+	}
+	return begun, err
 }
 
 // Carried are the foreign keys and triggers of a run that began so.

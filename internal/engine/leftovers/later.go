@@ -1,7 +1,6 @@
 package leftovers
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +11,9 @@ import (
 
 // OldUnfit is why an old table, as it was read or not, cannot be the one that a change has left; "" if it can.
 func OldUnfit(saved *checkpoint.Saved, name, source schema.Name, old *schema.Table, err error) string {
-	switch {
-	case errors.Is(err, schema.ErrNotFound):
-		return fmt.Sprintf("the old table %s is gone", name)
+	switch why := gone(name, err); {
+	case why != "":
+		return "the old table " + why
 	case err != nil:
 		return ""
 	case !old.SameColumns(&schema.Table{Columns: saved.Start.Columns}):

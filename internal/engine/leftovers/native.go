@@ -73,7 +73,7 @@ func (c nativeRecord) announce(ctx context.Context, wish *checkpoint.Undo) error
 		if err := c.DropUndo(ctx); err != nil {
 			return err
 		}
-		return store.CreateUndo(ctx, session, record)
+		return store.CreateUndo(ctx, session, checkpoint.NewUndo(record))
 	})
 }
 

@@ -35,6 +35,10 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 	if _, err := schema.Load(ctx, pool.DB(), table); errors.Is(err, schema.ErrNotFound) {
 		return fmt.Errorf("%w: no such table: %s", ErrNoUndo, table)
 	}
+	old := plan.NamesOf(table).Old
+	if t, err := schema.Load(ctx, pool.DB(), old); err == nil && !isMarked(t, table) {
+		return fmt.Errorf("%w: %s has no mark of an old table of %s, so it may be another one", ErrNoUndo, old, table)
+	}
 	return ErrNoUndo
 }
 

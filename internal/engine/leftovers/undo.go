@@ -97,15 +97,6 @@ func AfterOvertaken(source schema.Name) string {
 	return "See what can be undone now: midstream undo --list " + source.Argument()
 }
 
-// UndoPlanned is UndoOfAlter for the undo of a plan. It fails with ErrOvertaken if that is no longer the last one.
-func UndoPlanned(ctx context.Context, c *Cleaner, back *plan.Back) (*checkpoint.Saved, error) {
-	saved, err := c.UndoOfAlter(ctx)
-	if errors.Is(err, ErrNoUndo) || err == nil && !saved.Undo.Swapped.Equal(back.Swapped) {
-		return nil, ErrOvertaken
-	}
-	return saved, err
-}
-
 // ErrNoUndo means that no change of a table can be taken back.
 var ErrNoUndo = errors.New("no change of this table can be undone")
 
@@ -114,6 +105,9 @@ var ErrNoUndo = errors.New("no change of this table can be undone")
 func (c *Cleaner) BeginUndo(ctx context.Context, saved *checkpoint.Saved) error {
 	record := *saved.Undo
 	record.Begun = true
+	if record.Rebuilt {
+		return keepRebuilt(ctx, c, saved.Start, record)
+	}
 	return c.Amend(ctx, record)
 }
 

@@ -28,7 +28,7 @@ type undoing struct{ *run }
 // has nothing to copy. Law L1 holds as for each run: the position first, then a heartbeat, then rows.
 func (r undoing) begin(ctx context.Context) (*work, error) {
 	r.enter(event.PhaseShadow)
-	saved, err := leftovers.UndoPlanned(ctx, r.leftovers, r.plan.Back)
+	saved, err := leftovers.UndoPlanned(ctx, r.leftovers, r.plan.Source, r.plan.Back)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 	}
 	r.enter(event.PhaseStart)
 	// More rows may differ than the binlog shows; and no log shows who else has written to the old table (U2).
-	if from.again = from.distrusted || (saved.Undo.Begun || r.link.ByTriggers()) && !r.plan.Back.KeepsUnchanged(); from.again {
+	if from.again = from.distrusted || (saved.Undo.Doubted() || r.link.ByTriggers()) && !r.plan.Back.KeepsUnchanged(); from.again {
 		r.verifies, r.repairs = true, true
 	}
 	if err := r.leftovers.BeginUndo(ctx, saved); err != nil {
-		return nil, err
+		return nil, r.nameForbidding(ctx, err)
 	}
 	return d.open(ctx, r.run, from)
 }

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/park"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/ledger"
 	"midstream/internal/mysql/dbconn"
@@ -22,6 +23,14 @@ import (
 // undo takes back the last change of table t.
 func (b *bench) undo(ctx context.Context, how planning.Undo, listeners ...event.Listener) (migration.Result, error) {
 	b.Helper()
+	return b.undoMapped(ctx, how, nil, listeners...)
+}
+
+// undoMapped is undo with --map: the column of the table and the former one.
+func (b *bench) undoMapped(
+	ctx context.Context, how planning.Undo, says map[string]string, listeners ...event.Listener,
+) (migration.Result, error) {
+	b.Helper()
 	pool, err := b.open(ctx)
 	if err != nil {
 		return migration.Result{}, err
@@ -29,7 +38,7 @@ func (b *bench) undo(ctx context.Context, how planning.Undo, listeners ...event.
 	defer pool.Close()
 	name := schema.Name{Schema: b.schema, Table: "t"}
 	server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
-	options := planning.Options{Undo: &how, Config: b.cfg, Settings: b.settings, FactsOnly: true}
+	options := planning.Options{Undo: &how, Plan: plan.Options{Map: says}, Config: b.cfg, Settings: b.settings, FactsOnly: true}
 	p, err := planning.Make(b.ctx(), server, &ddl.Alter{Table: name}, options)
 	if err != nil {
 		return migration.Result{}, err

@@ -84,7 +84,8 @@ type Back struct {
 	DropOld bool `json:",omitempty"`
 	// Park copies the rows that the old table refuses to a table of their own, and goes on without them.
 	Park bool `json:",omitempty"`
-	// Swapped is when the change swapped. Alter are its clauses. Redo means that it was an undo itself.
+	// Swapped is when the change swapped; zero if nothing was kept of it. Alter are its clauses, as far as they are known.
+	// Redo means that it was an undo itself.
 	Swapped time.Time
 	Alter   string
 	Redo    bool `json:",omitempty"`
@@ -97,6 +98,9 @@ type Back struct {
 	Fills map[string]string `json:",omitempty"`
 	// Old is the old table.
 	Old *schema.Table `json:"-"`
+	// Pairs are the columns that both tables have, if nothing was kept of the change: name in the table to name in the old
+	// one. Otherwise the record has them, and Pairs is nil.
+	Pairs map[string]string `json:"-"`
 	// Foreign are foreign keys that the change had dropped, and that come back.
 	Foreign []schema.ForeignKey `json:",omitempty"`
 }

@@ -236,7 +236,7 @@ func sameParts(a, b schema.Key) bool {
 func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, record checkpoint.Undo, options Options) (*plan.Plan, error) {
 	record, why := leftovers.Settled(record, table)
 	if why != "" {
-		return nil, notBack(table.Name, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+		return nil, refuse(table.Name, notBack, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
 	}
 	version, err := facts.ReadVersion(ctx, server.Pool.DB())
 	if err != nil {
@@ -248,7 +248,7 @@ func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, rec
 		err = errors.New("the definition is the former one already")
 	}
 	if err != nil {
-		return nil, notBack(table.Name, err.Error(), "Change the table with midstream run")
+		return nil, refuse(table.Name, notBack, err.Error(), "Change the table with midstream run")
 	}
 	o := &options.Plan
 	o.Purpose, o.Map, o.OpenUndo = plan.Undoing, says, ""
@@ -269,11 +269,4 @@ func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, rec
 		}
 	}
 	return p, nil
-}
-
-// notBack refuses an undo.
-func notBack(table schema.Name, why, fix string) error {
-	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{{
-		Code: plan.CodeUndo, What: "the last change cannot be taken back", Why: why, Fix: fix, Blocking: true,
-	}}}
 }

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
@@ -37,121 +38,188 @@ type Undo struct {
 	Fills map[string]string
 }
 
+// undoMaker makes the plan of one undo.
+type undoMaker struct {
+	server  Server
+	undo    Undo
+	options Options
+
+	// saved is the record of the change. pairs are those of plan.Back: nil if the server has the record.
+	saved *checkpoint.Saved
+	pairs map[string]string
+	// table and old are the two tables. alter leads from one to the other, with the columns of says: the table's for each of
+	// the old one, "" for none.
+	table, old *schema.Table
+	alter      *ddl.Alter
+	says       map[string]string
+	// back is what every plan has, and risks are those of every plan.
+	back  plan.Back
+	risks []plan.Risk
+}
+
 // makeUndo makes the plan of the undo of the last change of a table: its Alter leads back. It fails with
 // leftovers.ErrNoUndo if there is none.
 func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, options Options) (*plan.Plan, error) {
-	saved, err := leftovers.New(server.Pool, name, plan.Undoing).UndoOfAlter(ctx)
-	if err == nil {
-		_, err = leftovers.CheckFollowing(ctx, server.Pool, saved) // the swap would break the replication
+	options.Undo = nil
+	m := undoMaker{server: server, undo: undo, options: options}
+	if err := m.readRecord(ctx, name); err != nil {
+		return nil, err
 	}
-	if errors.Is(err, leftovers.ErrNoUndo) {
-		err = leftovers.NoUndo(ctx, server.Pool, name)
-	}
-	if err != nil {
-		return nil, failed(ReadFacts, name, err)
-	}
-	table, err := schema.Load(ctx, server.Pool.DB(), name)
-	if err != nil {
-		return nil, failed(ReadTable, name, err)
-	}
-	if err := within(ctx, server, saved, options); err != nil {
-		return nil, failed(ReadFacts, name, err)
-	}
-	if saved.Undo.Native != nil {
+	if m.saved.Undo.Native != nil {
 		if err := undo.Only(name, "a change that the server has made itself"); err != nil {
 			return nil, err
 		}
-		return makeNativeUndo(ctx, server, table, *saved.Undo, options)
+		return makeNativeUndo(ctx, server, m.table, *m.saved.Undo, options)
 	}
-	old, err := former(ctx, server, table, saved)
-	if err != nil {
+	if err := m.readTables(ctx); err != nil {
 		return nil, err
 	}
-	says := backwards(table, old, saved.Undo.Pairs)
-	if err := tryFlags(ctx, server.Pool, undo, table, old, says); err != nil {
-		return nil, err
-	}
-	alter, err := desired.Back(table, old, saved.Start.Comment, says, present(saved.Undo.Foreign, table))
-	if err != nil {
-		return nil, failed(ReadTable, name, err)
-	}
-	o := &options.Plan
-	o.Purpose, o.Method, o.Map, o.OpenUndo = plan.Undoing, plan.MethodShadow, says, ""
-	o.Names.Shadow = old.Name.Table
-	if o.Names.Old == "" {
-		if o.Names.Old, err = aside(ctx, server.Pool, name, saved); err != nil {
-			return nil, failed(ReadFacts, name, err)
-		}
-	}
-	back := plan.Back{
-		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: undo.Park, Fills: undo.Fills, Old: old,
-		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
-	}
-	lazy := back
-	lazy.Lazy = !undo.Cold && saved.Undo.Mode == plan.UndoLazy
-	o.Back = &lazy
-	options.Undo = nil
-	wished := *o
-	if log := saved.Undo.Log; log != "" && lazy.Lazy && o.Capture != plan.CaptureBinlog {
-		lazy.Log, o.Capture, o.Key = log, plan.CaptureTrigger, cmp.Or(o.Key, saved.Undo.Key)
-	}
-	later := takenBackToo(table, saved)
-	p, err := Make(ctx, server, alter, options)
-	if err != nil {
-		return nil, err
-	}
-	p.Risks = append(p.Risks, later...)
-	if _, err := p.Columns(old); err != nil {
-		return nil, refusal(p, "the undo cannot follow the table", err.Error())
-	}
-	if p.Lazy() {
-		if err := unseen(ctx, server, p, saved, old); err != nil {
-			return nil, failed(ReadFacts, name, err)
-		}
-		why, err := notLazy(ctx, server, p, saved, options)
-		if err != nil {
-			return nil, failed(ReadFacts, name, server.readingFrom(err))
-		}
-		if why == "" {
-			return p, nil
+	why := undo.Why
+	if !undo.Cold {
+		p, reason, err := m.makeLazy(ctx)
+		if err != nil || reason == "" {
+			return p, err
 		}
 		if undo.Lazy {
-			return nil, revoked(name, why)
+			return nil, revoked(name, reason)
 		}
-		*o = wished
-		o.Back = &back
-		if p, err = Make(ctx, server, alter, options); err != nil {
-			return nil, err
-		}
-		p.Risks = append(append(p.Risks, later...), notLazyRisk(why))
+		why = reason
 	}
-	if undo.Lazy {
-		return nil, revoked(name, "the change kept no position")
+	p, err := m.make(ctx, m.options, m.back)
+	if err == nil {
+		err = findable(p, m.old)
 	}
-	if err := findable(p, old); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if undo.Why != "" {
-		p.Risks = append(p.Risks, notLazyRisk(undo.Why))
+	if why != "" && !m.saved.Undo.Rebuilt {
+		p.Risks = append(p.Risks, plan.Risk{
+			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
+		})
+	}
+	if why, differs, err := p.Unseen(m.old); err == nil && differs {
+		p.Risks = append(p.Risks, plan.Risk{
+			Code: plan.CodeUndo, What: "the present values replace all former ones, also of rows that have not changed since the swap", Why: why,
+		})
 	}
 	return p, nil
 }
 
-// within fails with follow.ErrOver if the undo is to follow the table, and its time is over.
-func within(ctx context.Context, server Server, saved *checkpoint.Saved, options Options) error {
-	if saved.Undo.Native != nil || !options.Settings.When.Hold {
-		return nil
+// readRecord reads the table, and the record of its last change. Without one, the two tables show what can be known.
+func (m *undoMaker) readRecord(ctx context.Context, name schema.Name) (err error) {
+	m.saved, err = leftovers.New(m.server.Pool, name, plan.Undoing).UndoOfAlter(ctx)
+	kept := !errors.Is(err, leftovers.ErrNoUndo)
+	switch {
+	case !kept:
+		err = m.rebuild(ctx, name)
+	case err == nil:
+		_, err = leftovers.CheckFollowing(ctx, m.server.Pool, m.saved) // the swap would break the replication
 	}
-	now, err := leftovers.ServerTime(ctx, server.Pool.DB())
-	if err == nil && now.After(saved.Undo.Until) {
-		err = follow.ErrOver
+	var refused *plan.Refused
+	if errors.As(err, &refused) {
+		return err
 	}
-	return err
+	if err != nil {
+		return failed(ReadFacts, name, err)
+	}
+	if kept {
+		if m.table, err = schema.Load(ctx, m.server.Pool.DB(), name); err != nil {
+			return failed(ReadTable, name, err)
+		}
+	}
+	if err := m.within(ctx, name); err != nil {
+		return err
+	}
+	return agrees(name, m.options.Plan.Map, m.saved.Undo.Pairs)
 }
 
-// notLazyRisk warns of an undo that is cold by itself.
-func notLazyRisk(why string) plan.Risk {
-	return plan.Risk{Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why}
+// within fails with follow.ErrOver if the undo is to follow the table, and its time is over. Without a record it has none.
+func (m *undoMaker) within(ctx context.Context, name schema.Name) error {
+	record := m.saved.Undo
+	if record.Native != nil || !m.options.Settings.When.Hold {
+		return nil
+	}
+	if m.pairs != nil {
+		return refuse(name, cannotUse("--hold"), "nothing was kept of the change, so there is no time in which it may follow the table", "Leave out --hold")
+	}
+	now, err := leftovers.ServerTime(ctx, m.server.Pool.DB())
+	if err == nil && now.After(record.Until) {
+		err = follow.ErrOver
+	}
+	if err != nil {
+		return failed(ReadFacts, name, err)
+	}
+	return nil
+}
+
+// readTables reads the old table, and finds what leads back to it.
+func (m *undoMaker) readTables(ctx context.Context) (err error) {
+	table, saved := m.table, m.saved
+	if m.old, err = former(ctx, m.server, table, saved); err != nil {
+		return err
+	}
+	m.says = backwards(table, m.old, saved.Undo.Pairs)
+	if err := tryFlags(ctx, m.server.Pool, m.undo, table, m.old, m.says); err != nil {
+		return err
+	}
+	if m.alter, err = desired.Back(table, m.old, saved.Start.Comment, m.says, present(saved.Undo.Foreign, table)); err != nil {
+		return failed(ReadTable, table.Name, err)
+	}
+	o := &m.options.Plan
+	o.Purpose, o.Method, o.Map, o.OpenUndo = plan.Undoing, plan.MethodShadow, m.says, ""
+	o.Names.Shadow = m.old.Name.Table
+	if o.Names.Old == "" {
+		if o.Names.Old, err = aside(ctx, m.server.Pool, table.Name, saved); err != nil {
+			return failed(ReadFacts, table.Name, err)
+		}
+	}
+	m.back = plan.Back{
+		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: m.undo.Park, Fills: m.undo.Fills, Old: m.old,
+		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
+		Pairs: m.pairs,
+	}
+	m.risks = append(takenBackToo(table, saved), m.unrecorded()...)
+	return nil
+}
+
+// make makes a plan.
+func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (*plan.Plan, error) {
+	options.Plan.Back = &back
+	p, err := Make(ctx, m.server, m.alter, options)
+	if err != nil {
+		return nil, err
+	}
+	p.Risks = append(p.Risks, m.risks...)
+	if _, err := p.Columns(m.old); err != nil {
+		return nil, refusal(p, "the undo cannot follow the table", err.Error())
+	}
+	return p, nil
+}
+
+// makeLazy makes the plan of a lazy undo. why is why there can be none; "" if there is the plan.
+func (m *undoMaker) makeLazy(ctx context.Context) (p *plan.Plan, why string, err error) {
+	record := m.saved.Undo
+	switch {
+	case record.Rebuilt:
+		return nil, "nothing was kept of the change", nil
+	case record.Mode != plan.UndoLazy:
+		return nil, "the change kept no position", nil
+	}
+	options, back := m.options, m.back
+	back.Lazy = true
+	if o := &options.Plan; record.Log != "" && o.Capture != plan.CaptureBinlog {
+		back.Log, o.Capture, o.Key = record.Log, plan.CaptureTrigger, cmp.Or(o.Key, record.Key)
+	}
+	if p, err = m.make(ctx, options, back); err != nil {
+		return nil, "", err
+	}
+	if err := unseen(ctx, m.server, p, m.saved, m.old); err != nil {
+		return nil, "", failed(ReadFacts, m.table.Name, err)
+	}
+	if why, err = notLazy(ctx, m.server, p, m.saved, options); err != nil {
+		return nil, "", failed(ReadFacts, m.table.Name, m.server.readingFrom(err))
+	}
+	return p, why, nil
 }
 
 // former reads the old table. It refuses one that is not as the change has left it, and a table with a new column of which
@@ -160,15 +228,15 @@ func former(ctx context.Context, server Server, table *schema.Table, saved *chec
 	name := table.Name.Sibling(saved.Undo.Old)
 	old, err := schema.Load(ctx, server.Pool.DB(), name)
 	if why := leftovers.OldUnfit(saved, name, table.Name, old, err); why != "" {
-		return nil, notBack(table.Name, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+		return nil, refuse(table.Name, notBack, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
 	}
 	if err != nil {
 		return nil, failed(ReadTable, table.Name, fmt.Errorf("the old table: %w", err))
 	}
 	if made := leftovers.MadeBy(saved.Start); made != nil {
 		if column := leftovers.Replaces(old.Columns, saved.Undo.Pairs, made, table); column != "" {
-			return nil, notBack(
-				table.Name,
+			return nil, refuse(
+				table.Name, notBack,
 				fmt.Sprintf("column %s was added since, and the old table has another column of that name: its values would replace the new ones", column),
 				fmt.Sprintf("Rename column %s; then this gives its values up: midstream undo --cold %s. Or give the undo up: midstream undo --end %[2]s",
 					column, table.Name.Argument()),
@@ -342,15 +410,20 @@ func findable(p *plan.Plan, old *schema.Table) error {
 }
 
 func refusal(p *plan.Plan, what, why string) error {
-	return &plan.Refused{Table: p.Source.Name.String(), Blocking: []plan.Risk{{
-		Code: plan.CodeUndo, What: what, Why: why, Fix: "Change the table back with midstream run, which makes a new table", Blocking: true,
-	}}}
+	return refuse(p.Source.Name, what, why, "Change the table back with midstream run, which makes a new table")
 }
 
 // revoked refuses a lazy undo that has become impossible.
 func revoked(table schema.Name, why string) error {
-	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{{
-		Code: plan.CodeUndo, What: "the undo is revoked: the changes since the swap cannot be followed", Why: why, Blocking: true,
-		Fix: "Undo it by all rows, while the old table exists: midstream undo --cold " + table.Argument(),
-	}}}
+	return refuse(table, "the undo is revoked: the changes since the swap cannot be followed", why,
+		"Undo it by all rows, while the old table exists: midstream undo --cold "+table.Argument())
+}
+
+// notBack is what is refused if the reason is in the tables.
+const notBack = "the last change cannot be taken back"
+
+// refuse refuses an undo.
+func refuse(table schema.Name, what, why, fix string) error {
+	risk := plan.Risk{Code: plan.CodeUndo, What: what, Why: why, Fix: fix, Blocking: true}
+	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{risk}}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -18,14 +17,17 @@ func (u Undo) Only(table schema.Name, kind string, permitted ...string) error {
 	given := map[string]bool{"cold": u.Cold, "lazy": u.Lazy, "merge": u.Merge, "park": u.Park, "undo-fill": len(u.Fills) > 0}
 	for _, flag := range slices.Sorted(maps.Keys(given)) {
 		if given[flag] && !slices.Contains(permitted, flag) {
-			return useless(table, "--"+flag, "it has no effect on the undo of "+kind, "Leave out --"+flag)
+			return refuse(table, cannotUse("--"+flag), "it has no effect on the undo of "+kind, "Leave out --"+flag)
 		}
 	}
 	return nil
 }
 
 // OnlyTables is Only for the undo of a statement on complete tables.
-func (u Undo) OnlyTables(statement *ddl.Statement) error {
+func (u Undo) OnlyTables(statement *ddl.Statement, says map[string]string) error {
+	if len(says) > 0 {
+		return refuse(statement.Tables()[0], cannotUse("--map"), fmt.Sprintf("the last change is a %s", statement.Kind), "Leave out --map")
+	}
 	var permitted []string
 	if statement.Kind == ddl.KindTruncate {
 		permitted = []string{"merge"}
@@ -39,12 +41,7 @@ func tryFlags(ctx context.Context, pool *dbconn.Pool, undo Undo, table, old *sch
 	if err := undo.Only(table.Name, "an ALTER", "cold", "lazy", "park", "undo-fill"); err != nil {
 		return err
 	}
-	var dropped []string
-	for _, c := range old.Columns {
-		if source, settable := says[c.Name]; settable && source == "" {
-			dropped = append(dropped, c.Name)
-		}
-	}
+	dropped := onlyIn(old, says)
 	has := "The undo brings no column back"
 	if len(dropped) > 0 {
 		has = "Columns that the undo brings back: " + strings.Join(dropped, ", ")
@@ -52,7 +49,7 @@ func tryFlags(ctx context.Context, pool *dbconn.Pool, undo Undo, table, old *sch
 	for _, name := range slices.Sorted(maps.Keys(undo.Fills)) {
 		flag, expr := "--undo-fill "+name+"="+undo.Fills[name], undo.Fills[name]
 		if !slices.ContainsFunc(dropped, func(c string) bool { return strings.EqualFold(c, name) }) {
-			return useless(table.Name, flag, "the change has dropped no column "+name, has)
+			return refuse(table.Name, cannotUse(flag), "the change has dropped no column "+name, has)
 		}
 		rows, err := pool.DB().QueryContext(ctx, fmt.Sprintf("SELECT (%s) FROM %s LIMIT 0", expr, table.Name.Quoted()))
 		if err == nil {
@@ -62,16 +59,44 @@ func tryFlags(ctx context.Context, pool *dbconn.Pool, undo Undo, table, old *sch
 			return failed(ReadFacts, table.Name, fmt.Errorf("try %s: %w", flag, err))
 		}
 		if err != nil {
-			return useless(table.Name, flag, dbconn.Message(err),
+			return refuse(table.Name, cannotUse(flag), dbconn.Message(err),
 				"Give an expression over the columns of "+table.Name.String()+"; a text is in quotes: --undo-fill \""+name+"='new'\"")
 		}
 	}
 	return nil
 }
 
-// useless refuses a flag.
-func useless(table schema.Name, flag, why, fix string) error {
-	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{{
-		Code: plan.CodeUndo, What: "the undo cannot use " + flag, Why: why, Fix: fix, Blocking: true,
-	}}}
+// onlyIn are the columns of the old table that the table does not have.
+func onlyIn(old *schema.Table, says map[string]string) (names []string) {
+	for _, c := range old.Columns {
+		if source, settable := says[c.Name]; settable && source == "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// cannotUse is what is refused about a flag that is useless.
+func cannotUse(flag string) string { return "the undo cannot use " + flag }
+
+// agrees refuses a --map that says otherwise than the record of a change: says has the former column, "" for none, for
+// columns of the table.
+func agrees(table schema.Name, says, pairs map[string]string) error {
+	for _, fresh := range slices.Sorted(maps.Keys(says)) {
+		if !strings.EqualFold(says[fresh], paired(pairs, fresh)) {
+			return refuse(table, cannotUse("--map "+schema.Shell(says[fresh]+"="+fresh)), "the record of the change has the columns that it has renamed",
+				"Leave out --map; or, if the record is wrong, drop it: midstream undo --end "+table.Argument())
+		}
+	}
+	return nil
+}
+
+// paired is the former name of a column; "" if it has none.
+func paired(pairs map[string]string, fresh string) string {
+	for name, former := range pairs {
+		if strings.EqualFold(name, fresh) {
+			return former
+		}
+	}
+	return ""
 }

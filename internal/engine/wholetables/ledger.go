@@ -53,7 +53,7 @@ func (b book) write(ctx context.Context, record checkpoint.Undo) error {
 			if err := b.drop(ctx, session); err != nil {
 				return err
 			}
-			return b.store().CreateUndo(ctx, session, record)
+			return b.store().CreateUndo(ctx, session, checkpoint.NewUndo(record))
 		}
 		return b.store().Rewrite(ctx, session, record)
 	})

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -66,6 +67,9 @@ func (r *Report) takenBack() []string {
 		what = "undo"
 	}
 	text := fmt.Sprintf("This run takes back the %s of %s: %s.", what, u.Swapped.UTC().Format("2006-01-02 15:04 UTC"), u.Alter)
+	if u.Swapped.IsZero() {
+		text = fmt.Sprintf("This run takes back a change of which nothing was kept: %s.", cmp.Or(u.Alter, "no ALTER makes one table of the other"))
+	}
 	if u.Mode != plan.UndoLazy {
 		return []string{text + " It syncs and compares all rows."}
 	}

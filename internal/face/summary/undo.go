@@ -77,7 +77,9 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 			text += ", because " + escape.Line(u.Why)
 		}
 		s.heading("%s", text)
-		s.line("Change", "%s of %s: %s", changeOrUndo(u.Record.Back), moment(u.Record.Swapped), escape.Line(ddl.Shorten(u.Alter)))
+		if u.Alter != "" || !u.Record.Rebuilt {
+			s.line("Change", "%s: %s", changeAt(u.Record.Back, u.Record.Swapped), escape.Line(ddl.Shorten(u.Alter)))
+		}
 		if u.Record.Old != "" {
 			s.line("Old table", "%s", u.Old)
 		}
@@ -106,7 +108,11 @@ func briefUndoables(all []undos.Standing) string {
 		if s.Follows() {
 			state, mode, unfit = leftovers.UndoOpen, "warm", strconv.FormatInt(s.Follower.Unfit, 10)
 		}
-		fmt.Fprintf(&b, "%s %s %s %s %s\n", s.Kept.Table.Argument(), state, s.Kept.Record.Until.Format(time.RFC3339), cmp.Or(mode, "-"), unfit)
+		until := "-"
+		if !s.Kept.Record.Until.IsZero() {
+			until = s.Kept.Record.Until.Format(time.RFC3339)
+		}
+		fmt.Fprintf(&b, "%s %s %s %s %s\n", s.Kept.Table.Argument(), state, until, cmp.Or(mode, "-"), unfit)
 	}
 	return b.String()
 }
@@ -166,6 +172,9 @@ func NextForUndo(u leftovers.Undoable) string {
 	case leftovers.UndoRunning:
 		return fmt.Sprintf("wait, or midstream undo %s resumes it; midstream cleanup %s gives the attempt up", table, table)
 	}
+	if u.Record.Rebuilt {
+		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
+	}
 	return fmt.Sprintf("midstream undo --end %s removes what is left", table)
 }
 
@@ -199,7 +208,15 @@ func OfFinished(last *history.Entry, now time.Time) string {
 
 // takenBack names the change that an undo takes back.
 func takenBack(b *plan.Back) string {
-	return fmt.Sprintf("%s of %s (%s)", changeOrUndo(b.Redo), moment(b.Swapped), escape.Line(ddl.Shorten(b.Alter)))
+	return fmt.Sprintf("%s (%s)", changeAt(b.Redo, b.Swapped), cmp.Or(escape.Line(ddl.Shorten(b.Alter)), "not known"))
+}
+
+// changeAt names a change by its time, which may not be known.
+func changeAt(back bool, swapped time.Time) string {
+	if swapped.IsZero() {
+		return changeOrUndo(back) + " at an unknown time"
+	}
+	return changeOrUndo(back) + " of " + moment(swapped)
 }
 
 // undoNotKept is what a plan says of a change that nobody wants to undo.
@@ -273,8 +290,11 @@ func undone(p *plan.Plan, r migration.Result) string {
 	if p.Back.Redo {
 		word = "redone"
 	}
-	return fmt.Sprintf("%s in %s: %s has the definition from before the %s of %s", word, humanize.Span(r.Elapsed), p.Source.Name,
-		changeOrUndo(p.Back.Redo), moment(p.Back.Swapped))
+	from := "from before the " + changeAt(p.Back.Redo, p.Back.Swapped)
+	if p.Back.Swapped.IsZero() {
+		from = "of its old table"
+	}
+	return fmt.Sprintf("%s in %s: %s has the definition %s", word, humanize.Span(r.Elapsed), p.Source.Name, from)
 }
 
 // synced says in one sentence what an undo has done.

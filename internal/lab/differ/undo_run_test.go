@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -21,6 +23,7 @@ import (
 // how is the way in which a change is taken back.
 type how struct {
 	cold, warm, park bool
+	unrecorded       bool        // nothing is kept of the change but the old table
 	release          event.Phase // of a warm undo
 	fills            map[string]string
 	during           map[event.Phase]int // writes as a phase begins
@@ -31,8 +34,8 @@ type how struct {
 }
 
 func (h *how) String() string {
-	return fmt.Sprintf("cold %v, warm %v, released at %s, fills %v, writes %v, killed before command %d (%v)",
-		h.cold, h.warm, h.release, h.fills, h.during, h.nth, h.deaf)
+	return fmt.Sprintf("cold %v, without a record %v, warm %v, released at %s, fills %v, writes %v, killed before command %d (%v)",
+		h.cold, h.unrecorded, h.warm, h.release, h.fills, h.during, h.nth, h.deaf)
 }
 
 // how chooses the way.
@@ -58,7 +61,15 @@ func (u *undoCase) how(s *scene) *how {
 			h.fills[column] = expr
 		}
 	}
+	h.unrecorded = h.cold && !s.native && !s.redo && u.in(2)
 	return h
+}
+
+// forget drops the record of the change.
+func (u *undoCase) forget(ctx context.Context, s *scene) error {
+	s.swapped = time.Time{}
+	_, err := leftovers.EndUndo(ctx, u.pool, u.tables[0], false)
+	return err
 }
 
 // change runs the case's ALTER, with an undo.
@@ -133,9 +144,11 @@ func (u *undoCase) undo(parent context.Context, s *scene, h *how) error {
 	settings := operator.Settings{FullSpeed: true, When: operator.When{Hold: h.warm && !s.native, Park: h.park}}
 	settings.RowCopy.Workers = 2
 	server := planning.Server{Pool: pool, Address: u.server.Address, Binlog: at}
-	p, err := planning.Make(ctx, server, &ddl.Alter{Table: u.tables[0]}, planning.Options{
-		Undo: back, Config: undoConfig(), Settings: settings, FactsOnly: !s.native,
-	})
+	options := planning.Options{Undo: back, Config: undoConfig(), Settings: settings, FactsOnly: !s.native}
+	if h.unrecorded {
+		options.Plan.Map = s.says
+	}
+	p, err := planning.Make(ctx, server, &ddl.Alter{Table: u.tables[0]}, options)
 	if err != nil {
 		return err
 	}

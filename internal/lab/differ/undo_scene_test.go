@@ -34,9 +34,11 @@ type scene struct {
 	moved   bool
 	vague   bool // it is not known which row has which values
 	lazy    bool
-	swapped time.Time // by the record
-	native  bool      // the server has made the change itself
-	back    string    // the ALTER that leads back
+	redo    bool              // the next undo is the redo
+	says    map[string]string // --map
+	swapped time.Time         // by the record
+	native  bool              // the server has made the change itself
+	back    string            // the ALTER that leads back
 }
 
 // content is a table's definition, and its rows in an order of their texts.
@@ -126,14 +128,18 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	}
 	s := &scene{
 		swapped: saved.Undo.Swapped,
-		create:  live.create, last: live.rows, lazy: true, pairs: map[string]string{}, needed: map[string]string{},
-		kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{}, gone: map[string][]int{},
+		create:  live.create, last: live.rows, lazy: true, pairs: map[string]string{}, says: map[string]string{},
+		needed: map[string]string{}, kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{}, gone: map[string][]int{},
 	}
 	var names []string
 	names, s.columns = plainColumns(definition)
-	for fresh, former := range saved.Undo.Pairs {
-		s.pairs[former] = fresh
+	for _, c := range definition.Columns {
+		s.says[c.Name] = ""
 	}
+	for fresh, former := range saved.Undo.Pairs {
+		s.pairs[former], s.says[fresh] = fresh, former
+	}
+	s.redo = saved.Undo.Back
 	if s.native = saved.Undo.Native != nil; s.native {
 		for _, c := range u.c.Columns {
 			s.kinds[c.Name] = c.Kind

@@ -33,8 +33,8 @@ const (
 	wasMark     = "; it was: "
 )
 
-// maxComment is the server's limit for the comment of a table, in characters.
-const maxComment = 2048
+// MaxComment is the server's limit for the comment of a table, in characters.
+const MaxComment = 2048
 
 // MarkOld returns the comment that a former source carries: the mark, and what its comment
 // was, cut to what the server takes.
@@ -46,7 +46,7 @@ func MarkDropped(source Name, was string) string { return markWith(droppedKind, 
 
 func markWith(kind string, source Name, was string) string {
 	text := []rune(MarkFor(kind, source) + wasMark + was)
-	return string(text[:min(len(text), maxComment)])
+	return string(text[:min(len(text), MaxComment)])
 }
 
 // MarkedDropped reports whether a table's comment is that of MarkDropped, and returns the former

@@ -28,8 +28,8 @@ type Undo struct {
 	Later    []string   `json:"later" doc:"clauses of later changes of the table, which an undo takes back too"`
 	Alter    string     `json:"alter" doc:"the clauses of the change"`
 	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
-	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped"`
-	Until    time.Time  `json:"open_until" doc:"until when it can be undone"`
+	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
+	Until    time.Time  `json:"open_until" doc:"until when it can be undone; the year 1: nothing was kept of the change"`
 }
 
 // UndosOf lists the changes of a server.
@@ -77,8 +77,8 @@ func OpenOf(u *leftovers.Undoable) *Open {
 
 // Undoes is a change that a run takes back.
 type Undoes struct {
-	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
-	Alter   string    `json:"alter" doc:"the clauses of the change"`
+	Swapped time.Time `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
+	Alter   string    `json:"alter" doc:"the clauses of the change; empty: not known"`
 	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced; cold: all rows; native: the server alters the table back"`
 	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
 	// Compares is empty in records of earlier versions, which compared the changed rows if Mode is lazy.

@@ -50,8 +50,8 @@ type Tended struct {
 // NotForUndo are flags of a run that have no effect on an undo, each with the reason. Option files may have them.
 var NotForUndo = map[string]string{
 	"table": "name the table as the argument", "alter": "the undo finds out what leads back", "to": "the undo finds out what leads back",
-	"map": "the undo knows which columns the change has renamed", "drop-later": "midstream undo --end keeps the old table, unless the change had --drop-old",
-	"rehearse": "an undo cannot be rehearsed", "rehearse-lock": "an undo cannot be rehearsed",
+	"drop-later": "midstream undo --end keeps the old table, unless the change had --drop-old",
+	"rehearse":   "an undo cannot be rehearsed", "rehearse-lock": "an undo cannot be rehearsed",
 	"keep-shadow": "an undo cannot be rehearsed", "on-replica": "an undo cannot be rehearsed",
 }
 
@@ -168,7 +168,11 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup %s", migration.SameCommand, table)
 		return err
 	}
-	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still open", source, p.Names.Shadow)
+	open := "open"
+	if p.Back.Pairs != nil {
+		open = "possible by all rows"
+	}
+	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still %s", source, p.Names.Shadow, open)
 	switch {
 	case errors.Is(err, intake.ErrOldWritten), errors.Is(err, intake.ErrNotSince):
 		f.Next = "Undo it by all rows: midstream undo --cold " + table

@@ -14,19 +14,27 @@ import (
 	"midstream/internal/ops/record"
 )
 
-// List returns how the undos of a server stand, of one table or of all. sockets is the folder of the sockets of followers.
+// List returns how the undos of a server stand, of one table or of all, and which changes can be taken back although nothing
+// was kept of them. sockets is the folder of the sockets of followers.
 func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only *schema.Name) ([]Standing, error) {
 	all, err := leftovers.Undoables(ctx, pool, only)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Standing, 0, len(all))
+	cold, err := leftovers.ColdOnly(ctx, pool, only)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Standing, 0, len(all)+len(cold))
 	for _, u := range all {
 		s, err := describe(ctx, pool, address, sockets, u)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, s)
+	}
+	for i := range cold {
+		list = append(list, Standing{Kept: &cold[i]})
 	}
 	return list, nil
 }

@@ -1,0 +1,165 @@
+package leftovers
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// A change of which nothing was kept can be taken back by all rows while its old table exists. The two tables show its
+// record, but for when it swapped, the position, and what it has dropped of foreign keys and triggers.
+
+// rebuiltFor is how long the undo of such a change can be taken back itself.
+const rebuiltFor = 24 * time.Hour
+
+// Rebuilt is the record of such a change, by its clauses and the columns that both tables have, as checkpoint.Undo has them.
+// Only BeginUndo writes it.
+func Rebuilt(table, old *schema.Table, pairs map[string]string, alter string) *checkpoint.Saved {
+	was, _ := schema.MarkedOld(old.Comment, table.Name)
+	definition, _ := schema.SplitAutoIncrement(old.Create)
+	return &checkpoint.Saved{
+		Checkpoint: checkpoint.Checkpoint{Version: checkpoint.Version},
+		Start: &checkpoint.Start{
+			Source: definition, Alter: alter, Shadow: table, Comment: table.Comment, Was: was, Old: old.Name.Table, Columns: old.Columns,
+			Foreign: table.ForeignKeys,
+		},
+		Undo: &checkpoint.Undo{
+			For: rebuiltFor, Mode: plan.UndoLazy, Pairs: pairs, Rebuilt: true, Table: table.Name.Table, Old: old.Name.Table,
+		},
+	}
+}
+
+// UndoPlanned is UndoOfAlter for the undo of a plan; without a record it is the rebuilt one by which the plan was made. It fails
+// with ErrOvertaken if that is no longer the last change.
+func UndoPlanned(ctx context.Context, c *Cleaner, table *schema.Table, back *plan.Back) (*checkpoint.Saved, error) {
+	saved, err := c.UndoOfAlter(ctx)
+	switch none := errors.Is(err, ErrNoUndo); {
+	case none && back.Pairs != nil:
+		return Rebuilt(table, back.Old, back.Pairs, back.Alter), nil
+	case none, err == nil && !saved.Undo.Swapped.Equal(back.Swapped):
+		return nil, ErrOvertaken
+	}
+	return saved, err
+}
+
+// keepRebuilt writes a rebuilt record. A kill may have left an undo table without rows.
+func keepRebuilt(ctx context.Context, c *Cleaner, start *checkpoint.Start, record checkpoint.Undo) error {
+	_, err := c.UndoOfAlter(ctx)
+	if !errors.Is(err, ErrNoUndo) {
+		if err == nil {
+			err = c.Amend(ctx, record)
+		}
+		return err
+	}
+	return RetryBriefly(ctx, func() error {
+		there, err := c.List(ctx)
+		if err == nil {
+			err = dropOurs(ctx, c, there, plan.UndoOf(c.source))
+		}
+		if err != nil {
+			return err
+		}
+		session, err := c.pool.Session(ctx)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		at := checkpoint.Checkpoint{Version: checkpoint.Version, Phase: "done"}
+		err = session.Rows(ctx, "SELECT "+schema.ThisServer, func(rows *sql.Rows) error { return rows.Scan(&at.ServerUUID) })
+		if err != nil {
+			return fmt.Errorf("read server_uuid: %w", err)
+		}
+		store := checkpoint.New(plan.UndoOf(c.source), c.source, c.pool.Name(), "")
+		return store.CreateUndo(ctx, session, &checkpoint.Saved{Checkpoint: at, Start: start, Undo: &record})
+	})
+}
+
+// onlyCold is why the undo of such a change is not open.
+func onlyCold(old schema.Name) string {
+	return fmt.Sprintf("nothing was kept of its change; a cold undo is possible while %s exists", old)
+}
+
+// OldTable is a table that a swap has put aside.
+type OldTable struct{ Name, Source schema.Name }
+
+// Unrecorded lists, by their marks, the old tables of sources without a record: of one source, or of all. It leaves out sources
+// of which the account may not see a record.
+func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]OldTable, error) {
+	query := fmt.Sprintf("SELECT table_schema, table_name, table_comment FROM information_schema.tables"+
+		" WHERE table_type = 'BASE TABLE' AND LEFT(table_comment, %d) = '%s'", len(schema.Mark), schema.Mark)
+	if only != nil {
+		query += " AND table_schema = " + schema.Literal(only.Schema)
+	}
+	rows, err := pool.DB().QueryContext(ctx, query+" ORDER BY table_schema, table_name")
+	if err != nil {
+		return nil, fmt.Errorf("look for old tables: %w", err)
+	}
+	defer rows.Close()
+	var found []OldTable
+	recorded := map[schema.Name]bool{}
+	for rows.Next() {
+		var t OldTable
+		var comment string
+		if err := rows.Scan(&t.Name.Schema, &t.Name.Table, &comment); err != nil {
+			return nil, err
+		}
+		if source, is := strings.CutPrefix(comment, schema.MarkFor(checkpoint.UndoKind, schema.Name{Schema: t.Name.Schema})); is {
+			recorded[t.Name.Sibling(source)] = true
+		}
+		t.Source, _ = schema.SourceOfAside(comment, t.Name.Schema)
+		if _, marked := schema.MarkedOld(comment, t.Source); marked && (only == nil || t.Source == *only) {
+			found = append(found, t)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	all := found[:0]
+	for _, t := range found {
+		if recorded[t.Source] { // a kill may have left an empty undo table
+			saved, err := New(pool, t.Source, plan.Undoing).Undo(ctx)
+			if err != nil && !errors.Is(err, checkpoint.ErrNewer) {
+				return nil, err
+			}
+			if err != nil || saved != nil && saved.Undo != nil {
+				continue
+			}
+		}
+		record := plan.UndoOf(t.Source)
+		if lacks, err := facts.Unseen(ctx, pool.DB(), &record); err != nil {
+			return nil, err
+		} else if lacks == "" { // otherwise there may be a record
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+// ColdOnly lists the changes of which nothing was kept, and which can be taken back by all rows: those of the sources that
+// exist.
+func ColdOnly(ctx context.Context, pool *dbconn.Pool, only *schema.Name) (all []Undoable, err error) {
+	olds, err := Unrecorded(ctx, pool, only)
+	for _, t := range olds {
+		_, err := schema.Load(ctx, pool.DB(), t.Source)
+		if gone(t.Source, err) != "" {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", t.Source, err)
+		}
+		all = append(all, Undoable{
+			Table: t.Source, Old: t.Name, State: UndoEnded, Why: onlyCold(t.Name),
+			Record: checkpoint.Undo{Rebuilt: true, Mode: plan.UndoCold, Table: t.Source.Table, Old: t.Name.Table},
+		})
+	}
+	return all, err
+}

@@ -1,0 +1,155 @@
+package leftovers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/trigger"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// ExtendUndo keeps the undo of a table's last change open for longer, and so the redo after it. It fails with ErrNoUndo or ErrClaimed.
+func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) error {
+	extend := func(c *Cleaner, saved *checkpoint.Saved) error {
+		now, err := ServerTime(ctx, pool.DB())
+		if err != nil {
+			return err
+		}
+		record := *saved.Undo
+		if record.Until.Before(now) {
+			record.Until = now
+		}
+		record.Until, record.For = record.Until.Add(by), record.For+by // the redo is open for as long
+		return c.Amend(ctx, record)
+	}
+	err := withUndo(ctx, pool, table, extend)
+	if !errors.Is(err, ErrClaimed) && !errors.Is(err, ErrUndoBegun) {
+		return err
+	}
+	// An undo that follows has written its own record already, and reads the time again and again.
+	c := New(pool, table, plan.Undoing)
+	saved, savedErr := c.UndoOfAlter(ctx)
+	there, listErr := c.List(ctx)
+	if savedErr != nil || listErr != nil || !saved.Undo.Begun || !c.HasState(there) || !c.told.Adopted {
+		return err
+	}
+	return extend(c, saved)
+}
+
+// EndedUndo is what has become of the tables of an undo that was given up.
+type EndedUndo struct {
+	Dropped []schema.Name
+	Old     schema.Name // the old table if it is kept, or none
+}
+
+// EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
+// wished (--drop-old) or drop is set. It fails with ErrNoUndo or ErrClaimed.
+func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop bool) (ended EndedUndo, err error) {
+	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+		old := table.Sibling(saved.Undo.Old)
+		there, err := c.List(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if left, listErr := c.List(ctx); err == nil && listErr == nil {
+				ended = endedUndo(there, left, old)
+			}
+		}()
+		if _, marked := schema.MarkedOld(there[old].comment, table); marked && (drop || saved.Undo.DropOld) {
+			if err := (Old{Pool: pool, Source: table, Name: old}).Drop(ctx); err != nil {
+				return err
+			}
+		}
+		err = c.DropUndo(ctx)
+		return err
+	})
+	return ended, err
+}
+
+// endedUndo compares the tables before and after the end of an undo.
+func endedUndo(before, after Listing, old schema.Name) (ended EndedUndo) {
+	for name := range before {
+		if _, left := after[name]; !left {
+			ended.Dropped = append(ended.Dropped, name)
+		} else if name == old {
+			ended.Old = old
+		}
+	}
+	slices.SortFunc(ended.Dropped, func(a, b schema.Name) int { return strings.Compare(a.Dotted(), b.Dotted()) })
+	return ended
+}
+
+// withUndo does something to the undo table of a source while no run works on that.
+func withUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, do func(*Cleaner, *checkpoint.Saved) error) error {
+	held, err := ClaimTable(ctx, pool, table, func(error) {})
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	c := New(pool, table, plan.Undoing)
+	saved, err := c.Undo(ctx)
+	if err == nil && (saved == nil || saved.Undo == nil) {
+		err = NoUndo(ctx, pool, table)
+	}
+	if err != nil {
+		return err
+	}
+	there, err := c.List(ctx)
+	if err == nil && (c.HasState(there) || saved.Undo.Ledger != nil && saved.Undo.Ledger.Pending()) {
+		err = fmt.Errorf("%w: %s", ErrUndoBegun, table)
+	}
+	if err != nil {
+		return err
+	}
+	return do(c, saved)
+}
+
+// ErrUndoBegun means that a run has begun on the table and was stopped: it must end first.
+var ErrUndoBegun = errors.New("a run on the table was stopped, and is to be resumed or removed first")
+
+// DropUndo drops what was kept for an undo of the source, but not the old table. REQUIRES: the source is claimed.
+func (c *Cleaner) DropUndo(ctx context.Context) error {
+	return RetryBriefly(ctx, func() error {
+		there, err := c.List(ctx)
+		if err != nil {
+			return err
+		}
+		return c.dropUndo(ctx, there, "")
+	})
+}
+
+// dropUndo is one try of DropUndo, among these tables. It leaves a log of changes that is needed from now on, "" for none.
+func (c *Cleaner) dropUndo(ctx context.Context, there Listing, log string) error {
+	if err := c.dropAround(ctx, there, log); err != nil {
+		return err
+	}
+	return dropOurs(ctx, c, there, plan.UndoOf(c.source))
+}
+
+// dropAround is dropUndo without the undo table itself.
+func (c *Cleaner) dropAround(ctx context.Context, there Listing, log string) error {
+	for name, t := range there {
+		if t.comment == schema.MarkFor(trigger.SinceKind, c.source) && name.Table != log {
+			if err := c.dropLog(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return dropOurs(ctx, c, there, plan.KeptOf(c.source))
+}
+
+// dropOurs drops a table if it is there and has our mark.
+func dropOurs(ctx context.Context, c *Cleaner, there Listing, name schema.Name) error {
+	if t, is := there[name]; is && schema.MarkedFor(t.comment, c.source) {
+		return c.Drop(ctx, Table{Name: name})
+	}
+	return nil
+}
