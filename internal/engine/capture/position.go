@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
 )
 
 // Now asks the server for the end of its binlog. NB: changes before it may not be visible
@@ -86,13 +88,62 @@ func scanFirst(rows *sql.Rows, first ...any) error {
 	return rows.Scan(targets...)
 }
 
-// Available reports whether the server still has its binlog from a position on.
-func Available(ctx context.Context, db *sql.DB, from binlog.Position) (bool, error) {
+// Available reports whether the server still has its binlog from a point on. After a reset, a binlog has the name of an
+// earlier one: then the position is rarely between two events, or the transaction behind it is one of those before the point.
+func Available(ctx context.Context, db *sql.DB, from Point) (bool, error) {
 	files, err := logs(ctx, db)
+	if dbconn.NoBinlog(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(files, func(f log) bool { return f.name == from.File && from.Offset <= f.size }), nil
+	i := slices.IndexFunc(files, func(f log) bool { return f.name == from.Position.File && from.Position.Offset <= f.size })
+	if i < 0 || from.Position.Offset == files[i].size {
+		return i >= 0, nil
+	}
+	return continues(ctx, db, from)
+}
+
+// continues reports whether the event at a position can be the first one after the point.
+func continues(ctx context.Context, db *sql.DB, from Point) (bool, error) {
+	rows, err := db.QueryContext(
+		ctx, fmt.Sprintf("SHOW BINLOG EVENTS IN %s FROM %d LIMIT 1", schema.Literal(from.Position.File), from.Position.Offset),
+	)
+	if err == nil {
+		defer rows.Close()
+		var file, kind, server, end, info sql.RawBytes
+		var at uint64
+		for rows.Next() {
+			if err := scanFirst(rows, &file, &at, &kind, &server, &end, &info); err != nil {
+				return false, fmt.Errorf("show an event of the binlog: %w", err)
+			}
+			if at != from.Position.Offset || before(string(info), from.GTIDs) {
+				return false, nil
+			}
+		}
+		err = rows.Err()
+	}
+	switch {
+	case dbconn.NoBinlogEvent(err):
+		return false, nil
+	case err == nil, dbconn.Denied(err): // the reader will find out
+		return true, nil
+	}
+	return false, fmt.Errorf("show an event of the binlog: %w", err)
+}
+
+// before reports whether the text of an event is that of a GTID in a set: 'uuid:7' on MySQL, GTID 0-1-7 on MariaDB.
+func before(info string, set binlog.GTIDs) bool {
+	_, text, found := strings.Cut(info, "GTID_NEXT= '")
+	if !found {
+		_, text, found = strings.Cut(info, "GTID ")
+	}
+	if text = text[:len(text)-len(strings.TrimLeft(text, "0123456789abcdefghijklmnopqrstuvwxyz_:-"))]; !found || text == "" {
+		return false
+	}
+	one, err := binlog.ParseGTIDs(text)
+	return err == nil && one.In(&set)
 }
 
 // log is a binlog file of a server's.

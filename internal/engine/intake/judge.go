@@ -77,7 +77,7 @@ func (l *Link) judgeServer(ctx context.Context, c checkpoint.Checkpoint, point *
 			return "the server no longer knows of transactions that it had logged: its binlogs were reset, or it was restored from an earlier state", nil
 		}
 	}
-	available, err := capture.Available(ctx, l.db(), point.Position)
+	available, err := capture.Available(ctx, l.db(), *point)
 	if err != nil {
 		return "", err
 	}

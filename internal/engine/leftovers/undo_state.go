@@ -156,12 +156,16 @@ func unread(ctx context.Context, pool *dbconn.Pool, c checkpoint.Checkpoint) (wh
 		}
 		return why, err
 	}
-	available, err := capture.Available(ctx, pool.DB(), position)
+	gtids, err := binlog.ParseGTIDs(c.GTIDs)
+	if err != nil {
+		return err.Error(), nil
+	}
+	available, err := capture.Available(ctx, pool.DB(), capture.Point{Position: position, GTIDs: gtids})
 	if dbconn.Denied(err) {
 		return "", nil // the undo will find out
 	}
 	if err == nil && !available {
-		why = "the server has purged its binlog from the time since the swap"
+		why = "the server no longer has its binlog from the time since the swap"
 	}
 	return why, err
 }

@@ -168,7 +168,7 @@ func undosOf() []leftovers.Undoable {
 		Record: checkpoint.Undo{Swapped: at, Until: at.Add(24 * time.Hour), Mode: plan.UndoLazy},
 	}
 	revoked, running, ended := u, u, u
-	revoked.State, revoked.Why = leftovers.UndoRevoked, "the server has purged its binlog from the time since the swap"
+	revoked.State, revoked.Why = leftovers.UndoRevoked, "the server no longer has its binlog from the time since the swap"
 	running.State, running.Record.Back = leftovers.UndoRunning, true
 	ended.State, ended.Why = leftovers.UndoEnded, "its time is over"
 	return []leftovers.Undoable{u, revoked, running, ended}

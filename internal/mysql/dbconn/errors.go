@@ -224,6 +224,12 @@ func Unwilling(err error) bool {
 	return ReadOnly(err)
 }
 
+// NoBinlog reports whether the server writes no binlog.
+func NoBinlog(err error) bool { return Number(err) == 1381 }
+
+// NoBinlogEvent reports whether the server could not show an event of its binlog: at that place is none.
+func NoBinlogEvent(err error) bool { return Number(err) == 1220 }
+
 // SyntaxError reports whether the server does not know the statement.
 func SyntaxError(err error) bool { return Number(err) == 1064 }
 
