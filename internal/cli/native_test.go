@@ -176,7 +176,7 @@ func TestCleanupOfAClone(t *testing.T) {
 		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
 	}
 	exec("CREATE TABLE t_midstream_y LIKE t", "CREATE TABLE "+unmarked+" LIKE t")
-	code, stdout, stderr := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN z INT"}, flags(t, i)...)...)
+	code, _, stderr := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN z INT"}, flags(t, i)...)...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
@@ -188,7 +188,7 @@ func TestCleanupOfAClone(t *testing.T) {
 	for _, clone := range []string{"t_midstream_x", "midstream_" + dead} {
 		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
 	}
-	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}

@@ -1,9 +1,10 @@
 package cli
 
 import (
-	"midstream/internal/lab/mysqltest"
 	"strings"
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU4_StatementsAreUndone: DROP, TRUNCATE and RENAME with --undo, their undo, redo and end, as the operator sees them.

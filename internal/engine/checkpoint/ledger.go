@@ -64,18 +64,19 @@ func (s *Store) CreateUndo(ctx context.Context, on Session, saved *Saved) error 
 	if err != nil {
 		return err
 	}
-	start := "NULL"
+	values := fmt.Sprintf("(%d, 0, %s, NULL), (%d, 0, %[2]s, %[4]s), (%d, 0, %[2]s, %[6]s)",
+		beatRow, schema.Literal(s.run), checkpointRow, state, undoRow, record)
 	if saved.Start != nil {
-		if start, err = literal(saved.Start); err != nil {
+		start, err := literal(saved.Start)
+		if err != nil {
 			return err
 		}
+		values += fmt.Sprintf(", (%d, 0, %s, %s)", startRow, schema.Literal(s.run), start)
 	}
 	if _, err := on.Exec(ctx, fmt.Sprintf(createTable, s.name.Quoted(), schema.Literal(schema.MarkFor(UndoKind, s.source)))); err != nil {
 		return fmt.Errorf("create undo table %s: %w", s.name, err)
 	}
-	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, beat, run, state) VALUES (%d, 0, %s, NULL), (%d, 0, %[3]s, %[5]s),"+
-		" (%d, 0, %[3]s, %[7]s), (%d, 0, %[3]s, %[9]s)",
-		s.name.Quoted(), beatRow, schema.Literal(s.run), checkpointRow, state, undoRow, record, startRow, start))
+	_, err = on.Exec(ctx, "INSERT INTO "+s.name.Quoted()+" (id, beat, run, state) VALUES "+values)
 	if err != nil {
 		return fmt.Errorf("fill undo table %s: %w", s.name, err)
 	}

@@ -29,6 +29,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 		{"the server's name", func() error { return q.QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&f.UUID) }},
 		{"the account", func() error { return f.readAccount(ctx, q) }},
 		{"the limits of connections", func() error { return f.readConnections(ctx, q) }},
+		{"how long binlogs are kept", func() error { return f.readRetention(ctx, q) }},
 		{"the binlog's filters", func() error { return f.readFilters(ctx, q) }},
 		{"the replicas", func() error { return f.readReplicas(ctx, q) }},
 		{"performance_schema", func() error { return f.readInstrument(ctx, q) }},

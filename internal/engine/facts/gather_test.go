@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
@@ -48,6 +49,25 @@ func TestGather(t *testing.T) {
 		fk := schema.ForeignKey{Constraint: "f", Child: s.name("child"), Parent: s.name("orders")}
 		if s.release[0] != '5' && !mariadb && !slices.EqualFunc(f.Referencing, []schema.ForeignKey{fk}, schema.ForeignKey.Is) {
 			t.Errorf("referencing: %+v", f.Referencing)
+		}
+	})
+}
+
+// TestU3_TheHoursForWhichRDSKeepsBinlogs: Amazon's servers have a procedure that shows them; here it is one of the test.
+func TestU3_TheHoursForWhichRDSKeepsBinlogs(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		s.do("CREATE TABLE t (id INT PRIMARY KEY)")
+		for hours, want := range map[string]time.Duration{"'24'": 24 * time.Hour, "NULL": time.Second} {
+			s.do("CREATE PROCEDURE mysql.rds_show_configuration() SELECT 'source delay' AS name, '0' AS value, 'seconds' AS description " +
+				"UNION ALL SELECT 'binlog retention hours', " + hours + ", 'of binlogs'")
+			f, err := facts.Gather(t.Context(), s.DB, s.name("t"))
+			s.do("DROP PROCEDURE mysql.rds_show_configuration")
+			if err != nil || f.BinlogExpire != want || !f.BinlogManaged {
+				t.Errorf("%s hours: binlogs for %s, %v", hours, f.BinlogExpire, err)
+			}
+		}
+		if f, err := facts.Gather(t.Context(), s.DB, s.name("t")); err != nil || f.BinlogManaged {
+			t.Errorf("without the procedure: %v", err)
 		}
 	})
 }

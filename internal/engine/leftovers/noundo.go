@@ -30,7 +30,7 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 	}
 	record := plan.UndoOf(table)
 	if lacks, err := facts.Unseen(ctx, pool.DB(), &record); err == nil && lacks != "" {
-		return fmt.Errorf("%w, as far as the account can see: it lacks %s", ErrNoUndo, lacks)
+		return fmt.Errorf("%w: as far as the account can see, nothing was kept of it: it lacks %s", ErrNoUndo, lacks)
 	}
 	if _, err := schema.Load(ctx, pool.DB(), table); errors.Is(err, schema.ErrNotFound) {
 		return fmt.Errorf("%w: no such table: %s", ErrNoUndo, table)

@@ -49,6 +49,9 @@ func (s *soak) run(t *testing.T) {
 	profiles := ledger.Profiles()
 	profile := profiles[s.random.IntN(len(profiles))]
 	rows := 500 + s.random.IntN(20_000)
+	if *soakFor == 0 { // on a commit: with more, the run gives way to the writer for minutes
+		rows = min(rows, 3000)
+	}
 	options := ledger.Options{Rate: float64(50 + s.random.IntN(400)), Writers: 1 + s.random.IntN(5)}
 	if s.random.IntN(3) == 0 {
 		options.HotRows, options.HotShare = 20, 80

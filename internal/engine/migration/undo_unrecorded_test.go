@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -19,6 +20,7 @@ import (
 // TestU4_UndoWithoutARecord: writers work through a change without --undo, its undo by all rows, and the redo, of which the
 // undo has left a record.
 func TestU4_UndoWithoutARecord(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 2000, ledger.Options{})
@@ -27,7 +29,7 @@ func TestU4_UndoWithoutARecord(t *testing.T) {
 		b.start(l)
 		b.mustMigrate(alter)
 		after := b.shown("t")
-		for _, how := range []planning.Undo{{}, {Lazy: true}} {
+		for _, how := range []planning.Undo{{Cold: true}, {Lazy: true}} {
 			time.Sleep(100 * time.Millisecond)
 			b.mustUndo(how)
 			b.mustBeShown(map[bool]string{false: before, true: after}[how.Lazy])
@@ -58,7 +60,7 @@ func TestL6_UndoWithoutARecordCarriesForeignKeysAndTriggers(t *testing.T) {
 		b.mustMigrate("DROP FOREIGN KEY tq, DROP COLUMN note, MODIFY d DECIMAL(10,2)")
 		b.exec("CREATE TRIGGER "+b.schema+".tr BEFORE INSERT ON "+b.schema+".t FOR EACH ROW SET NEW.q = 9", "DELETE FROM "+b.schema+".p WHERE id = 2",
 			"INSERT INTO "+b.schema+".t (id, p) VALUES (3, 1)")
-		code, last := b.killIf(fault.Rule{At: "INSERT INTO `" + b.schema + "`.`t_undo` (id"}, func() *child { return b.undoing() })
+		code, last := b.killIf(fault.Rule{At: "INSERT INTO `" + b.schema + "`.`t_undo` (id"}, func() *child { return b.undoing("--cold") })
 		if code != -1 {
 			b.Fatalf("not killed: %d: %s", code, last)
 		}
@@ -69,7 +71,7 @@ func TestL6_UndoWithoutARecordCarriesForeignKeysAndTriggers(t *testing.T) {
 		defer pool.Close()
 		server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
 		p, err := planning.Make(b.ctx(), server, &ddl.Alter{Table: schema.Name{Schema: b.schema, Table: "t"}},
-			planning.Options{Undo: &planning.Undo{}, Config: b.cfg, Settings: b.settings, FactsOnly: true})
+			planning.Options{Undo: &planning.Undo{Cold: true}, Config: b.cfg, Settings: b.settings, FactsOnly: true})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -78,7 +80,7 @@ func TestL6_UndoWithoutARecordCarriesForeignKeysAndTriggers(t *testing.T) {
 				b.Errorf("the plan does not name %q: %v", want, p.Risks)
 			}
 		}
-		b.undoing().mustEnd()
+		b.undoing("--cold").mustEnd()
 		const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, p, q, d, note) ORDER BY id SEPARATOR ', ') FROM "
 		if got, want := b.value(rows+b.schema+".t"), "1 1 1 1.2300 1, 3 1 9 7"; got != want {
 			b.Errorf("rows are %s, want %s", got, want)
@@ -116,11 +118,11 @@ func TestU5_UndoWithoutARecordKeepsValues(t *testing.T) {
 			"DELETE FROM "+b.schema+".t WHERE id = 1",
 			"UPDATE "+b.schema+".t_old SET u = 9, v = 9 WHERE id = 2", "DELETE FROM "+b.schema+".t_old WHERE id = 5",
 			"INSERT INTO "+b.schema+".t_old VALUES (5, 50, 'fifth', NULL, 0), (6, 6, 'six', NULL, 6)")
-		code, last := b.killIf(fault.Rule{At: "RENAME TABLE `" + b.schema + "`.`t`"}, func() *child { return b.undoing() })
+		code, last := b.killIf(fault.Rule{At: "RENAME TABLE `" + b.schema + "`.`t`"}, func() *child { return b.undoing("--cold") })
 		if code != -1 {
 			b.Fatalf("not killed: %d: %s", code, last)
 		}
-		b.undoing().mustEnd()
+		b.undoing("--cold").mustEnd()
 		const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, u, note, IFNULL(at, 'NULL'), v) ORDER BY id SEPARATOR ', ') FROM "
 		want := "2 2 two NULL 20, 3 3 three 2020-01-03 00:00:00 30, 4 40 four NULL 4, 5 4 fifth NULL 5"
 		if got := b.value(rows + b.schema + ".t"); got != want {
@@ -150,7 +152,7 @@ func TestU4_NoRenameIsGuessed(t *testing.T) {
 				"INSERT INTO "+t+" VALUES (1, 'one'), (2, 'two')")
 			b.mustMigrate("CHANGE note remark VARCHAR(30), ADD COLUMN x INT")
 			b.exec("UPDATE " + t + " SET remark = 'new' WHERE id = 1")
-			_, err := b.undoMapped(b.ctx(), planning.Undo{}, c.says)
+			_, err := b.undoMapped(b.ctx(), planning.Undo{Cold: true}, c.says)
 			if c.want == "" {
 				var refused *plan.Refused
 				if !errors.As(err, &refused) || b.tables() != "t,t_old" || !strings.Contains(refused.Blocking[0].Fix, "--map") {
@@ -164,7 +166,7 @@ func TestU4_NoRenameIsGuessed(t *testing.T) {
 			if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, note) ORDER BY id SEPARATOR ', ') FROM " + t); got != c.want {
 				b.Errorf("%v: rows are %s, want %s", c.says, got, c.want)
 			}
-			b.mustUndo(planning.Undo{}) // the redo
+			b.mustUndo(planning.Undo{Cold: true}) // the redo
 			if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, remark) ORDER BY id SEPARATOR ', ') FROM " + t); got != "1 new, 2 two" {
 				b.Errorf("%v: after the redo, rows are %s", c.says, got)
 			}
@@ -191,8 +193,8 @@ func TestL8_UndoWithoutARecordNeedsTheMark(t *testing.T) {
 		if !errors.As(err, &refused) || !strings.Contains(refused.Error(), "several old tables: t_old, t_old2") {
 			b.Errorf("the error is %v", err)
 		}
-		b.mustRefuse("a table that is none", b.undoing("--shadow-name=t"), "has no mark")
-		b.mustRefuse("one that follows", b.undoing("--hold", "--shadow-name=t_old"), "cannot use --hold")
+		b.mustRefuse("a table that is none", b.undoing("--cold", "--shadow-name=t"), "has no mark")
+		b.mustRefuse("one that follows", b.undoing("--cold", "--hold", "--shadow-name=t_old"), "cannot use --hold")
 		if got := b.tables(); got != "t,t_old,t_old2" {
 			b.Errorf("the tables are %s", got)
 		}
@@ -220,10 +222,10 @@ func TestL7_KilledUndoWithoutARecord(t *testing.T) {
 			b.unrecorded()
 			b.exec("UPDATE "+b.schema+".t SET u = 40 WHERE id = 4", "UPDATE "+b.schema+".t SET u = 4 WHERE id = 5")
 			at := strings.ReplaceAll(pause, "%s", b.schema)
-			if code, last := b.killIf(fault.Rule{At: at}, func() *child { return b.undoing() }); code != -1 {
+			if code, last := b.killIf(fault.Rule{At: at}, func() *child { return b.undoing("--cold") }); code != -1 {
 				b.Fatalf("%s: not killed: %d: %s", at, code, last)
 			}
-			b.undoing().mustEnd()
+			b.undoing("--cold").mustEnd()
 			const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, u, note) ORDER BY id SEPARATOR ', ') FROM "
 			if got, want := b.value(rows+b.schema+".t"), "1 1 one, 2 2 two, 3 3 three, 4 40 four, 5 4 five"; got != want {
 				b.Errorf("%s: rows are %s, want %s", at, got, want)

@@ -29,6 +29,8 @@ type Facts struct {
 	BinlogDoDB   []string // binlog_do_db
 	BinlogSkipDB []string // binlog_ignore_db
 	BinlogExpire time.Duration
+	// BinlogManaged means that BinlogExpire is a setting of Amazon RDS or Aurora, not of the server.
+	BinlogManaged bool
 	// LogReplicaUpdates means that the server's own binlog gets the changes that replication
 	// applies.
 	LogReplicaUpdates bool

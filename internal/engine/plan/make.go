@@ -169,6 +169,7 @@ func serverOf(f *Facts, captured Captured) Server {
 		CommitOrder:     f.CommitOrder || captured.By == CaptureTrigger, // the log holds committed changes only
 		LogBin:          f.LogBin,
 		BinlogExpire:    f.BinlogExpire,
+		BinlogManaged:   f.BinlogManaged,
 		Formats:         f.BinlogFormat != "",
 		Replicas:        f.replicas(),
 		Followers:       f.Replicas,

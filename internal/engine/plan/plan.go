@@ -232,6 +232,8 @@ type Server struct {
 	Followers []string
 	// BinlogExpire is how long the server keeps its binlogs; 0 for ever, or not known.
 	BinlogExpire time.Duration
+	// BinlogManaged means that BinlogExpire is a setting of Amazon RDS or Aurora, not of the server.
+	BinlogManaged bool
 	// TimeZone is the zone of a session that sets none; fit for SET time_zone.
 	TimeZone   string
 	InUTC      bool     // that zone is UTC

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -133,12 +134,22 @@ func (p *Plan) UndoRisks(open time.Duration) (risks []Risk) {
 	case !u.Lazy:
 		risks = append(risks, Risk{Code: CodeUndo, What: "an undo will sync and compare all rows, and not only the changed ones", Why: u.Why})
 	case p.Server.BinlogExpire > 0 && p.Server.BinlogExpire < open:
-		risks = append(risks, Risk{
-			Code: CodeUndo,
-			What: fmt.Sprintf("the server keeps its binlogs for %s, and the undo is open for %s", p.Server.BinlogExpire, open),
-			Why:  "an undo after that syncs and compares all rows",
-			Fix:  "Raise binlog_expire_logs_seconds",
-		})
+		risks = append(risks, p.Server.shortBinlogs(open))
 	}
 	return risks
+}
+
+// shortBinlogs says that the binlogs are purged before an undo that is open for so long.
+func (s Server) shortBinlogs(open time.Duration) Risk {
+	keeps, fix := "the server keeps its binlogs for "+s.BinlogExpire.String(), "Raise binlog_expire_logs_seconds"
+	if s.BinlogManaged {
+		fix = fmt.Sprintf("CALL mysql.rds_set_configuration('binlog retention hours', %d)", int(math.Ceil(open.Hours())))
+		if s.BinlogExpire < time.Hour {
+			keeps = "the provider purges binlogs at once, or within a day"
+		}
+	}
+	return Risk{
+		Code: CodeUndo, What: fmt.Sprintf("%s, and the undo is open for %s", keeps, open),
+		Why: "an undo after that syncs and compares all rows", Fix: fix,
+	}
 }

@@ -303,7 +303,7 @@ func unseen(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.
 	}
 	p.Risks = append(p.Risks, plan.Risk{
 		Code: plan.CodeUndo, Why: why, Fix: "--cold syncs and compares all rows",
-		What: "the undo compares only the rows that have changed since the swap: it would lose a write with sql_log_bin=0 since then",
+		What: "the undo compares only the rows that have changed since the swap: it would lose a write since then that the binlog does not have",
 	})
 	return nil
 }

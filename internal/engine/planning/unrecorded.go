@@ -31,6 +31,9 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 	switch {
 	case len(olds) == 0:
 		return leftovers.NoUndo(ctx, m.server.Pool, name)
+	case !m.undo.Cold && !m.undo.Lazy: // it takes back every change since, and the last one may be another
+		return refuse(name, notBack, "nothing was kept of it; there is an old table, "+names[0]+", and an undo by all rows takes back every change since",
+			"midstream undo --cold "+name.Argument()+" prints what it takes back, and does it; compare the two definitions before")
 	case wish != "" && !slices.Contains(names, wish):
 		return refuse(name, cannotUse("--shadow-name="+wish), "it has no mark of an old table of "+name.String(), "Old tables: "+strings.Join(names, ", "))
 	case wish != "":

@@ -32,7 +32,7 @@ type Verdict struct {
 }
 
 // unchanged is what Changed does not compare.
-const unchanged = "the rows that have not changed since the swap (a write with sql_log_bin=0 is lost; --cold compares all rows)"
+const unchanged = "the rows that have not changed since the swap (a write that the binlog does not have is lost; --cold compares all rows)"
 
 // Run compares the tables once while rows change. It may be called once.
 func (v *Verifier) Run(ctx context.Context) (Verdict, error) {

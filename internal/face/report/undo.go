@@ -77,7 +77,7 @@ func (r *Report) takenBack() []string {
 		text += " It syncs the rows that have changed since, and compares all rows."
 	} else {
 		text += " It syncs and compares the rows that have changed since. Other rows are not compared:" +
-			" a write with sql_log_bin=0 since then is lost."
+			" a write since then that the binlog does not have (sql_log_bin=0, skip_log_bin) is lost."
 	}
 	if r.Result == nil {
 		return []string{text}
