@@ -72,20 +72,7 @@ func showPosition(ctx context.Context, db *sql.DB, statement string) (binlog.Pos
 		return binlog.Position{}, errors.Join(rows.Err(), errors.New("the server has no binlog"))
 	}
 	var p binlog.Position
-	return p, scanFirst(rows, &p.File, &p.Offset)
-}
-
-// scanFirst reads the first columns of a row. The other columns differ from version to version.
-func scanFirst(rows *sql.Rows, first ...any) error {
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	targets := slices.Clone(first)
-	for len(targets) < len(columns) {
-		targets = append(targets, new(sql.RawBytes))
-	}
-	return rows.Scan(targets...)
+	return p, dbconn.ScanFirst(rows, &p.File, &p.Offset)
 }
 
 // Available reports whether the server still has its binlog from a point on. After a reset, a binlog has the name of an
@@ -115,7 +102,7 @@ func continues(ctx context.Context, db *sql.DB, from Point) (bool, error) {
 		var file, kind, server, end, info sql.RawBytes
 		var at uint64
 		for rows.Next() {
-			if err := scanFirst(rows, &file, &at, &kind, &server, &end, &info); err != nil {
+			if err := dbconn.ScanFirst(rows, &file, &at, &kind, &server, &end, &info); err != nil {
 				return false, fmt.Errorf("show an event of the binlog: %w", err)
 			}
 			if at != from.Position.Offset || before(string(info), from.GTIDs) {
@@ -162,7 +149,7 @@ func logs(ctx context.Context, db *sql.DB) ([]log, error) {
 	var files []log
 	for rows.Next() {
 		var file log
-		if err := scanFirst(rows, &file.name, &file.size); err != nil {
+		if err := dbconn.ScanFirst(rows, &file.name, &file.size); err != nil {
 			return nil, fmt.Errorf("list the binlogs: %w", err)
 		}
 		files = append(files, file)

@@ -2,9 +2,7 @@ package facts
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"midstream/internal/engine/plan"
@@ -58,27 +56,19 @@ func WatchLoad(ctx context.Context, q schema.Querier, table schema.Name, over ti
 	return redo, binlog, writes, nil
 }
 
-// noBinlog is the number of the error that a server has no binlog.
-const noBinlog = 1381
-
 func (l *Load) readBinlog(ctx context.Context, q schema.Querier) error {
 	rows, err := q.QueryContext(ctx, "SHOW BINARY LOGS")
-	if dbconn.Number(err) == noBinlog {
+	if dbconn.NoBinlog(err) {
 		return nil
 	}
 	if ok, err := seen(err); !ok {
 		return err
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
-	}
 	for rows.Next() {
+		var name string
 		var size int64
-		targets := slices.Repeat([]any{new(sql.RawBytes)}, len(columns))
-		targets[1] = &size
-		if err := rows.Scan(targets...); err != nil {
+		if err := dbconn.ScanFirst(rows, &name, &size); err != nil {
 			return err
 		}
 		l.Binlog += size

@@ -3,7 +3,6 @@ package facts
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,30 +20,23 @@ const atOnce = time.Second
 // procedure, and an account may be without the right to call it: then the variables must do.
 func (f gatherer) readRetention(ctx context.Context, q schema.Querier) error {
 	rows, err := q.QueryContext(ctx, "CALL mysql.rds_show_configuration")
-	if slices.Contains([]uint16{1044, 1142, 1305, 1370}, dbconn.Number(err)) { // denied, or no such procedure
+	if dbconn.Denied(err) || dbconn.NoProcedure(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
-	}
 	for rows.Next() {
-		values, targets := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range values {
-			targets[i] = &values[i]
-		}
-		if err := rows.Scan(targets...); err != nil {
+		var name, value sql.NullString
+		if err := dbconn.ScanFirst(rows, &name, &value); err != nil {
 			return err
 		}
-		if len(values) < 2 || !strings.EqualFold(values[0].String, "binlog retention hours") {
+		if !strings.EqualFold(name.String, "binlog retention hours") {
 			continue
 		}
 		f.BinlogManaged, f.BinlogExpire = true, atOnce
-		if hours, err := strconv.Atoi(values[1].String); err == nil && hours > 0 {
+		if hours, err := strconv.Atoi(value.String); err == nil && hours > 0 {
 			f.BinlogExpire = time.Duration(hours) * time.Hour
 		}
 	}

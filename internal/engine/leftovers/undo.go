@@ -204,10 +204,8 @@ func (c *Cleaner) Undo(ctx context.Context) (*checkpoint.Saved, error) {
 
 // UndoTableThere reports whether the undo table of a source exists, by its mark.
 func UndoTableThere(ctx context.Context, session checkpoint.Reader, source schema.Name) (bool, error) {
-	undo, comment := plan.UndoOf(source), ""
-	err := session.Rows(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = "+
-		schema.Literal(undo.Schema)+" AND table_name = "+schema.Literal(undo.Table),
-		func(rows *sql.Rows) error { return rows.Scan(&comment) })
+	var comment string
+	err := session.Rows(ctx, schema.CommentQuery(plan.UndoOf(source)), func(rows *sql.Rows) error { return rows.Scan(&comment) })
 	return comment == schema.MarkFor(checkpoint.UndoKind, source), err
 }
 

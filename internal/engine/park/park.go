@@ -107,8 +107,7 @@ func (l *Lot) create(ctx context.Context, session *dbconn.Session) (err error) {
 // dropStopped drops a table of this name that an undo has left which was stopped before its swap.
 func (l *Lot) dropStopped(ctx context.Context, session *dbconn.Session, name schema.Name) error {
 	var comment string
-	err := session.Rows(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = "+
-		schema.Literal(name.Schema)+" AND table_name = "+schema.Literal(name.Table), func(r *sql.Rows) error { return r.Scan(&comment) })
+	err := session.Rows(ctx, schema.CommentQuery(name), func(r *sql.Rows) error { return r.Scan(&comment) })
 	if err == nil && comment == schema.MarkFor(checkpoint.ParkingKind, l.source.Name) {
 		_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+name.Quoted())
 	}

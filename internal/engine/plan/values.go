@@ -38,7 +38,7 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 			v.Modes = append(v.Modes, mode)
 		}
 	}
-	if keepsDates(p.Source, columns) && computed(shadow, func(expression string) bool { return readsDates(expression, shadow) }) == "" {
+	if keepsDates(p.Source, columns) && !computesDates(shadow) {
 		// The server's ALTER copies them unchanged. An INSERT, and a literal in a key, would refuse
 		// days that don't exist.
 		v.Modes = append(v.Modes, invalidDates)
@@ -89,6 +89,11 @@ func readsDates(expression string, table *schema.Table) bool {
 	}))
 }
 
+// computesDates reports whether the table computes a column or a CHECK of dates.
+func computesDates(table *schema.Table) bool {
+	return computed(table, func(expression string) bool { return readsDates(expression, table) }) != ""
+}
+
 // Frozen reports whether values depend on the time of the statement. Then they are computed for the
 // moment when the run began, because one ALTER computes all of its rows for one moment.
 func Frozen(shadow *schema.Table, columns *Columns) bool {
@@ -112,7 +117,7 @@ func (p *Plan) strictModes(shadow *schema.Table, columns *Columns) (modes []stri
 		}
 	}
 	if !slices.ContainsFunc(shadow.Columns, schema.Column.Temporal) &&
-		computed(shadow, func(expression string) bool { return readsDates(expression, shadow) }) == "" {
+		!computesDates(shadow) {
 		return modes // nothing makes a date; the keys of the source may have zero dates (verify puts them into a table)
 	}
 	for _, c := range shadow.Columns {

@@ -184,8 +184,7 @@ func (m *maker) besideOpenUndo(p *plan.Plan) error {
 		return nil
 	}
 	what, fix := plan.StillOpen(m.table.Name, until(m.open.Record), m.open.Record.Back)
-	risk := plan.Risk{Code: plan.CodeUndo, What: what, Why: why, Fix: fix, Blocking: true}
-	return &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{risk}}
+	return refuse(m.table.Name, what, why, fix)
 }
 
 // againstUndo is why the open undo of the change before does not survive this one; "" if it does. An undo with an old

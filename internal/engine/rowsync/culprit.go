@@ -22,18 +22,16 @@ func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate
 	if !dbconn.ValueRefused(err) {
 		return err
 	}
-	row, found := s.culprit(ctx, session, p, dbconn.Number(err))
+	defer func() { _, _ = session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	for _, c := range s.spec.Columns {
 		if c.Apart == "" {
 			continue
 		}
-		if merging, merges := s.describe(ctx, session, p.failing(c.Apart)); merges {
-			row, found = merging, true
-			err = fmt.Errorf("column %s, the key that the run follows: %w: %w", c.Shadow, ErrMerges, err)
-			break
+		if row, merges := s.describe(ctx, session, p.failing(c.Apart)); merges {
+			return fmt.Errorf("row with key (%s): column %s, the key that the run follows: %w: %w", row, c.Shadow, ErrMerges, err)
 		}
 	}
-	if found {
+	if row, found := s.culprit(ctx, session, p, dbconn.Number(err)); found {
 		return fmt.Errorf("row with key (%s): %w", row, err)
 	}
 	return err
@@ -51,7 +49,6 @@ func (s *Syncer) describe(ctx context.Context, session *dbconn.Session, query st
 // culprit finds the first row of P that the shadow refuses. found is false if it refuses none any more. It
 // tries P by halves and rolls each of them back.
 func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predicate, number uint16) (row string, found bool) {
-	defer func() { _, _ = session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	var rows int
 	if session.Rows(ctx, p.present(), func(r *sql.Rows) error { return r.Scan(&rows) }) != nil {
 		return "", false

@@ -67,9 +67,7 @@ func CreateSide(ctx context.Context, session *dbconn.Session, spec *Spec, shadow
 	}
 	if dbconn.TableExists(err) {
 		var comment string
-		found := session.Rows(ctx, "SELECT table_comment FROM information_schema.tables WHERE table_schema = "+
-			schema.Literal(spec.Side.Schema)+" AND table_name = "+schema.Literal(spec.Side.Table),
-			func(rows *sql.Rows) error { return rows.Scan(&comment) })
+		found := session.Rows(ctx, schema.CommentQuery(spec.Side), func(rows *sql.Rows) error { return rows.Scan(&comment) })
 		if found == nil && comment == mark {
 			return nil
 		}

@@ -142,8 +142,7 @@ func executed(ctx context.Context, db *sql.DB, l *checkpoint.Ledger) (bool, erro
 
 // at returns the number and the comment of the table that has a name; the number is nil if there is none.
 func at(ctx context.Context, db *sql.DB, name schema.Name) (id facts.Identity, comment string, err error) {
-	err = db.QueryRowContext(ctx, "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
-		name.Schema, name.Table).Scan(&comment)
+	err = db.QueryRowContext(ctx, schema.CommentQuery(name)).Scan(&comment)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, "", nil
 	}

@@ -35,7 +35,7 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 	}
 	s := newSheet(style)
 	if t.Ended == nil {
-		why := "nothing was kept for that"
+		why := ""
 		if t.None != nil {
 			why = strings.TrimPrefix(strings.TrimPrefix(t.None.Error(), leftovers.ErrNoUndo.Error()), ": ")
 		}

@@ -227,6 +227,9 @@ func Unwilling(err error) bool {
 // NoBinlog reports whether the server writes no binlog.
 func NoBinlog(err error) bool { return Number(err) == 1381 }
 
+// NoProcedure reports whether the server has no stored procedure of that name.
+func NoProcedure(err error) bool { return Number(err) == 1305 }
+
 // NoBinlogEvent reports whether the server could not show an event of its binlog: at that place is none.
 func NoBinlogEvent(err error) bool { return Number(err) == 1220 }
 

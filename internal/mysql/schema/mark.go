@@ -18,6 +18,12 @@ func MarkFor(kind string, source Name) string {
 	return Mark + kind + " of " + source.Bare()
 }
 
+// CommentQuery returns the query for the comment of the table that has a name. It has no row if there is no such table.
+func CommentQuery(name Name) string {
+	return "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = " +
+		Literal(name.Schema) + " AND table_name = " + Literal(name.Table)
+}
+
 // MarkedFor reports whether a table's comment is the mark of an artefact of a run on the source. A
 // former source is none: it has the mark of MarkOld, or MarkDropped, and behind it any text.
 func MarkedFor(comment string, source Name) bool {

@@ -130,11 +130,7 @@ func (t *tableStore) begin(ctx context.Context) error {
 }
 
 func (t *tableStore) comment(ctx context.Context) (comment string, there bool, err error) {
-	query := fmt.Sprintf(
-		"SELECT table_comment FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
-		schema.Literal(t.name.Schema), schema.Literal(t.name.Table),
-	)
-	err = t.session.Rows(ctx, query, func(rows *sql.Rows) error { there = true; return rows.Scan(&comment) })
+	err = t.session.Rows(ctx, schema.CommentQuery(t.name), func(rows *sql.Rows) error { there = true; return rows.Scan(&comment) })
 	return comment, there, err
 }
 
