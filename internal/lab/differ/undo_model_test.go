@@ -219,20 +219,9 @@ func (m *model) ownersOf(owners, same []int) []int {
 	return slices.Compact(list)
 }
 
-func (m *model) texts(ctx context.Context, table string, columns []string) (list []string, err error) {
-	rows, err := m.conn.QueryContext(ctx, "SELECT "+textOf(columns)+" FROM "+table+" ORDER BY midstream_rn")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s sql.NullString
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		list = append(list, s.String)
-	}
-	return list, rows.Err()
+// texts are the rows of a table of the model, as read reads those of the run.
+func (m *model) texts(ctx context.Context, table string, columns []string) ([]string, error) {
+	return m.u.column(ctx, "SELECT "+textOf(columns)+" FROM "+m.u.tables[1].Sibling(table).Quoted()+" ORDER BY midstream_rn")
 }
 
 // try inserts a row into the empty model, and returns its text.
@@ -243,9 +232,11 @@ func (m *model) try(ctx context.Context, text string, args ...any) (string, erro
 	if err := m.exec(ctx, fmt.Sprintf(text, args...)); err != nil {
 		return "", err
 	}
-	var row sql.NullString
-	err := m.conn.QueryRowContext(ctx, "SELECT "+textOf(m.all)+" FROM t").Scan(&row)
-	return row.String, err
+	rows, err := m.u.column(ctx, "SELECT "+textOf(m.all)+" FROM "+m.u.tables[1].Sibling("t").Quoted())
+	if err == nil && len(rows) == 0 {
+		err = sql.ErrNoRows
+	}
+	return strings.Join(rows, ""), err
 }
 
 // strictly are the modes in which a row is tried: as the server is, and with every date.
