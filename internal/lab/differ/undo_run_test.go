@@ -137,7 +137,8 @@ func (u *undoCase) undo(parent context.Context, s *scene, h *how) error {
 		if err != nil {
 			return err
 		}
-		defer pool.Close()
+		// A killed process has no connections, and tries nothing again.
+		context.AfterFunc(ctx, func() { _ = pool.Close() })
 		defer func() { h.at, _ = proxy.Bent() }()
 	}
 	back := &planning.Undo{Cold: h.cold && !s.native, Park: h.park && !s.native, Fills: h.fills}
