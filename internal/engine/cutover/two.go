@@ -41,7 +41,7 @@ func (a *swapAttempt) dropSentinel() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if table, err := schema.Load(ctx, a.pool.DB(), a.tables.Old); err == nil && schema.MarkedFor(table.Comment, a.tables.Source) {
+	if table, err := schema.LoadOwn(ctx, a.pool.DB(), a.tables.Old); err == nil && schema.MarkedFor(table.Comment, a.tables.Source) {
 		_ = a.pool.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted()) // its mark identifies it
 	}
 }
@@ -168,8 +168,8 @@ func (a *swapAttempt) look(ctx context.Context, cause error, session *dbconn.Ses
 // swapped reports whether the tables have each other's names. REQUIRES: the RENAME has ended.
 func (a *swapAttempt) swapped(ctx context.Context) (bool, error) {
 	db := a.pool.DB()
-	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)
-	old, oldErr := schema.Load(ctx, db, a.tables.Old)
+	_, shadowErr := schema.LoadOwn(ctx, db, a.tables.Shadow)
+	old, oldErr := schema.LoadOwn(ctx, db, a.tables.Old)
 	shadowThere, oldThere := shadowErr == nil, oldErr == nil && !schema.MarkedFor(old.Comment, a.tables.Source)
 	switch {
 	case !shadowThere && errors.Is(shadowErr, schema.ErrNotFound) && oldThere:

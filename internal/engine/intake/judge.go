@@ -161,7 +161,7 @@ func (l *Link) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reas
 	if err != nil {
 		return "", err
 	}
-	if _, err = schema.Load(ctx, l.Pool.DB(), log); err != nil {
+	if _, err = schema.LoadOwn(ctx, l.Pool.DB(), log); err != nil {
 		return fmt.Sprintf("the log of changes %s is gone", log), nil
 	}
 	if sight.String() != start.Sight {

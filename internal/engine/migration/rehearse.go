@@ -154,7 +154,7 @@ func (w *work) rehearse(ctx context.Context, how Rehearsal) error {
 
 // weighShadow reads how large the shadow is.
 func (w *work) weighShadow(ctx context.Context) error {
-	table, err := schema.Load(ctx, w.pool.DB(), w.shadow.Name)
+	table, err := schema.LoadOwn(ctx, w.pool.DB(), w.shadow.Name)
 	if err != nil {
 		return err
 	}

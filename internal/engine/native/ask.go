@@ -216,7 +216,7 @@ type sight struct {
 func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
 	s := &sight{}
 	var err error
-	if s.table, err = schema.Load(ctx, db, clone); err != nil {
+	if s.table, err = schema.LoadOwn(ctx, db, clone); err != nil {
 		return nil, fmt.Errorf("read clone %s: %w", clone, err)
 	}
 	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)

@@ -53,7 +53,7 @@ func Measure(
 	if err != nil {
 		return cost, err
 	}
-	clone, err := schema.Load(ctx, pool.DB(), q.Clone)
+	clone, err := schema.LoadOwn(ctx, pool.DB(), q.Clone)
 	if err != nil {
 		return cost, fmt.Errorf("read clone %s: %w", q.Clone, err)
 	}
@@ -120,7 +120,7 @@ func (q Question) repeat(
 	statement string,
 	once spent,
 ) (spent, error) {
-	after, err := schema.Load(ctx, pool.DB(), q.Clone)
+	after, err := schema.LoadOwn(ctx, pool.DB(), q.Clone)
 	if err != nil {
 		return once, fmt.Errorf("read clone %s: %w", q.Clone, err)
 	}

@@ -30,7 +30,7 @@ func (s *Shadow) addHelper(ctx context.Context, pool *dbconn.Pool, definition st
 			return err
 		}
 	}
-	if s.Table, err = schema.Load(ctx, pool.DB(), s.Name); err != nil {
+	if s.Table, err = schema.LoadOwn(ctx, pool.DB(), s.Name); err != nil {
 		return fmt.Errorf("read shadow %s: %w", s.Name, err)
 	}
 	return nil
@@ -54,7 +54,7 @@ func (s *Shadow) RestoreHelper(ctx context.Context, pool *dbconn.Pool) error {
 	if wanted == nil {
 		return nil
 	}
-	now, err := schema.Load(ctx, pool.DB(), s.Name)
+	now, err := schema.LoadOwn(ctx, pool.DB(), s.Name)
 	if err != nil {
 		return fmt.Errorf("read shadow %s: %w", s.Name, err)
 	}

@@ -95,7 +95,7 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 	if err := s.begin(ctx, session, w.Source.AutoIncrement, mark); err != nil {
 		return s, err
 	}
-	copied, err := schema.Load(ctx, pool.DB(), w.Name)
+	copied, err := schema.LoadOwn(ctx, pool.DB(), w.Name)
 	if err != nil {
 		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
 	}
@@ -108,7 +108,7 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 		}
 		return s, fmt.Errorf("alter shadow %s: %w", w.Name, err)
 	}
-	if s.Table, err = schema.Load(ctx, pool.DB(), w.Name); err != nil {
+	if s.Table, err = schema.LoadOwn(ctx, pool.DB(), w.Name); err != nil {
 		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
 	}
 	switch {
@@ -136,7 +136,7 @@ func (s *Shadow) restore(
 			return nil, fmt.Errorf("set options of shadow %s: %w", s.Name, err)
 		}
 		var err error
-		if copied, err = schema.Load(ctx, pool.DB(), s.Name); err != nil {
+		if copied, err = schema.LoadOwn(ctx, pool.DB(), s.Name); err != nil {
 			return nil, fmt.Errorf("read shadow %s: %w", s.Name, err)
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *d
 			return false, fmt.Errorf("mark shadow %s: %w", s.Name, err)
 		}
 	}
-	now, err := schema.Load(ctx, pool.DB(), s.Name)
+	now, err := schema.LoadOwn(ctx, pool.DB(), s.Name)
 	if err != nil {
 		return false, fmt.Errorf("read shadow %s: %w", s.Name, err)
 	}
@@ -223,7 +223,7 @@ var ErrAltered = errors.New("the shadow was altered")
 // missing are deferred. Found fails with ErrAltered if anything else differs.
 func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *schema.Table, comment string) (*Shadow, error) {
 	s := &Shadow{Name: made.Name, Source: source, Table: made, Comment: comment}
-	now, err := schema.Load(ctx, pool.DB(), made.Name)
+	now, err := schema.LoadOwn(ctx, pool.DB(), made.Name)
 	if err != nil {
 		return nil, fmt.Errorf("read shadow %s: %w", made.Name, err)
 	}

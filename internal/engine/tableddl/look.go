@@ -240,7 +240,7 @@ func (l *looker) compare(
 	if err != nil {
 		return "", fmt.Errorf("make clone %s: %w", clone, err)
 	}
-	made, err := schema.Load(ctx, l.pool.DB(), clone)
+	made, err := schema.LoadOwn(ctx, l.pool.DB(), clone)
 	if err == nil {
 		_, err = session.Exec(
 			ctx,

@@ -50,7 +50,7 @@ func (s Set) Record(ctx context.Context, pool *dbconn.Pool, budget time.Duration
 		return false, err
 	}
 	defer session.Close()
-	if _, err := schema.Load(ctx, pool.DB(), s.Log); errors.Is(err, schema.ErrNotFound) {
+	if _, err := schema.LoadOwn(ctx, pool.DB(), s.Log); errors.Is(err, schema.ErrNotFound) {
 		err = s.CreateLog(ctx, session)
 		if err != nil {
 			return false, err

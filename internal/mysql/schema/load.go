@@ -56,14 +56,27 @@ type Querier interface {
 // Triggers are seen only with the TRIGGER privilege on the table. Foreign keys of tables in other
 // schemas are seen only with a privilege there or with PROCESS.
 func Load(ctx context.Context, q Querier, name Name) (*Table, error) {
-	t, err := load(ctx, q, name)
+	return read(ctx, q, name, ForeignKeys)
+}
+
+// LoadOwn is Load for a table to which no other refers, such as a shadow or a clone. It looks for no such foreign
+// keys: servers before MySQL 8.0, and MariaDB, open every table of every schema to find them.
+func LoadOwn(ctx context.Context, q Querier, name Name) (*Table, error) {
+	return read(ctx, q, name, OwnForeignKeys)
+}
+
+// reading reads foreign keys of a table.
+type reading func(context.Context, Querier, Name) ([]ForeignKey, error)
+
+func read(ctx context.Context, q Querier, name Name, foreign reading) (*Table, error) {
+	t, err := load(ctx, q, name, foreign)
 	if err != nil {
 		return nil, fmt.Errorf("read table %s: %w", name, err)
 	}
 	return t, nil
 }
 
-func load(ctx context.Context, q Querier, name Name) (*Table, error) {
+func load(ctx context.Context, q Querier, name Name, foreign reading) (*Table, error) {
 	q, done, err := pin(ctx, q)
 	if err != nil {
 		return nil, err
@@ -89,7 +102,7 @@ func load(ctx context.Context, q Querier, name Name) (*Table, error) {
 	if err := t.loadKeys(ctx, q, create); err != nil {
 		return nil, err
 	}
-	if err := t.loadForeignKeys(ctx, q); err != nil {
+	if err := t.loadForeignKeys(ctx, q, foreign); err != nil {
 		return nil, err
 	}
 	t.Triggers, err = triggers(ctx, q, t.Name)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// loadForeignKeys reads the constraints in both directions, across all schemas.
-func (t *Table) loadForeignKeys(ctx context.Context, q Querier) error {
-	all, err := ForeignKeys(ctx, q, t.Name)
+// loadForeignKeys reads the constraints in both directions, as far as foreign reads them.
+func (t *Table) loadForeignKeys(ctx context.Context, q Querier, foreign reading) error {
+	all, err := foreign(ctx, q, t.Name)
 	for _, fk := range all {
 		if fk.Child == t.Name {
 			t.ForeignKeys = append(t.ForeignKeys, fk)

@@ -78,6 +78,16 @@ func TestLoadForeignKeysInBothDirections(t *testing.T) {
 		}
 		equal(t, "referencing", from, map[string]schema.Name{"self": s.name("p"), "down": s.name("c"),
 			"far": {Schema: other, Table: "far"}})
+		alone, err := schema.LoadOwn(t.Context(), s.DB, s.name("p"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "own, alone", alone.ForeignKeys, table.ForeignKeys)
+		for _, fk := range alone.ReferencedBy {
+			equal(t, "referencing, alone", fk.Child, s.name("p"))
+		}
+		alone.ForeignKeys, alone.ReferencedBy, table.ForeignKeys, table.ReferencedBy = nil, nil, nil, nil
+		equal(t, "all else", alone, table)
 		equal(t, "keys without the foreign keys' names", table.Keys[0].Name, "PRIMARY")
 		equal(t, "number of keys", len(table.Keys), 2)
 	})
