@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"midstream/internal/engine/backlog"
@@ -20,15 +21,18 @@ import (
 // ErrOver means that the time of the undo is over. The undo itself is still possible.
 var ErrOver = errors.New("the time of the undo is over, so the undo follows the table no longer")
 
-// ErrOutrun means that rows which the old table refuses are written faster than they can be set apart. Nothing has happened.
-var ErrOutrun = fmt.Errorf("%w, and they are written faster than they can be set apart", park.ErrUnfit)
-
 // Deps are what a follower works with.
 type Deps struct {
 	Control *operator.Control
 	Backlog *backlog.Backlog
 	Unfit   *rowsync.Unfit
 	Lot     *park.Lot // nil: the run is no undo
+	// CatchUp is the number of keys in the backlog at which the run asks for the lock.
+	CatchUp int
+	// Delay is how far the capture is behind, and Undecided the number of prepared XA transactions.
+	Delay     func() time.Duration
+	Undecided func() int
+	Rows      func() int64 // copied and compared so far
 	// Fence returns when every change that was committed before is in the backlog.
 	Fence func(ctx context.Context) error
 	// Due reports whether the tables must be compared again. Compare does that.
@@ -40,7 +44,7 @@ type Deps struct {
 }
 
 // Follower is a run that may be held. If it is no undo, it only compares the tables again. Only the story's goroutine uses
-// it.
+// it, but for Watch.
 type Follower struct {
 	deps Deps
 	// own means that the undo began held: it is to follow.
@@ -50,7 +54,12 @@ type Follower struct {
 	asked, ends time.Time
 	// tried are the unfit rows that were tried again since the release.
 	tried map[key.Key]bool
-	pace  Pace
+	// waits means that an operator, a window or a pause holds the run.
+	waits atomic.Bool
+	// overruns are attempts whose changes were too many for the lock. The first was at overran, after tries of unfit rows.
+	overruns atomic.Int32
+	overran  time.Time
+	tries    uint64
 	// stop ends the comparison that is under way, and compared gets its error; nil if there is none.
 	stop     context.CancelFunc
 	compared chan error
@@ -72,7 +81,9 @@ const (
 
 // Meanwhile does what is due while the undo is held. Call it again and again.
 func (f *Follower) Meanwhile(ctx context.Context) error {
-	f.tried, f.pace = nil, Pace{}
+	f.tried = nil
+	f.waits.Store(true)
+	f.overruns.Store(0)
 	if f.deps.Lot == nil {
 		if f.deps.Due() {
 			return f.deps.Compare(ctx)
@@ -124,8 +135,9 @@ func (f *Follower) over(ctx context.Context) error {
 // a comparison that has found the tables to differ, or ErrOutrun. Call it again and again until the swap.
 func (f *Follower) Released(ctx context.Context) error {
 	f.deps.Backlog.Rest(0)
-	if err := f.pace.Check(f.deps.Unfit.Len(), f.deps.Backlog.Len()); err != nil {
-		if err = f.again(ctx, err); err != nil {
+	f.waits.Store(false)
+	if f.overrun() {
+		if err := f.again(ctx, f.outrun()); err != nil {
 			return err
 		}
 	}
@@ -139,43 +151,6 @@ func (f *Follower) Released(ctx context.Context) error {
 		err = nil
 	}
 	return err
-}
-
-// Pace finds out whether an undo catches up. The zero value is ready.
-type Pace struct {
-	looked         time.Time
-	unfit, backlog int // at the last look
-	behind         int // looks in a row, after each of which it was further behind
-}
-
-// Check takes the number of unfit rows and of the keys in the backlog now and then. It fails with ErrOutrun if the undo does
-// not catch up because of the former.
-func (p *Pace) Check(unfit, backlog int) error {
-	if unfit > 0 && p.outrun(time.Now(), unfit, backlog) {
-		return fmt.Errorf("%w: %d so far", ErrOutrun, unfit)
-	}
-	return nil
-}
-
-const (
-	lookEvery = 5 * time.Second
-	// mostBehind is the number of looks after which an undo gives up: a minute. fewKeys are no reason for that.
-	mostBehind, fewKeys = 12, 1000
-)
-
-// outrun takes the number of unfit rows and of the keys in the backlog, and reports whether the first has grown for too
-// long, and the other has not become smaller.
-func (p *Pace) outrun(now time.Time, unfit, backlog int) bool {
-	if now.Sub(p.looked) < lookEvery {
-		return false
-	}
-	if unfit > p.unfit && backlog >= max(p.backlog, fewKeys) && !p.looked.IsZero() {
-		p.behind++
-	} else {
-		p.behind = 0
-	}
-	p.looked, p.unfit, p.backlog = now, unfit, backlog
-	return p.behind >= mostBehind
 }
 
 // Fits reports whether the old table takes all rows, or the other rows are to be parked (U4). Otherwise it fails with
@@ -248,7 +223,8 @@ func (f *Follower) again(ctx context.Context, err error) error {
 	if held != nil && !errors.As(held, &already) {
 		return held
 	}
-	f.tried, f.pace = nil, Pace{}
-	f.deps.Emit(event.Note{Text: fmt.Sprintf("%v. The undo is held again, and follows on", err), At: time.Now()})
+	if f.deps.Control.Settings().When.Hold { // else it was too late for that
+		f.deps.Emit(event.Note{Text: fmt.Sprintf("%v. The undo is held again, and follows on", err), At: time.Now()})
+	}
 	return nil
 }

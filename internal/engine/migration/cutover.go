@@ -13,7 +13,6 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
-	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -74,6 +73,7 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 		switch {
 		case err == nil:
 		case WorthAnotherAttempt(err):
+			w.follower.Undone(err)
 			asked.Undone, err = err, nil
 		default:
 			w.debts.keep = errors.Is(err, cutover.ErrUnknown)
@@ -106,9 +106,8 @@ func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	return time.Since(began), nil
 }
 
-// Ready reports whether the backlog is small, capture is hardly behind, and no prepared XA
-// transaction has changed the source.
-func (t lockTurn) Ready() bool { return t.work.caughtUp() }
+// Ready reports whether the run has caught up.
+func (t lockTurn) Ready() bool { return t.work.follower.CaughtUp() }
 
 // Prepare enters the phase of the lock.
 func (t lockTurn) Prepare(context.Context) (bool, error) {
@@ -239,11 +238,8 @@ func (w *work) nextOld(ctx context.Context) error {
 func (w *work) catchUp(ctx context.Context) error {
 	w.enter(event.PhaseCatchUp)
 	err := w.intake.Fence(ctx) // the delay is small as long as no heartbeat is overdue
-	for pace := (follow.Pace{}); err == nil && !w.caughtUp(); {
-		if !w.live().When.Hold {
-			err = pace.Check(w.unfit.Len(), w.backlog.Len())
-		}
-		err = cmp.Or(err, dbconn.Sleep(ctx, 20*time.Millisecond))
+	for err == nil && !w.follower.CaughtUp() {
+		err = dbconn.Sleep(ctx, 20*time.Millisecond)
 	}
 	return err
 }
@@ -339,7 +335,3 @@ func (d *drain) ApplyAndProve(ctx context.Context, session *dbconn.Session) (dra
 func (d *drain) Freeze() { d.changes.Freeze() }
 
 func (d *drain) Unfreeze() { d.changes.Unfreeze() }
-
-func (w *work) caughtUp() bool {
-	return w.backlog.Len() <= w.cfg.CatchUp && w.intake.Delay() < w.live().Lock.Wait && w.intake.Undecided() == 0
-}

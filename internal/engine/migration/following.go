@@ -35,6 +35,7 @@ func (w *work) following(parent context.Context, story func(ctx context.Context)
 	spawn(w.keepDeadline)
 	spawn(w.brakes.gates.Run)
 	spawn(w.intake.Watch)
+	spawn(w.follower.Watch)
 	if w.plan.Purpose == plan.RehearsingOnReplica {
 		spawn(func(ctx context.Context) error { return w.account.replication.Run(ctx, w.pool.DB(), w.note) })
 		spawn(func(ctx context.Context) error { return onreplica.GiveWay(ctx, w.pool) })

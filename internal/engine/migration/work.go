@@ -106,6 +106,8 @@ func (r *run) newWork(d *draft, from origin) *work {
 	w.follower = follow.New(follow.Deps{
 		Control: r.control, Backlog: w.backlog, Unfit: w.unfit, Lot: w.lot, Fence: w.intake.Fence,
 		Due: w.verifyDue, Compare: w.verifyAgain, Left: r.leftovers.TimeLeft, Emit: r.emit,
+		CatchUp: r.cfg.CatchUp, Delay: w.intake.Delay, Undecided: w.intake.Undecided,
+		Rows: func() int64 { return w.copier.Rows() + r.account.progress().Verified },
 	})
 	r.account.flies(w.syncer)
 	r.account.flies(w.copier)

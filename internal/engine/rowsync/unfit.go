@@ -81,6 +81,16 @@ func (u *Unfit) Len() int {
 	return len(u.rows)
 }
 
+// Tries is another number after each change of a row that does not fit. A nil Unfit has none.
+func (u *Unfit) Tries() uint64 {
+	if u == nil {
+		return 0
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.tries
+}
+
 // Without leaves out the keys of unfit rows.
 func (u *Unfit) Without(keys []key.Key) []key.Key {
 	if u.Len() == 0 {
@@ -101,7 +111,8 @@ func (u *Unfit) has(k key.Key) bool {
 	return u.rows[k].Cause != nil
 }
 
-func (u *Unfit) put(k key.Key, cause error) {
+// Put lists a row with the server's reason.
+func (u *Unfit) Put(k key.Key, cause error) {
 	u.mu.Lock()
 	_, listed := u.rows[k]
 	u.tries++
@@ -156,7 +167,7 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 		return err
 	})
 	if err == nil {
-		s.unfit.put(keys[0], cause)
+		s.unfit.Put(keys[0], cause)
 	}
 	return result, err
 }
