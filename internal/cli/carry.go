@@ -195,7 +195,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		return c.attempt(ctx, alter, s)
 	}
 	if cold := session.ColdAfter(p, c.undo, err); cold != nil {
-		c.undo = cold
+		c.undo, c.mustResume = cold, false // the lazy one has left nothing
 		c.output.note("the undo begins again, by all rows: " + cold.Why)
 		return c.attempt(ctx, alter, s)
 	}

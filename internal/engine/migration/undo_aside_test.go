@@ -1,10 +1,12 @@
 package migration_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
@@ -177,4 +179,27 @@ func TestU3_AnUndoThatCannotBeLazyIsCold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestU3_AnUndoThatReconnectsBecomesCold: an undo follows the table and loses the server. Before it is back, another
+// session truncates the table. The undo begins again by all rows, although it has resumed its own work.
+func TestU3_AnUndoThatReconnectsBecomesCold(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.changed("ADD COLUMN added INT")
+		wire := b.wire(fault.Rule{Nth: 1 << 30})
+		sockets := "--control-dir=" + filepath.Join(b.TempDir(), "sockets")
+		follower := b.undoing("--hold", "--reconnect=1m", sockets)
+		follower.await(phaseLine(event.PhaseHold))
+		wire.LeadTo("127.0.0.1:1")
+		follower.await("going on in")
+		b.exec("TRUNCATE TABLE "+b.schema+".t", "INSERT INTO "+b.schema+".t (id, v) VALUES (3, 33), (7, 77)")
+		wire.LeadTo(b.server.Address)
+		follower.await("by all rows")
+		b.undoing(sockets).mustEnd()
+		follower.mustEnd()
+		if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, v) ORDER BY id) FROM " + b.schema + ".t"); got != "3 33,7 77" {
+			b.Errorf("the rows are %s", got)
+		}
+	})
 }
