@@ -73,6 +73,8 @@ type Checkpoint struct {
 	Shadow string `json:",omitempty"`
 	// Adopted means that the shadow is the old table of an earlier run: an undo works on it, and no run drops it.
 	Adopted bool `json:",omitempty"`
+	// Parked means that this undo goes back without some rows: their table has them (--park).
+	Parked bool `json:",omitempty"`
 	// Copied are the ranges with rows that are committed in the shadow.
 	Copied []Range
 	// Position is the place in the binlog from which capture must continue. Every change before it

@@ -318,3 +318,33 @@ func TestU4_RowsThatTheRedoHasParkedComeBack(t *testing.T) {
 		b.exec("DROP TABLE "+b.schema+".t_undo", "DROP TABLE "+b.schema+".t_parked")
 	})
 }
+
+// TestU4_ParkedRowsComeBackWhereverTheirTableIs: the table with the rows that an undo has parked is renamed before the redo. The rows
+// come back, and the next undo finds them. If the undo has parked none, another table of that name proves nothing.
+func TestU4_ParkedRowsComeBackWhereverTheirTableIs(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, n TINYINT)", "INSERT INTO "+b.schema+".t VALUES (1, 1)")
+		b.cfg.Undo = time.Hour
+		b.mustMigrate("MODIFY n INT")
+		b.exec("INSERT INTO " + b.schema + ".t VALUES (2, 1000)")
+		b.mustUndo(planning.Undo{Park: true})
+		b.exec("RENAME TABLE " + b.schema + ".t_parked TO " + b.schema + ".mine")
+		const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, n) ORDER BY id) FROM "
+		b.mustUndo(planning.Undo{})
+		if got := b.value(rows + b.schema + ".t"); got != "1 1,2 1000" {
+			b.Errorf("after the redo the rows are %s", got)
+		}
+		b.mustUndo(planning.Undo{Park: true})
+		if got := b.value(rows + b.schema + ".t_parked"); got != "2 1000" {
+			b.Errorf("parked is %s", got)
+		}
+		b.mustUndo(planning.Undo{Cold: true}) // brings none back, and parks none
+		b.exec("DROP TABLE "+b.schema+".t_parked", "CREATE TABLE "+b.schema+".t_parked (id INT)")
+		b.feeder().exec("SET SESSION sql_log_bin = 0", "UPDATE t SET n = 7", "SET SESSION sql_log_bin = 1")
+		if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, migration.ErrMismatch) {
+			b.Errorf("after an unlogged write, an undo ends with %v", err)
+		}
+		b.exec("DROP TABLE "+b.schema+".t_undo", "DROP TABLE "+b.schema+".t_parked", "DROP TABLE "+b.schema+".mine")
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"midstream/internal/engine/checkpoint"
@@ -25,7 +26,7 @@ var ErrUnfit = errors.New("the old definition refuses some rows")
 // mostListed is the number of keys with which a reason is listed.
 const mostListed = 20
 
-// Lot takes the rows that the old table refuses. It is for one goroutine.
+// Lot takes the rows that the old table refuses. It is for one goroutine, except for Keeps.
 type Lot struct {
 	pool   *dbconn.Pool
 	source *schema.Table
@@ -38,7 +39,7 @@ type Lot struct {
 	parked map[key.Key]uint64
 	unseen bool
 	// keeps means that the mark of the table says that its rows are no longer in the table of the user.
-	keeps bool
+	keeps atomic.Bool
 }
 
 // New returns a lot of an undo.
@@ -51,6 +52,9 @@ func New(pool *dbconn.Pool, p *plan.Plan, spec *rowsync.Spec) *Lot {
 
 // Table is the table that the rows are copied to; no name if there is none.
 func (l *Lot) Table() schema.Name { return l.table }
+
+// Keeps reports whether the undo goes back without the rows that the table has. There may be no lot.
+func (l *Lot) Keeps() bool { return l != nil && l.keeps.Load() }
 
 // Prepare creates the table for the rows, and copies them, so that Take has little to do under the lock. It fails with
 // ErrUnfit if they are not to be parked, as it was wished at the beginning or is wished now.
@@ -65,10 +69,11 @@ func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool)
 	defer session.Close()
 	if l.table == (schema.Name{}) {
 		err = l.create(ctx, session)
-	} else if l.keeps { // an attempt has failed since
+	} else if l.Keeps() { // an attempt has failed since
 		err = l.mark(ctx, session, checkpoint.ParkingKind)
 	}
-	if l.keeps = false; err != nil || l.unseen {
+	l.keeps.Store(false)
+	if err != nil || l.unseen {
 		return err
 	}
 	for part := range slices.Chunk(rows, atOnce) {
@@ -148,7 +153,7 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 	if err := l.copy(ctx, session, rows); err != nil || len(rows) == 0 {
 		return err
 	}
-	l.keeps = true
+	l.keeps.Store(true)
 	return l.mark(ctx, session, checkpoint.ParkedKind)
 }
 

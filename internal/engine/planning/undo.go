@@ -213,7 +213,7 @@ func (m *undoMaker) makeLazy(ctx context.Context) (p *plan.Plan, why string, err
 	if p, err = m.make(ctx, options, back); err != nil {
 		return nil, "", err
 	}
-	if err := unseen(ctx, m.server, p, m.saved, m.old); err != nil {
+	if err := unseen(p, m.saved, m.old); err != nil {
 		return nil, "", failed(ReadFacts, m.table.Name, err)
 	}
 	if why, err = notLazy(ctx, m.server, p, m.saved, options); err != nil {
@@ -291,12 +291,10 @@ func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint
 
 // unseen sets in the plan of a lazy undo why it does not compare the rows that have not changed, and warns of that. Rows
 // that an undo or redo has parked are in the old table of the next one.
-func unseen(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.Saved, old *schema.Table) error {
+func unseen(p *plan.Plan, saved *checkpoint.Saved, old *schema.Table) error {
 	why, differs, err := p.Unseen(old)
-	if err == nil && saved.Start.Purpose == string(plan.Undoing) {
-		if p.Back.Returns, err = parked(ctx, server.Pool, saved); p.Back.Returns {
-			why, differs = cmp.Or(why, "the last undo or redo has parked rows, which come back"), true
-		}
+	if p.Back.Returns = saved.Checkpoint.Parked; p.Back.Returns {
+		why, differs = cmp.Or(why, "the last undo or redo has parked rows, which come back"), true
 	}
 	if p.Back.Unseen, p.Back.Differs = why, differs; err != nil || why == "" {
 		return err
@@ -306,18 +304,6 @@ func unseen(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.
 		What: "the undo compares only the rows that have changed since the swap: it would lose a write since then that the binlog does not have",
 	})
 	return nil
-}
-
-// parked reports whether the undo or redo that has left the record has parked rows: it has made a table for them.
-func parked(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved) (yes bool, err error) {
-	var names []string
-	for _, name := range plan.ParkedNames(saved.Start.Shadow.Name.Sibling(saved.Undo.Table)) {
-		names = append(names, schema.Literal(name.Table))
-	}
-	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = %s AND table_name IN (%s)"+
-		" AND (create_time IS NULL OR create_time >= %s - INTERVAL 1 SECOND)", schema.Literal(saved.Start.Shadow.Name.Schema), strings.Join(names, ", "),
-		schema.Literal(saved.Start.UTC))).Scan(&yes)
-	return yes, err
 }
 
 // present are the foreign keys that the table has, and absent those that it lacks.
