@@ -1,0 +1,42 @@
+package differ
+
+import (
+	"context"
+	"testing"
+)
+
+// TestL11_AComputedColumnOfAKeptDate: the run keeps a day that does not exist, where a server that is not strict makes it
+// 0000-00-00. A generated column of that date is what the server computes of the kept date in its own sql_mode.
+// Other servers refuse to compute it in a strict session, so that the run refuses the row.
+func TestL11_AComputedColumnOfAKeptDate(t *testing.T) {
+	const version = "9.7"
+	r := newRunner(t, version)
+	c := &Case{
+		Version:  version,
+		Settings: []string{"sql_mode = ''"},
+		Mode:     "ALLOW_INVALID_DATES",
+		Columns: []Column{
+			{Name: "id", Kind: kind{sql: "INT"}, Attrs: "NOT NULL"},
+			{Name: "day", Kind: kind{sql: "DATE"}, Attrs: "NOT NULL"},
+			{Name: "n", Kind: kind{sql: "INT"}},
+			{Name: "copy", Kind: kind{sql: "DATE"}, Attrs: "GENERATED ALWAYS AS (DATE(`day`)) STORED", Generated: true},
+		},
+		Keys:    []string{"PRIMARY KEY (`id`)"},
+		Clauses: []string{"MODIFY `n` BIGINT"},
+		Writes: []Write{
+			{Stage: Before, Verb: "INSERT", Values: []value{{"id", "1"}, {"day", "'2020-02-29'"}}},
+			{Stage: Before, Verb: "INSERT", Values: []value{{"id", "2"}, {"day", "'2020-02-30'"}}},
+			{Stage: Early, Verb: "INSERT", Values: []value{{"id", "3"}, {"day", "'2020-02-31'"}}},
+		},
+	}
+	r.set(c.Settings)
+	got := r.benches[0].Try(context.Background(), c)
+	if got.Outcome != OnlyDone || got.Kind != "dates are kept" {
+		t.Errorf("%s: %s: %s", got.Outcome, got.Kind, got.Text)
+	}
+	// The dates of another column are no such difference.
+	differs, err := r.benches[0].keepsDates(context.Background(), c, []done{{"UPDATE t SET day = '2020-01-01' WHERE id = 2", 0}})
+	if err != nil || differs {
+		t.Errorf("another date: %t, %v", differs, err)
+	}
+}
