@@ -245,10 +245,12 @@ func (d *differ) column(p pair, place string) {
 		return
 	case p.from.Name != p.to.Name && !differs && place == "" && !d.lacksRename():
 		d.changes = append(d.changes, "RENAME COLUMN "+old+" TO "+name)
-	case p.from.Name != p.to.Name:
+	case p.from.Name != p.to.Name && !(d.exact && d.gainsDefault(p.to)):
 		d.changes = append(d.changes, "CHANGE COLUMN "+old+" "+name+" "+definition+place)
-	case place == "" && losesDefault(p):
+	case place == "" && d.losesDefault(p):
 		d.changes = append(d.changes, "ALTER COLUMN "+name+" DROP DEFAULT")
+	case d.exact && (differs || place != "" || p.from.Name != p.to.Name) && d.gainsDefault(p.to):
+		d.reasons = append(d.reasons, plan.Risk{What: "the server would give column " + p.to.Name + " a default, and it has none, not even NULL"})
 	case differs || place != "":
 		d.changes = append(d.changes, "MODIFY COLUMN "+name+" "+definition+place)
 	}
@@ -257,9 +259,23 @@ func (d *differ) column(p pair, place string) {
 	}
 }
 
-// losesDefault reports whether a column only loses its default, and a MODIFY without one would give it the default NULL.
-func losesDefault(p pair) bool {
-	if p.from.Name != p.to.Name || p.from.Default == "" || !p.to.Nullable {
+// gainsDefault reports whether the server gives a column a default that its definition lacks: it had one once. MySQL shows no
+// default of a TEXT or BLOB that may be NULL.
+func (d *differ) gainsDefault(c schema.Column) bool {
+	old := !d.version.MariaDB && !d.version.AtLeast(8, 0, 0)
+	switch {
+	case c.Default != "" || c.Generated != schema.NotGenerated:
+		return false
+	case !c.Nullable:
+		return old && c.DataType == "timestamp" // explicit_defaults_for_timestamp may be OFF
+	}
+	return d.version.MariaDB || !slices.ContainsFunc([]string{"text", "blob", "json", "geom", "point", "linestring", "polygon", "vector"},
+		func(kind string) bool { return strings.Contains(c.DataType, kind) })
+}
+
+// losesDefault reports whether a column only loses its default, and a MODIFY without one would give it another one.
+func (d *differ) losesDefault(p pair) bool {
+	if p.from.Name != p.to.Name || p.from.Default == "" || !d.gainsDefault(p.to) {
 		return false
 	}
 	without := p.from

@@ -45,6 +45,7 @@ type differ struct {
 	argument   func(old, fresh string) string
 	fold       bool // table names ignore letter case
 	version    plan.Version
+	exact      bool // refuse what leads to another default
 
 	pairs   []pair
 	dropped []schema.Column

@@ -15,7 +15,8 @@ import (
 // CHECKs. says has the table's column for each column of the former one, "" for none. It is nil if nothing differs. The
 // error is the reason why no ALTER leads back.
 func Inverse(table, former *schema.Table, says map[string]string, version plan.Version) (*ddl.Alter, error) {
-	d := differ{have: sideOf(table), want: sideOf(former), version: version, says: says, argument: func(old, fresh string) string { return old + " to " + fresh }}
+	d := differ{have: sideOf(table), want: sideOf(former), version: version, exact: true, says: says,
+		argument: func(old, fresh string) string { return old + " to " + fresh }}
 	clauses := d.diff()
 	if len(d.reasons) > 0 {
 		return nil, errors.New(d.reasons[0].What)

@@ -48,3 +48,24 @@ func TestU4_LostDefaultsAndBlockSizesComeBack(t *testing.T) {
 		}
 	})
 }
+
+// TestU4_ColumnsWithoutADefaultComeBack: a column once had a default and has none now, not even NULL; or the server takes it from
+// a TIMESTAMP. A MODIFY would give it a default, so the undo and the redo do without it.
+func TestU4_ColumnsWithoutADefaultComeBack(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, []string{"5.7", "9.7", "mariadb-10.11"}), func(b *bench) {
+		for _, clauses := range []string{"ALTER COLUMN c DROP DEFAULT", "MODIFY w VARCHAR(9) COMMENT 'x'", "CHANGE w x VARCHAR(9)", "MODIFY e TEXT COMMENT 'x'"} {
+			b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, w VARCHAR(9) DEFAULT 'w', e TEXT, a TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,"+
+				" c TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)", "ALTER TABLE "+b.schema+".t ALTER COLUMN w DROP DEFAULT")
+			before := b.shown("t")
+			b.natively(clauses, "--undo=1h", "--zero-dates").mustEnd()
+			changed := b.shown("t")
+			for _, want := range []string{before, changed, before} {
+				b.undoing().mustEnd()
+				b.mustBeShown(want)
+			}
+			b.undoing("--end").mustEnd()
+			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE IF EXISTS "+b.schema+".t_undone", "DROP TABLE IF EXISTS "+b.schema+".t_old")
+		}
+	})
+}
