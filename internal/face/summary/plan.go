@@ -149,8 +149,8 @@ func BeforeRun(p Planned, style Style) string {
 	}
 	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, what, about, found(p.Risks))
 	s.risks(p.Risks)
-	if p.Back == nil && p.Config.Undo > 0 {
-		s.line("Undo", "%s", undoable(p))
+	if undo := undoable(p); undo != "" && p.Back == nil && p.Config.Undo > 0 {
+		s.line("Undo", "%s", undo)
 	}
 	if text := finish(p, d, time.Now()); text != "" {
 		s.line("Deadline", "%s", text)

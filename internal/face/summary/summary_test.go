@@ -105,9 +105,11 @@ func TestGolden(t *testing.T) {
 			}), s, "")
 		},
 		"plan-none": func(s Style) string {
-			return OfPlan(planned(t, "COMMENT=''", func(p *plan.Plan) {
+			p := planned(t, "COMMENT=''", func(p *plan.Plan) {
 				p.Choice = plan.Choice{Method: plan.MethodNone, Why: "the table already has this definition"}
-			}), s, "")
+			})
+			p.Config.Undo = 24 * time.Hour
+			return OfPlan(p, s, "") + BeforeRun(p, s)
 		},
 		"run": func(s Style) string {
 			return BeforeRun(clean, s) + OfRun(clean, result, Used{}, s)
