@@ -2,7 +2,12 @@ package differ
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/oracle"
 )
 
 // TestL11_AComputedColumnOfAKeptDate: the run keeps a day that does not exist, where a server that is not strict makes it
@@ -38,5 +43,47 @@ func TestL11_AComputedColumnOfAKeptDate(t *testing.T) {
 	differs, err := r.benches[0].keepsDates(context.Background(), c, []done{{"UPDATE t SET day = '2020-01-01' WHERE id = 2", 0}})
 	if err != nil || differs {
 		t.Errorf("another date: %t, %v", differs, err)
+	}
+}
+
+// TestL11_AnIndexThatTheServerCallsCorrupt: MariaDB reports one index of such a table as corrupt after its own ALTER too.
+// Other damage, or the same damage of other rows, is a difference.
+func TestL11_AnIndexThatTheServerCallsCorrupt(t *testing.T) {
+	for _, version := range mysqltest.InTurn(t, "mariadb-10.11", "mariadb-11.8") {
+		t.Run(version, func(t *testing.T) {
+			r := newRunner(t, version)
+			b := r.benches[0]
+			c := &Case{
+				Version: version,
+				Columns: []Column{
+					{Name: "id", Kind: kind{sql: "VARCHAR(10)"}, Attrs: "NOT NULL"},
+					{Name: "n", Kind: kind{sql: "INT"}},
+					{Name: "upper", Kind: kind{sql: "VARCHAR(700)"}, Attrs: "GENERATED ALWAYS AS (UPPER(`id`)) VIRTUAL", Generated: true},
+				},
+				Keys:    []string{"PRIMARY KEY (`id`)", "KEY `long` (`n`, `upper`(52))"},
+				Clauses: []string{"ADD KEY `short` (`upper`(1))"},
+				Writes: []Write{
+					{Stage: Before, Verb: "INSERT", Values: []value{{"id", "'abc'"}}},
+					{Stage: Early, Verb: "INSERT", Values: []value{{"id", "'bcd'"}}},
+				},
+			}
+			if got := b.Try(t.Context(), c); got.Outcome != Equal {
+				t.Errorf("%s: %s: %s", got.Outcome, got.Kind, got.Text)
+			}
+			c.Keys = append(c.Keys, "KEY `short` (`upper`(1))")
+			c.Writes[1].Stage = Before
+			for i, rows := range []int{2, 1} {
+				c.Writes = c.Writes[:rows]
+				app, err := b.fresh(t.Context(), c, b.tables[i].Schema)
+				if err != nil {
+					t.Fatal(err)
+				}
+				app.close()
+			}
+			differences, err := oracle.Differences(t.Context(), b.admin, b.tables[0], b.tables[1])
+			if err != nil || !slices.ContainsFunc(differences, func(d string) bool { return strings.HasPrefix(d, "check: ") }) {
+				t.Errorf("the damage of another row: %q, %v", differences, err)
+			}
+		})
 	}
 }
