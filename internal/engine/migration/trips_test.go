@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
 )
 
@@ -113,6 +114,38 @@ func TestTripsUnderTheLock(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestU4_AnUnfitRowCostsOneStatement: an undo sets unfit rows apart by little more than one statement on the old table for each, next
+// to rows that fit. If they cost many, writers of such rows outrun it on a busy machine.
+func TestU4_AnUnfitRowCostsOneStatement(t *testing.T) {
+	onThese(t, inTurn(t, all), func(b *bench) {
+		const unfit = 900 // of 1000 rows
+		b.exec("CREATE TABLE "+b.schema+".t (id INT AUTO_INCREMENT PRIMARY KEY, n TINYINT NOT NULL)",
+			"INSERT INTO "+b.schema+".t (n) VALUES (1)")
+		b.cfg.Undo = time.Hour
+		b.mustMigrate("MODIFY n INT NOT NULL")
+		rows := strings.Repeat(", (1000), (-1000), (2000), (200), (-200), (300), (400), (-300), (128), (8)", 100)
+		b.exec("INSERT INTO " + b.schema + ".t (n) VALUES (7)" + rows)
+		var mu sync.Mutex
+		statements := 0
+		b.wire(fault.Rule{Seen: func(_ int, command []byte) {
+			if text := string(command[1:]); strings.Contains(text, "`t_old`") && !strings.HasPrefix(text, "SELECT") {
+				mu.Lock()
+				defer mu.Unlock()
+				statements++
+			}
+		}})
+		b.mustUndo(planning.Undo{Park: true})
+		if most := unfit * 5 / 4; statements < unfit || statements > most {
+			b.Errorf("%d statements on the old table for %d unfit rows, want at most %d", statements, unfit, most)
+		}
+		got := b.value("SELECT CONCAT_WS(' ', (SELECT SUM(n) FROM " + b.schema + ".t), (SELECT COUNT(*) FROM " + b.schema + ".t_parked))")
+		if got != "808 900" {
+			b.Errorf("the sum of rows and the number of parked rows are %s", got)
+		}
+		b.exec("DROP TABLE "+b.schema+".t_parked", "DROP TABLE "+b.schema+".t_undo")
+	})
 }
 
 // TestSwapFarFromTheServer: next to a server that answers 20 ms late, a run swaps with the default bound

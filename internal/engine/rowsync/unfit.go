@@ -154,9 +154,32 @@ func (s *Syncer) settled(p predicate) func(key.Key) bool {
 	return func(k key.Key) bool { return s.unfit.has(k) || slices.Contains(p.keys, k) }
 }
 
-// apart syncs a list of keys half by half, and sets the keys apart whose rows the shadow refuses. cause is why the whole
-// list was refused.
+// oneByOneKeys is the number of keys that are synced one by one in one transaction. By halves, each row that does not fit costs
+// eight statements, and so one by one. Writers that make ten such rows by a statement would outrun that.
+const oneByOneKeys = 64
+
+// oneByOneLocked is the number if rows of the source stay locked until the transaction ends (Spec.Locking).
+const oneByOneLocked = 8
+
+// oneByOneMost is the number of keys that oneByOne takes; 0 if it cannot sync the rows.
+func (s *Syncer) oneByOneMost() int {
+	switch {
+	case len(s.spec.Kept) > 0, s.spec.KeyChanged, s.spec.Again != "":
+		return 0
+	case s.spec.Locking != "":
+		return oneByOneLocked
+	}
+	return oneByOneKeys
+}
+
+// apart syncs a list of keys half by half, and the last ones one by one, and sets the keys apart whose rows the shadow refuses.
+// cause is why the complete list was refused.
 func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.Key, cause error) (Result, error) {
+	if len(keys) <= s.oneByOneMost() && dbconn.ValueRefused(cause) {
+		if result, done := s.oneByOne(ctx, session, keys); done {
+			return result, nil
+		}
+	}
 	if half := len(keys) / 2; half > 0 {
 		parts := [2][]key.Key{keys[:half], keys[half:]}
 		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
@@ -170,6 +193,38 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 		s.unfit.Put(keys[0], cause)
 	}
 	return result, err
+}
+
+// oneByOne syncs keys in one transaction: it deletes them all, and inserts one after the other. The server undoes a statement that
+// it refuses because of a value, and no more. done is false if there was another error: then nothing was done.
+func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []key.Key) (result Result, done bool) {
+	refused := make([]error, len(keys))
+	s.alone.RLock()
+	defer s.alone.RUnlock()
+	err := transact(ctx, session, func() (err error) {
+		if result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys}); err != nil {
+			return err
+		}
+		for i := range keys {
+			inserted, err := s.fill(ctx, session, predicate{spec: s.spec, keys: keys[i : i+1]})
+			if refused[i] = err; err != nil && !dbconn.ValueRefused(err) {
+				return err
+			}
+			result.Inserted += inserted
+		}
+		return nil
+	})
+	if err != nil {
+		return Result{}, false
+	}
+	for i, k := range keys {
+		if refused[i] != nil {
+			s.unfit.Put(k, refused[i])
+		} else {
+			s.unfit.fits(keys[i : i+1])
+		}
+	}
+	return result, true
 }
 
 // rangeApart syncs the rows of a range key by key, with those that are in the shadow only.
