@@ -192,6 +192,12 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 		}
 	}
 	moments := func(c schema.Column) bool { return c.DataType == "timestamp" }
+	for _, c := range shadow.Columns {
+		// Whatever computes a TIMESTAMP gives a local time.
+		if _, copied := columns.Pairs[c.Name]; moments(c) && (c.Expression != "" || c.Computes() && !copied) {
+			return "column " + c.Name
+		}
+	}
 	return computed(shadow, func(expression string) bool {
 		return zoneFunctions.MatchString(expression) || names(expression, shadow, moments)
 	})

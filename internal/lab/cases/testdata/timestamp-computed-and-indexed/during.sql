@@ -1,0 +1,2 @@
+UPDATE t SET d = '2020-06-01 01:00:00' WHERE id = 2;
+INSERT INTO t (id, d) VALUES (3, '2021-01-01 00:00:00');

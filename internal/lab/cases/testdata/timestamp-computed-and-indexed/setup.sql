@@ -1,0 +1,1 @@
+SET GLOBAL time_zone = '+05:30';

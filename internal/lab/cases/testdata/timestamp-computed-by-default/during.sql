@@ -1,0 +1,2 @@
+UPDATE t SET v = 3 WHERE id = 2;
+INSERT INTO t VALUES (3, 3);
