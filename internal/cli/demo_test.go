@@ -116,7 +116,7 @@ func TestSandboxEndsWithItsServer(t *testing.T) {
 	needsServer(t)
 	r := start(t, command(t, "sandbox", "run"))
 	r.await(&r.stdout, "}\n")
-	var ready sandboxReady
+	var ready sandbox.Reach
 	if err := json.Unmarshal([]byte(r.stdout.String()), &ready); err != nil {
 		t.Fatal(err)
 	}

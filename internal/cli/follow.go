@@ -70,6 +70,8 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 	case released.ExitCode != exitDone:
 		return released, &coded{code: released.ExitCode, err: errors.New(released.Error), left: released.Left, next: released.Next}
 	}
-	c.output.text("%s\n", summary.Released(table, *released))
+	if !c.output.json { // with --quiet too: it is the result
+		fmt.Fprintln(c.app.Stdout, summary.Released(table, *released))
+	}
 	return released, nil
 }

@@ -112,7 +112,9 @@ func TestU4_AFollowerWithUnfitRowsFollowsOn(t *testing.T) {
 	c.follower(following)
 	exec("DELETE FROM t WHERE id = 5001")
 	c.follower(func(s followers.Standing) bool { return s.Unfit == 1 && following(s) })
-	c.undo(exitDone, "--park")
+	if stdout, _ := c.undo(exitDone, "--park", "--quiet"); !strings.Contains(stdout, "\nDone: took back the last change of "+c.name) {
+		t.Errorf("with --quiet it prints %q", stdout)
+	}
 	if got := c.query("SELECT GROUP_CONCAT(id) FROM t_parked"); got != "5002" {
 		t.Errorf("parked rows are %s", got)
 	}

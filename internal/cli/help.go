@@ -143,12 +143,12 @@ func helpOf(cmd *cobra.Command, width int) string {
 	if about == "" {
 		about = cmd.Short + "."
 	}
-	b.WriteString(reflowed(about, width) + "\n")
+	b.WriteString(humanize.Reflowed(about, width) + "\n")
 	if cmd.IsAdditionalHelpTopicCommand() {
 		return b.String()
 	}
 	b.WriteString("\nUsage:\n")
-	if cmd.Runnable() {
+	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
 		b.WriteString("  " + cmd.UseLine() + "\n")
 	}
 	for _, sub := range cmd.Commands() {
@@ -197,17 +197,6 @@ func flagWords(f *pflag.Flag) (name, use string) {
 		use += " (default " + f.DefValue + ")"
 	}
 	return name, use
-}
-
-// reflowed is text in paragraphs of lines no longer than width. Paragraphs that are indented stay as they are.
-func reflowed(text string, width int) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, p := range paragraphs {
-		if !strings.Contains("\n"+p, "\n ") {
-			paragraphs[i] = humanize.Wrapped(strings.Join(strings.Fields(p), " "), width, "")
-		}
-	}
-	return strings.Join(paragraphs, "\n\n")
 }
 
 // topics are what help has to say besides the verbs.

@@ -17,6 +17,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/session"
 )
 
 // Env is what the process has around it.
@@ -92,26 +93,6 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if a.password.detached(args) {
-				return errDetached
-			}
-			if len(args) == 0 {
-				return nil
-			}
-			err := fmt.Errorf("unknown command %q", args[0])
-			var verbs []string
-			for _, verb := range cmd.SuggestionsFor(args[0]) {
-				verbs = append(verbs, strconv.Quote(verb))
-			}
-			return meant(err, verbs)
-		},
-		SuggestionsMinimumDistance: lettersWrong,
-
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.entered = true
-			return cmd.Help()
-		},
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -137,6 +118,11 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(verbsTopic(root))
 	root.AddCommand(topics()...)
 	root.SetHelpFunc(a.help)
+	for _, group := range append(root.Commands(), root) {
+		if group.HasSubCommands() {
+			a.onlyVerbs(group)
+		}
+	}
 	a.complete(root)
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for
@@ -144,6 +130,29 @@ func (a *app) root() *cobra.Command {
 	a.flagNames = map[string]bool{}
 	eachFlag(root, func(f *pflag.Flag) { a.flagNames[f.Name] = true })
 	return root
+}
+
+// onlyVerbs makes a command that only has verbs print its help, and refuse what is no verb of it.
+func (a *app) onlyVerbs(group *cobra.Command) {
+	group.SuggestionsMinimumDistance = lettersWrong
+	group.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case a.password.detached(args):
+			return errDetached
+		case len(args) == 0:
+			return nil
+		}
+		err := fmt.Errorf("unknown command %q", strings.Join(append(strings.Fields(cmd.CommandPath())[1:], args[0]), " "))
+		var verbs []string
+		for _, verb := range cmd.SuggestionsFor(args[0]) {
+			verbs = append(verbs, strconv.Quote(verb))
+		}
+		return meant(err, verbs)
+	}
+	group.RunE = func(cmd *cobra.Command, _ []string) error {
+		a.entered = true
+		return cmd.Help()
+	}
 }
 
 // lettersWrong is in how many letters a word may differ from the one that was meant.
@@ -181,7 +190,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.Is(err, pflag.ErrHelp), errors.As(err, &needs) && needs.GetSpecifiedName() == "h":
 		return errors.New("-h is the host, as in mysql, and needs a value; for help use --help")
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		return meant(err, flagsLike(cmd, unknown.GetSpecifiedName()))
+		name := unknown.GetSpecifiedName()
+		if of := session.OfRun(cmd.Name(), name); of != "" {
+			return fmt.Errorf("%w: %s", err, of)
+		}
+		return meant(err, flagsLike(cmd, name))
 	case needs != nil:
 		return fmt.Errorf("--%s needs a value", needs.GetFlag().Name)
 	case errors.As(err, &invalid):

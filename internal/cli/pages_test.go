@@ -2,10 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"midstream/internal/face/humanize"
 )
 
 // pageWidth is that of blocks of text in docs/cli.md.
@@ -34,15 +37,26 @@ func documented() (root *cobra.Command, verbs, topics []*cobra.Command) {
 	return root, verbs, topics
 }
 
+// subVerbs are the verbs of a verb that has its own, and not cobra's.
+func subVerbs(c *cobra.Command) []*cobra.Command {
+	if c.Name() == "completion" {
+		return nil
+	}
+	return c.Commands()
+}
+
 // cliPage is one page of all verbs.
 func cliPage() string {
 	root, verbs, topics := documented()
 	var b strings.Builder
-	b.WriteString(generated + "# The command line\n\n" + reflowed(root.Long, pageWidth) + "\n\n```\n" + helpOfAll(root) + "```\n")
+	b.WriteString(generated + "# The command line\n\n" + humanize.Reflowed(root.Long, pageWidth) + "\n\n```\n" + helpOfAll(root) + "```\n")
 	for _, c := range verbs {
 		fmt.Fprintf(&b, "\n## midstream %s\n\n%s.\n\n", c.Name(), c.Short)
 		if c.Name() != "completion" && c.Name() != "help" { // theirs are cobra's
 			b.WriteString("```\n" + helpOf(c, pageWidth) + "```\n")
+		}
+		for _, sub := range subVerbs(c) {
+			fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n```\n%s```\n", sub.CommandPath(), sub.Short, helpOf(sub, pageWidth))
 		}
 	}
 	for _, c := range topics {
@@ -61,8 +75,12 @@ func manPage() string {
 		fmt.Fprintf(&b, ".B midstream %s\n.br\n", argument(f.verb+" "+f.arguments))
 	}
 	b.WriteString(".B midstream\n.I VERB\n[\n.I flags\n]\n.SH DESCRIPTION\n" + roff(root.Long) + "\n.SH VERBS\n")
+	for i := 0; i < len(verbs); i++ {
+		verbs = slices.Insert(verbs, i+1, subVerbs(verbs[i])...)
+	}
 	for _, c := range verbs {
-		fmt.Fprintf(&b, ".SS midstream %s\n.B midstream %s\n.PP\n", roff(c.Name()), argument(c.Use))
+		path := strings.TrimSuffix(c.CommandPath(), c.Name())
+		fmt.Fprintf(&b, ".SS %s\n.B %s\n.PP\n", roff(c.CommandPath()), argument(path+c.Use))
 		about := c.Long
 		if about == "" || c.Name() == "completion" || c.Name() == "help" {
 			about = c.Short + "."

@@ -21,21 +21,8 @@ type sandboxRun struct {
 	options sandbox.Options
 }
 
-// sandboxReady is the one line that tells how to reach the server.
-type sandboxReady struct {
-	Address  string `json:"address"`
-	Port     int    `json:"port"`
-	Socket   string `json:"socket"`
-	User     string `json:"user"`
-	PID      int    `json:"pid"`
-	Release  string `json:"release"`
-	ErrorLog string `json:"error_log"`
-	// Client is the command line of the server's own client, if it has one.
-	Client []string `json:"client"`
-}
-
 func (a *app) sandboxCommand() *cobra.Command {
-	group := &cobra.Command{Use: "sandbox", Short: "Throwaway servers for scripts", Hidden: true, Args: cobra.NoArgs}
+	group := &cobra.Command{Use: "sandbox", Short: "Run a throwaway server, for scripts and trials", Long: helpText("sandbox")}
 	s := &sandboxRun{app: a}
 	run := &cobra.Command{
 		Use:   "run",
@@ -89,10 +76,7 @@ func (s *sandboxRun) run(ctx context.Context, _ []string) (err error) {
 	}
 	stop := s.app.stopper(server)
 	defer func() { err = errors.Join(err, stop()) }()
-	ready := sandboxReady{Address: server.Address, Port: server.Port, Socket: server.Socket, User: server.User,
-		PID: server.PID(), Release: build.Release, ErrorLog: server.ErrorLog(),
-		Client: build.Client(ctx, "mysql", server.ClientArgs()...).Args}
-	if err := json.NewEncoder(s.app.Stdout).Encode(ready); err != nil {
+	if err := json.NewEncoder(s.app.Stdout).Encode(server.Reach(ctx)); err != nil {
 		return err
 	}
 	select {

@@ -5,6 +5,27 @@ import (
 	"testing"
 )
 
+// TestEachGroupOfVerbsRefusesAnUnknownOne: a script that mistypes the verb of a verb sees an error, and not a help page.
+func TestEachGroupOfVerbsRefusesAnUnknownOne(t *testing.T) {
+	root := newApp(Env{}).root()
+	groups := 0
+	for _, c := range append(root.Commands(), root) {
+		if !c.HasSubCommands() {
+			continue
+		}
+		groups++
+		if err := c.ValidateArgs([]string{"nosuch"}); err == nil || !strings.Contains(err.Error(), "nosuch") {
+			t.Errorf("%s nosuch: %v", c.CommandPath(), err)
+		}
+		if !c.Runnable() { // cobra prints the help of such a group, and reports no error
+			t.Errorf("%s does not look at its arguments", c.CommandPath())
+		}
+	}
+	if groups < 3 {
+		t.Errorf("%d groups", groups)
+	}
+}
+
 // nowhere is where no server listens: who gets as far as connecting fails with 1.
 var nowhere = []string{"--host=127.0.0.1", "--port=1", "--user=u"}
 
@@ -52,6 +73,12 @@ func TestUsageMessages(t *testing.T) {
 
 		{[]string{"help", "nosuch"}, exitUsage, `unknown command or topic "nosuch"`},
 		{[]string{"help", "run", "nosuch"}, exitUsage, `unknown command or topic "run nosuch"`},
+		{[]string{"sandbox", "runn"}, exitUsage, `unknown command "sandbox runn"; did you mean "run"?`},
+		{[]string{"completion", "basj"}, exitUsage, `unknown command "completion basj"; did you mean "bash"?`},
+		{[]string{"sandbox"}, exitDone, ""},
+		{[]string{"completion"}, exitDone, ""},
+		{[]string{"undo", "--undo-mode=warm", "a.b"}, exitUsage, "unknown flag: --undo-mode: the mode belongs to the change: midstream run --undo=24h --undo-mode=warm"},
+		{[]string{"undo", "--end-undo", "a.b"}, exitUsage, "it belongs to the change: midstream run --end-undo"},
 		{[]string{"help"}, exitDone, ""},
 		{[]string{"help", "run"}, exitDone, ""},
 		{[]string{"help", "sandbox", "run"}, exitDone, ""},

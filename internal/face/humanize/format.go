@@ -130,6 +130,17 @@ func Wrapped(text string, width int, indent string) string {
 	return b.String()
 }
 
+// Reflowed is text in paragraphs of lines no longer than width. Paragraphs that are indented stay unchanged.
+func Reflowed(text string, width int) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if !strings.Contains("\n"+p, "\n ") {
+			paragraphs[i] = Wrapped(p, width, "")
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
 // OneLine makes a text fit for one line of at most most characters.
 func OneLine(text string, most int) string {
 	runes := []rune(escape.Line(strings.Join(strings.Fields(text), " ")))

@@ -247,6 +247,9 @@ func duration(p Planned, d plan.Prediction) string {
 	if d.Measured {
 		how = "measured with rows of this table"
 	}
+	if humanize.About(d.Least) == humanize.About(d.Most) {
+		return fmt.Sprintf("%s (%s)", roughly(d.Elapsed), how)
+	}
 	return fmt.Sprintf("%s (%s to %s, %s)", roughly(d.Elapsed), humanize.About(d.Least), humanize.About(d.Most), how)
 }
 

@@ -141,6 +141,27 @@ func (s *Server) Ended() <-chan struct{} {
 // ErrorLog returns the path of the server's log. A throwaway server's is gone after Stop.
 func (s *Server) ErrorLog() string { return s.folder.log() }
 
+// Reach is how to reach a server, for scripts.
+type Reach struct {
+	Address  string `json:"address"`
+	Port     int    `json:"port"`
+	Socket   string `json:"socket"`
+	User     string `json:"user"`
+	PID      int    `json:"pid"`
+	Release  string `json:"release"`
+	ErrorLog string `json:"error_log"`
+	// Client is the command line of the server's own client, if it has one.
+	Client []string `json:"client"`
+}
+
+// Reach returns how to reach the server.
+func (s *Server) Reach(ctx context.Context) Reach {
+	return Reach{
+		Address: s.Address, Port: s.Port, Socket: s.Socket, User: s.User, PID: s.PID(), Release: s.Build.Release, ErrorLog: s.ErrorLog(),
+		Client: s.Build.Client(ctx, "mysql", s.ClientArgs()...).Args,
+	}
+}
+
 // ClientArgs are the arguments with which the MySQL client programs reach the server.
 func (s *Server) ClientArgs() []string {
 	args := []string{"--host=127.0.0.1", "--port=" + strconv.Itoa(s.Port), "--user=" + s.User}

@@ -55,6 +55,19 @@ var NotForUndo = map[string]string{
 	"keep-shadow": "an undo cannot be rehearsed", "on-replica": "an undo cannot be rehearsed",
 }
 
+// OfRun explains a flag that a verb about undos does not have, because it belongs to the change; "" for other flags.
+func OfRun(verb, flag string) string {
+	switch {
+	case verb != "undo":
+		return ""
+	case flag == "undo-mode":
+		return "the mode belongs to the change: midstream run --undo=24h --undo-mode=warm; to follow the table from now on: midstream undo --hold"
+	case slices.Contains([]string{"undo", "undo-method", "end-undo"}, flag):
+		return "it belongs to the change: midstream run --" + flag
+	}
+	return ""
+}
+
 // Check returns what is wrong with the flags of midstream undo, whichever change it is for. given reports whether a flag
 // is on the command line.
 func (t Tending) Check(undo planning.Undo, given func(flag string) bool) error {
