@@ -52,9 +52,8 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 	if run == nil || errors.Is(err, socket.ErrFolder) {
 		return nil, nil
 	}
-	if err == nil && (c.undo.Cold || len(c.undo.Fills) > 0) {
-		return nil, &coded{code: exitNotNow, err: fmt.Errorf("a process follows %s for a warm undo, without --cold and --undo-fill", table),
-			left: "nothing was changed", next: "stop it first: midstream abort " + table.Argument()}
+	if why, next := session.CannotRelease(*c.undo, table); err == nil && why != nil {
+		return nil, &coded{code: exitNotNow, err: why, left: "nothing was changed", next: next}
 	}
 	if err == nil {
 		c.app.stands("undo", table.String()+" on "+address)

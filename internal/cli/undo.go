@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"midstream/internal/engine/planning"
 	"midstream/internal/face/summary"
@@ -50,7 +51,8 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	f.boolean(&c.undo.Park, "", "park", "copy the rows that the old definition refuses to database.table_parked, and go back without them")
 	f.settings(&c.undo.Fills, "undo-fill", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		c.checks.problems = append(c.checks.problems, u.Check(*c.undo, f.flags.Changed))
+		f.flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
+		c.checks.problems = append(c.checks.problems, u.Check(*c.undo))
 		if !u.List && !u.End && u.Extend == 0 {
 			return c.conduct(ctx, args, doing{alter: c.migrate, tables: c.runTables})
 		}

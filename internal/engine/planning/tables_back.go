@@ -38,6 +38,9 @@ func MakeTablesBack(
 		return nil, failed(ReadFacts, source, leftovers.ErrNoUndo)
 	}
 	if next == wholetables.Redo {
+		if options.Merge {
+			return nil, refuse(source, cannotUse("--merge"), "the last TRUNCATE was undone, and its redo takes over no rows", "Leave out --merge")
+		}
 		statement, err := ddl.ParseStatement(l.Statement)
 		if err != nil {
 			return nil, failed(ReadFacts, source, err)

@@ -36,6 +36,8 @@ type Undo struct {
 	Park bool
 	// Fills are as plan.Back has them.
 	Fills map[string]string
+	// Given are the names of the flags on the command line.
+	Given []string
 }
 
 // undoMaker makes the plan of one undo.
@@ -60,16 +62,21 @@ type undoMaker struct {
 // makeUndo makes the plan of the undo of the last change of a table: its Alter leads back. It fails with
 // leftovers.ErrNoUndo if there is none.
 func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, options Options) (*plan.Plan, error) {
-	options.Undo = nil
+	options.Undo, options.Calibrate = nil, false
 	m := undoMaker{server: server, undo: undo, options: options}
 	if err := m.readRecord(ctx, name); err != nil {
 		return nil, err
 	}
 	if m.saved.Undo.Native != nil {
-		if err := undo.Only(name, "a change that the server has made itself"); err != nil {
+		const kind = "a change that the server has made itself"
+		if err := undo.Only(name, kind, append(byShadow, byServer...)...); err != nil {
 			return nil, err
 		}
-		return makeNativeUndo(ctx, server, m.table, *m.saved.Undo, options)
+		p, err := makeNativeUndo(ctx, server, m.table, *m.saved.Undo, options)
+		if err == nil && p.Choice.Method != plan.MethodShadow {
+			err = undo.Only(name, kind, byServer...)
+		}
+		return p, err
 	}
 	if err := m.readTables(ctx); err != nil {
 		return nil, err
@@ -160,6 +167,9 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 	}
 	m.says = backwards(table, m.old, saved.Undo.Pairs)
 	if err := tryFlags(ctx, m.server.Pool, m.undo, table, m.old, m.says); err != nil {
+		return err
+	}
+	if err := m.undo.oldTable(table.Name, m.options.Plan.Names.Shadow, saved.Undo.Old); err != nil {
 		return err
 	}
 	if m.alter, err = desired.Back(table, m.old, saved.Start.Comment, m.says, present(saved.Undo.Foreign, table)); err != nil {

@@ -12,15 +12,54 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Only refuses the flags that have no effect on the undo of a kind of change, except those that are named.
+// deciding are the flags that decide what an undo does: each is refused if it has no effect. The other flags are limits, which
+// hold in each mode, or say how the server is reached and what is printed.
+var deciding = []string{
+	"cold", "lazy", "merge", "park", "undo-fill", "map", "key", "shadow-name", "old-name", "method", "zero-dates", "no-prescan", "no-verify",
+	"repair", "capture", "capture-from", "native-max-lock", "native-max-build", "native-max-replica-stall",
+}
+
+// byTable are the deciding flags of an undo that swaps a table in, and byServer those of an undo that the server makes.
+var (
+	byTable = []string{
+		"cold", "lazy", "park", "undo-fill", "map", "key", "shadow-name", "old-name", "zero-dates", "no-prescan", "no-verify", "repair",
+		"capture", "capture-from",
+	}
+	byServer = []string{"method", "zero-dates", "map", "native-max-lock", "native-max-build", "native-max-replica-stall"}
+	// byShadow are flags that an undo by the server takes too if --method=shadow makes it build a table.
+	byShadow = []string{"key", "shadow-name", "old-name", "no-prescan", "no-verify", "repair", "capture", "capture-from"}
+)
+
+// Only refuses the deciding flags that have no effect on the undo of a kind of change, except those that are named.
 func (u Undo) Only(table schema.Name, kind string, permitted ...string) error {
 	given := map[string]bool{"cold": u.Cold, "lazy": u.Lazy, "merge": u.Merge, "park": u.Park, "undo-fill": len(u.Fills) > 0}
-	for _, flag := range slices.Sorted(maps.Keys(given)) {
+	for _, flag := range u.Given {
+		given[flag] = true
+	}
+	var names []string
+	for _, flag := range deciding {
 		if given[flag] && !slices.Contains(permitted, flag) {
-			return refuse(table, cannotUse("--"+flag), "it has no effect on the undo of "+kind, "Leave out --"+flag)
+			names = append(names, "--"+flag)
 		}
 	}
-	return nil
+	useless := strings.Join(names, ", ")
+	switch len(names) {
+	case 0:
+		return nil
+	case 1:
+		return refuse(table, cannotUse(useless), "it has no effect on the undo of "+kind, "Leave out "+useless)
+	}
+	return refuse(table, cannotUse(useless), "they have no effect on the undo of "+kind, "Leave them out")
+}
+
+// oldTable refuses a --shadow-name that is not the old table of the record.
+func (u Undo) oldTable(table schema.Name, wish, old string) error {
+	if !slices.Contains(u.Given, "shadow-name") || wish == old {
+		return nil
+	}
+	return refuse(table, cannotUse("--shadow-name="+schema.Shell(wish)), "the last change of the table has the old table "+table.Sibling(old).String(),
+		fmt.Sprintf("Leave out --shadow-name. Or give this undo up, then undo to the other table: midstream undo --end %[1]s, "+
+			"then midstream undo --cold --shadow-name=%[2]s %[1]s", table.Argument(), schema.Shell(wish)))
 }
 
 // OnlyTables is Only for the undo of a statement on complete tables.
@@ -28,9 +67,9 @@ func (u Undo) OnlyTables(statement *ddl.Statement, says map[string]string) error
 	if len(says) > 0 {
 		return refuse(statement.Tables()[0], cannotUse("--map"), fmt.Sprintf("the last change is a %s", statement.Kind), "Leave out --map")
 	}
-	var permitted []string
+	permitted := []string{"native-max-lock"} // the server renames files
 	if statement.Kind == ddl.KindTruncate {
-		permitted = []string{"merge"}
+		permitted = append(permitted, "merge")
 	}
 	return u.Only(statement.Tables()[0], fmt.Sprintf("a %s", statement.Kind), permitted...)
 }
@@ -38,7 +77,7 @@ func (u Undo) OnlyTables(statement *ddl.Statement, says map[string]string) error
 // tryFlags refuses flags of the undo of an ALTER that have no effect, and expressions that the server does not take. It
 // writes nothing. says has the table's column for each column of the old table, "" for none.
 func tryFlags(ctx context.Context, pool *dbconn.Pool, undo Undo, table, old *schema.Table, says map[string]string) error {
-	if err := undo.Only(table.Name, "an ALTER", "cold", "lazy", "park", "undo-fill"); err != nil {
+	if err := undo.Only(table.Name, "an ALTER that has kept the old table", byTable...); err != nil {
 		return err
 	}
 	dropped := onlyIn(old, says)

@@ -90,9 +90,14 @@ func (f followed) disturbed(e *entry) bool {
 	return false
 }
 
-// releases reports whether a change is an undo that a follower can make.
+// releases reports whether a change is an undo that a follower can make: it cannot take other options.
 func releases(e *entry) bool {
-	return e.Undoes != "" && e.Options["cold"] == "" && e.Options["undo-fill"] == ""
+	for name := range e.Options {
+		if operator.CurrentName(name) != "park" {
+			return false
+		}
+	}
+	return e.Undoes != ""
 }
 
 // open reports whether the server has said that the undo is open, or is running: a follower may have been killed.

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
@@ -53,6 +54,8 @@ var NotForUndo = map[string]string{
 	"drop-later": "midstream undo --end keeps the old table, unless the change had --drop-old",
 	"rehearse":   "an undo cannot be rehearsed", "rehearse-lock": "an undo cannot be rehearsed",
 	"keep-shadow": "an undo cannot be rehearsed", "on-replica": "an undo cannot be rehearsed",
+	"calibrate": "an undo is not measured", "defer-indexes": "the old table has its indexes already",
+	"drop-old": "the redo needs the table that the undo puts aside; midstream undo --end, then cleanup --old, drop it",
 }
 
 // OfRun explains a flag that a verb about undos does not have, because it belongs to the change; "" for other flags.
@@ -68,11 +71,46 @@ func OfRun(verb, flag string) string {
 	return ""
 }
 
-// Check returns what is wrong with the flags of midstream undo, whichever change it is for. given reports whether a flag
-// is on the command line.
-func (t Tending) Check(undo planning.Undo, given func(flag string) bool) error {
+// always are flags that have an effect whatever is done about an undo: they reach the server, or say what is printed. With
+// result-file, midstream serve has begun the command, and gives it a history-dir.
+var always = []string{
+	"host", "port", "socket", "user", "password", "database", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key",
+	"json", "quiet", "verbose", "no-color", "control-dir", "result-file", "swapped",
+}
+
+// others are the flags of the command line that are not among the permitted ones, nor always permitted.
+func others(given []string, permitted ...string) (names []string) {
+	for _, flag := range given {
+		ofServe := flag == "history-dir" && slices.Contains(given, "result-file")
+		if !ofServe && !slices.Contains(always, flag) && !slices.Contains(permitted, flag) {
+			names = append(names, "--"+flag)
+		}
+	}
+	return names
+}
+
+// CannotRelease is why a process that follows a table cannot make an undo with these flags, and what to do; nil if it can.
+func CannotRelease(undo planning.Undo, table schema.Name) (why error, next string) {
+	names := others(undo.Given, "park", "lazy")
+	if len(names) == 0 && !undo.Cold && len(undo.Fills) == 0 {
+		return nil, ""
+	}
+	set, stop := table.Argument(), "stop it first: midstream abort "+table.Argument()
+	for _, name := range names {
+		if _, is := operator.SettingOf(strings.TrimPrefix(name, "--")); !is {
+			return fmt.Errorf("a process follows %s for a warm undo, which %s cannot change", table, strings.Join(names, ", ")),
+				"leave out " + strings.Join(names, ", ") + "; or " + stop
+		}
+		set += " " + strings.TrimPrefix(name, "--") + "=..."
+	}
+	return fmt.Errorf("a process follows %s for a warm undo, and has settings of its own: %s cannot change them", table, strings.Join(names, ", ")),
+		"change them there: midstream set " + set + "; or " + stop
+}
+
+// Check returns what is wrong with the flags of midstream undo, whichever change it is for.
+func (t Tending) Check(undo planning.Undo) error {
 	for _, flag := range slices.Sorted(maps.Keys(NotForUndo)) {
-		if given(flag) {
+		if slices.Contains(undo.Given, flag) {
 			return fmt.Errorf("midstream undo does not take --%s: %s", flag, NotForUndo[flag])
 		}
 	}
@@ -94,6 +132,9 @@ func (t Tending) Check(undo planning.Undo, given func(flag string) bool) error {
 	}
 	if len(asked) > 1 && tends > 0 || undo.Cold && undo.Lazy {
 		return fmt.Errorf("these flags exclude each other: %s", strings.Join(asked, ", "))
+	}
+	if names := others(undo.Given, "list", "end", "extend"); tends > 0 && len(names) > 0 {
+		return fmt.Errorf("%s has no effect with %s, which does not undo the change: leave it out", strings.Join(names, ", "), asked[0])
 	}
 	return nil
 }
