@@ -26,6 +26,13 @@ func Unseen(ctx context.Context, q schema.Querier, table *schema.Name) (lacks st
 	return "", nil
 }
 
+// LogsCascades reports whether the server's binlog has the rows that foreign keys change.
+func LogsCascades(ctx context.Context, q schema.Querier) (bool, error) {
+	f := gatherer{&plan.Facts{}}
+	err := f.readVariables(ctx, q)
+	return f.LogsCascades(), err
+}
+
 // LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop the
 // tables. With old it adds those for checking whether a session uses a former source.
 func LackedByCleanup(ctx context.Context, q schema.Querier, drop []schema.Name, old bool) ([]plan.Risk, error) {

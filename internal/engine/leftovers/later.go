@@ -1,11 +1,14 @@
 package leftovers
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
 
@@ -24,9 +27,34 @@ func OldUnfit(saved *checkpoint.Saved, name, source schema.Name, old *schema.Tab
 	return ""
 }
 
-// NotByKeys is why the changes of the table since the swap cannot be known by their keys: a column that the change has left was
+// NotLazy is why an undo syncs all rows, by the record and the definition of the table now; "" if only the binlog can still
+// forbid a lazy one. acting means that foreign keys change rows of the table without a trace in the binlog.
+func NotLazy(saved *checkpoint.Saved, now *schema.Table, acting bool) string {
+	switch {
+	case saved.Undo.Rebuilt:
+		return "nothing was kept of the change"
+	case saved.Undo.Mode != plan.UndoLazy:
+		return "the change kept no position"
+	case saved.Undo.Lacks:
+		return "rows have come back that had been parked, and the old table lacks them"
+	case acting && saved.Undo.Log == "":
+		return "foreign keys change rows of the table without a trace in the binlog"
+	}
+	return notByKeys(saved, now)
+}
+
+// acts reports whether foreign keys change rows of a table without a trace in the binlog.
+func acts(ctx context.Context, q schema.Querier, table *schema.Table) (bool, error) {
+	if !slices.ContainsFunc(table.ForeignKeys, func(k schema.ForeignKey) bool { return k.Child == table.Name && k.Acts() }) {
+		return false, nil
+	}
+	logs, err := facts.LogsCascades(ctx, q)
+	return !logs, err
+}
+
+// notByKeys is why the changes of the table since the swap cannot be known by their keys: a column that the change has left was
 // altered since. It is "" if the definitions do not show that; the binlog may have more.
-func NotByKeys(saved *checkpoint.Saved, now *schema.Table) string {
+func notByKeys(saved *checkpoint.Saved, now *schema.Table) string {
 	made := MadeBy(saved.Start)
 	if made == nil || saved.Undo.Log != "" {
 		return ""

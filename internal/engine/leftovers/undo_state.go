@@ -68,11 +68,15 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 		u.Barred = true
 		return UndoEnded, why, nil
 	}
-	switch {
-	case u.Record.Rebuilt:
-		return UndoRevoked, "nothing was kept of the change", nil
-	case u.Record.Mode != plan.UndoLazy:
+	acting, err := acts(ctx, pool.DB(), table)
+	if err != nil {
+		return "", "", err
+	}
+	switch why = NotLazy(saved, table, acting); {
+	case u.Record.Mode != plan.UndoLazy && !u.Record.Rebuilt: // it never was
 		return UndoOpen, "", nil
+	case why != "":
+		return UndoRevoked, why, nil
 	case u.Record.Log != "":
 		found, err := trigger.Found(ctx, pool.DB(), u.Table.Sibling(u.Record.Log))
 		if err == nil && len(found) < len(schema.TriggerEvents) {
@@ -82,9 +86,6 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 	}
 	if why, err = unread(ctx, pool, saved.Checkpoint); err != nil || why != "" {
 		return UndoRevoked, why, err
-	}
-	if why = NotByKeys(saved, table); why != "" {
-		return UndoRevoked, why, nil
 	}
 	return UndoOpen, "", nil
 }

@@ -106,6 +106,9 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 	default:
 		u.Alter, u.Made, u.OldColumns = saved.Start.Alter, MadeBy(saved.Start), saved.Start.Columns
 		u.State, u.Why, err = stateOf(ctx, pool, u, saved)
+		if u.State == UndoRevoked {
+			u.Record.Mode = plan.UndoCold
+		}
 	}
 	return u, err
 }

@@ -83,7 +83,7 @@ func (c *checker) checkForeign() {
 		if !slices.ContainsFunc(gone, fk.Is) {
 			c.checkActions(fk)
 			c.checkEnds(fk)
-		} else if fk.Acts() && !c.facts.tellsCascades() {
+		} else if fk.Acts() && !c.facts.LogsCascades() {
 			c.block(
 				CodeForeignKey,
 				fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table until the swap", fk.Constraint),
@@ -161,12 +161,12 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 	)
 	f := c.facts
 	switch {
-	case f.tellsCascades() && (f.Capture != nil || f.IsReplica):
+	case f.LogsCascades() && (f.Capture != nil || f.IsReplica):
 		c.block(
 			CodeForeignKey, what, "a replica logs such changes only if its primary does, and the run cannot know that",
 			"Run on the primary, and read its own binlog",
 		)
-	case f.tellsCascades():
+	case f.LogsCascades():
 	case fk.Parent == c.table.Name:
 		c.block(
 			CodeForeignKey, what,
@@ -197,8 +197,8 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 	}
 }
 
-// tellsCascades reports whether the binlog has the rows that foreign keys change.
-func (f *Facts) tellsCascades() bool {
+// LogsCascades reports whether the binlog has the rows that foreign keys change.
+func (f *Facts) LogsCascades() bool {
 	return f.Version.AtLeast(9, 6, 0) && !f.Version.MariaDB && !f.Foreign.Native
 }
 

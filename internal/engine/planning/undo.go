@@ -209,11 +209,8 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 // makeLazy makes the plan of a lazy undo. why is why there can be none; "" if there is the plan.
 func (m *undoMaker) makeLazy(ctx context.Context) (p *plan.Plan, why string, err error) {
 	record := m.saved.Undo
-	switch {
-	case record.Rebuilt:
-		return nil, "nothing was kept of the change", nil
-	case record.Mode != plan.UndoLazy:
-		return nil, "the change kept no position", nil
+	if record.Rebuilt || record.Mode != plan.UndoLazy {
+		return nil, leftovers.NotLazy(m.saved, m.table, false), nil
 	}
 	options, back := m.options, m.back
 	back.Lazy = true
@@ -286,13 +283,7 @@ func takenBackToo(table *schema.Table, saved *checkpoint.Saved) (risks []plan.Ri
 
 // notLazy is why the plan of a lazy undo cannot be carried out; "" if it can.
 func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint.Saved, options Options) (why string, err error) {
-	if saved.Undo.Lacks {
-		return "rows have come back that had been parked, and the old table lacks them", nil
-	}
-	if len(p.Acting) > 0 {
-		return "foreign keys change rows of the table without a trace in the binlog", nil
-	}
-	if why := leftovers.NotByKeys(saved, p.Source); why != "" {
+	if why := leftovers.NotLazy(saved, p.Source, len(p.Acting) > 0); why != "" {
 		return why, nil
 	}
 	run := migration.New(server.Pool, server.Binlog, p, options.Config, operator.NewControl(options.Settings), event.Discard)
