@@ -42,14 +42,18 @@ func (c *commanding) runs(ctx context.Context, args []string) ([]*socket.Client,
 
 func (c *commanding) status(ctx context.Context, args []string, histories string) error {
 	runs, err := c.runs(ctx, args)
-	if err != nil {
-		if table, _, _ := c.parse(args); table != "" && !c.json { // its last run may have left an undo
-			fmt.Fprint(c.app.Stdout, summary.OfFinished(history.LastDone(histories, table), time.Now()))
+	if exitCode(err, false) == exitNoRun && !c.json { // its last run may have left an undo
+		table, _, _ := c.parse(args)
+		if left := summary.OfFinished(history.LastDone(histories, table), time.Now()); left != "" {
+			fmt.Fprint(c.app.Stdout, left)
+			return nil
 		}
+	}
+	if err != nil {
 		return err
 	}
 	if len(runs) == 0 && !c.json {
-		fmt.Fprintln(c.app.Stdout, noRuns)
+		fmt.Fprintln(c.app.Stdout, noRuns+summary.OfOpenUndos(history.Done(histories), time.Now()))
 	}
 	for _, run := range runs {
 		if c.json {

@@ -76,7 +76,7 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 	}
 	defer s.Close()
 	c.app.stands("undo", session.ObjectOf(statement, s))
-	u.Sockets = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv))
+	u.Sockets, u.Histories = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv)), c.history.in(c.app)
 	tended, err := u.Tend(ctx, s, statement)
 	if err != nil {
 		return unwritten(ctx, err, session.AdviceOnUndo(err))

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/lab/mysqltest"
 )
@@ -41,5 +42,35 @@ func TestU3_TheListShowsWhatTheUndoDoes(t *testing.T) {
 			executing(t, i, database)("DROP TABLE IF EXISTS t_parked, t_parked2")
 			r.ends(false)
 		})
+	}
+}
+
+// TestStatusShowsTheUndoAsItIs: no run is active, and the undo that the last one has left is no error. It is gone after undo --end.
+func TestStatusShowsTheUndoAsItIs(t *testing.T) {
+	sideBySide(t)
+	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
+	here := "--history-dir=" + t.TempDir()
+	status := func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := midstream(t, append([]string{"status", here}, args...)...)
+		if code != want {
+			t.Errorf("status %q: exit code %d, want %d\n%s\n%s", args, code, want, stdout, stderr)
+		}
+		return stdout
+	}
+	for range 2 {
+		status(exitNoRun, r.name)
+		r.with(exitDone, "run", here, "--undo=1h", "TRUNCATE TABLE t")
+		contains(t, status(exitDone, r.name), "the undo of its last change on ", " is open until ")
+		contains(t, status(exitDone), r.name+": the undo of its last change on ")
+		r.with(exitDone, "undo", here, r.name)
+		contains(t, status(exitDone, r.name), "the redo of its last change on ", "To redo: midstream undo "+r.name)
+		r.with(exitDone, "undo", here, "--extend=100h", r.name)
+		contains(t, status(exitDone, r.name), time.Now().UTC().Add(101*time.Hour).Format(time.DateOnly))
+		status(exitUsage, "a.b", "c")
+		r.with(exitDone, "undo", here, "--end", r.name)
+		if stdout := status(exitNoRun, r.name) + status(exitDone); strings.Contains(stdout, "is open") {
+			t.Errorf("after undo --end: %s", stdout)
+		}
 	}
 }

@@ -38,10 +38,10 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		_, stdout, _ = with("undo", "--list", "--json", name)
 		contains(t, stdout, `"mode":"lazy"`, `"unfit":null`, `"behind":null`, `"lost":["added"]`)
 		code, stdout, _ = midstream(t, "status", "--history-dir="+histories, name)
-		if code != exitNoRun {
-			t.Errorf("exit code %d", code)
+		if code != exitDone {
+			t.Errorf("status while an undo is open: exit code %d", code)
 		}
-		contains(t, stdout, "its undo is open until ", "midstream undo --list "+name)
+		contains(t, stdout, "No run on "+name+" is active", "the undo of its last change on ", " is open until ", "midstream undo --list "+name)
 		_, _, stderr = with("undo", name+"_old")
 		contains(t, stderr, "is the old table of "+name+"; did you mean "+name+"?")
 		for want, args := range map[string][]string{

@@ -192,18 +192,43 @@ func changeOrUndo(back bool) string {
 	return "change"
 }
 
-// OfFinished reports the last run of a table, if its change can be undone; "" if it cannot, or there is none.
+// OfFinished reports the undo that the last run of a table has left; "" if there is none, or its time is over.
 func OfFinished(last *history.Entry, now time.Time) string {
+	left := leftUndo(last, now)
+	if left == "" {
+		return ""
+	}
+	table := schema.NameOf(last.Run.Table)
+	return fmt.Sprintf("No run on %s is active on this machine, and %s.\nTo check that on the server: midstream undo --list %[3]s. "+
+		"To %[4]s: midstream undo %[3]s\n", table, left, table.Argument(), undoOrRedo(last))
+}
+
+// OfOpenUndos lists the undos that the last runs of tables have left, a line for each after an end of line.
+func OfOpenUndos(done []history.Entry, now time.Time) string {
+	var b strings.Builder
+	for i := range done {
+		if left := leftUndo(&done[i], now); left != "" {
+			fmt.Fprintf(&b, "\n%s: %s; midstream undo --list %s", schema.NameOf(done[i].Run.Table), left, schema.NameOf(done[i].Run.Table).Argument())
+		}
+	}
+	return b.String()
+}
+
+// leftUndo is the undo that a run has left; "" if it has none, or its time is over.
+func leftUndo(last *history.Entry, now time.Time) string {
 	if last == nil || last.Result.Undo == nil || last.Result.Undo.Until.Before(now) {
 		return ""
 	}
-	table, word := schema.NameOf(last.Run.Table), "undo"
+	return fmt.Sprintf("the %s of its last change on %s is open until %s, as this machine has last seen it", undoOrRedo(last),
+		escape.Line(last.Run.Server), moment(last.Result.Undo.Until.UTC()))
+}
+
+// undoOrRedo is what takes back what a run has done.
+func undoOrRedo(last *history.Entry) string {
 	if last.Result.Undo.Redo {
-		word = "redo"
+		return "redo"
 	}
-	return fmt.Sprintf("The last completed run on %s was on %s, and its %s is open until %s, as that run left it.\n"+
-		"To check that: midstream undo --list %[5]s. To %[3]s: midstream undo %[5]s\n",
-		table, escape.Line(last.Run.Server), word, moment(last.Result.Undo.Until.UTC()), table.Argument())
+	return "undo"
 }
 
 // takenBack names the change that an undo takes back.

@@ -185,20 +185,6 @@ func List(folder string) ([]Entry, error) {
 	return entries, nil
 }
 
-// LastDone returns the newest run that has changed a table; nil if there is none.
-func LastDone(folder, table string) *Entry {
-	entries, err := List(folder)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if e.Of(table) && e.Result != nil && e.Result.Outcome == "done" && e.Run.Rehearsal == "" {
-			return &e
-		}
-	}
-	return nil
-}
-
 // tail is what holds a result: with thousands of tables it is longer, and is then not told by a list.
 const tail = 1 << 20
 

@@ -25,6 +25,7 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
 	"midstream/internal/ops/undos"
 )
 
@@ -32,8 +33,8 @@ import (
 type Tending struct {
 	List, End bool
 	Extend    time.Duration
-	// Sockets is the folder of the sockets of followers.
-	Sockets string
+	// Sockets is the folder of the sockets of followers, and Histories that of the histories; "" for none.
+	Sockets, Histories string
 }
 
 // Tended is what can be undone then, and what has become of an undo that was ended.
@@ -133,7 +134,7 @@ func (t Tending) Check(undo planning.Undo) error {
 	if len(asked) > 1 && tends > 0 || undo.Cold && undo.Lazy {
 		return fmt.Errorf("these flags exclude each other: %s", strings.Join(asked, ", "))
 	}
-	if names := others(undo.Given, "list", "end", "extend"); tends > 0 && len(names) > 0 {
+	if names := others(undo.Given, "list", "end", "extend", "history-dir", "no-history"); tends > 0 && len(names) > 0 {
 		return fmt.Errorf("%s has no effect with %s, which does not undo the change: leave it out", strings.Join(names, ", "), asked[0])
 	}
 	return nil
@@ -157,6 +158,13 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 	}
 	if err == nil {
 		tended.Undos, err = undos.List(ctx, pool, s.Address, t.Sockets, only)
+	}
+	if err == nil && only != nil && !t.List { // midstream status shows what it last knew of the undo, and does without the note
+		until := time.Time{}
+		if len(tended.Undos) > 0 {
+			until = tended.Undos[0].Kept.Record.Until
+		}
+		_ = history.Settle(t.Histories, s.Address, only.Dotted(), until)
 	}
 	switch {
 	case err != nil || len(tended.Undos) > 0 || t.End:

@@ -1,0 +1,86 @@
+package history
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"midstream/internal/ops/record"
+)
+
+// settled is what has become of the undo that the last run on a table has left, without another run.
+type settled struct {
+	At    time.Time // by the clock of this machine
+	Until time.Time // zero: it was ended
+}
+
+// Settle notes in the folder that the undo of a table was ended, or is open until another time. "" is no folder.
+func Settle(folder, server, table string, until time.Time) error {
+	if folder == "" {
+		return nil
+	}
+	text, err := json.Marshal(settled{time.Now().UTC(), until})
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(settledPath(folder, server, table), text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("note what has become of the undo: %w", err)
+	}
+	return nil
+}
+
+func settledPath(folder, server, table string) string {
+	sum := sha256.Sum256([]byte(server + "\x00" + table))
+	return filepath.Join(folder, fmt.Sprintf("undo-%x.json", sum[:8]))
+}
+
+// settle changes the undo of a run to what has become of it since.
+func (e *Entry) settle(folder string) {
+	var since settled
+	text, err := os.ReadFile(settledPath(folder, e.Run.Server, e.Run.Table))
+	if err != nil || json.Unmarshal(text, &since) != nil || e.Result == nil || e.Result.Undo == nil {
+		return
+	}
+	if began, err := time.Parse(record.RFC3339, e.Run.At); err != nil || began.After(since.At) {
+		return
+	}
+	if e.Result.Undo.Until = since.Until; since.Until.IsZero() {
+		e.Result.Undo = nil
+	}
+}
+
+// LastDone returns the newest run that has changed a table; nil if there is none. Its undo is as Settle has left it.
+func LastDone(folder, table string) *Entry {
+	for _, e := range Done(folder) {
+		if e.Of(table) {
+			return &e
+		}
+	}
+	return nil
+}
+
+// Done returns the newest run that has changed each table of each server, the newest first. Their undos are as Settle has left them.
+func Done(folder string) (done []Entry) {
+	entries, err := List(folder)
+	if err != nil {
+		return nil
+	}
+	type subject struct{ server, table string }
+	seen := map[subject]bool{}
+	for _, e := range entries {
+		of := subject{e.Run.Server, e.Run.Table}
+		if e.Result == nil || e.Result.Outcome != "done" || e.Run.Rehearsal != "" || seen[of] {
+			continue
+		}
+		seen[of] = true
+		e.settle(folder)
+		done = append(done, e)
+	}
+	return done
+}
