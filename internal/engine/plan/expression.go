@@ -59,7 +59,7 @@ func asNumber(from, to schema.Column, mariadb bool) bool {
 		return !mariadb && (rounded || from.DataType == "date")
 	case !mariadb: // 5.7 and 8.0 read 20200229000000
 		return from.DataType == "date" && to.Family() == "integer"
-	case to.DataType == "enum" || to.DataType == "set":
+	case to.HasMembers():
 		return rounded || from.DataType == "decimal" || from.DataType == "year"
 	case to.Family() == "integer": // it refuses 1e2 and 1.5
 		return text
@@ -90,7 +90,7 @@ func asText(from, to schema.Column, mariadb bool) bool {
 	if !isPlainNumber(from) {
 		return false
 	}
-	member := to.DataType == "enum" || to.DataType == "set"
+	member := to.HasMembers()
 	date := to.Temporal() && to.DataType != "year"
 	if mariadb {
 		return date && (from.Family() == "float" || from.DataType == "year")

@@ -167,7 +167,7 @@ func textLosses(from, to schema.Column) []string {
 
 func timeLosses(from, to schema.Column) []string {
 	var lost []string
-	text := isText(from) && from.Family() != "json" || from.DataType == "enum" || from.DataType == "set"
+	text := isText(from) && from.Family() != "json" || from.HasMembers()
 	switch {
 	case text && to.DataType == "time":
 		return []string{"are read as times and rounded to what the column holds"}

@@ -34,7 +34,7 @@ func merging(from, to schema.Column) []string {
 	case "string":
 		lost = append(lost, mergingMembers(from, to)...)
 	case "enum", "set":
-		if isMember(from) {
+		if from.HasMembers() {
 			lost = append(lost, "become the members of the same text")
 		}
 	case "inet6":
@@ -57,7 +57,7 @@ func merging(from, to schema.Column) []string {
 func apart(from, to schema.Column) (condition string, ok bool) {
 	column := schema.Quote(from.Name)
 	switch {
-	case isMember(from) && slices.Contains(from.Members, ""):
+	case from.HasMembers() && slices.Contains(from.Members, ""):
 		condition := fmt.Sprintf("CAST(%s AS UNSIGNED) & %d = 0", column, emptyMembers(from))
 		if from.DataType == "enum" {
 			condition = "CAST(" + column + " AS UNSIGNED) <> 0"
@@ -125,8 +125,6 @@ func emptyMembers(set schema.Column) (bits uint64) {
 	return bits
 }
 
-func isMember(c schema.Column) bool { return c.DataType == "enum" || c.DataType == "set" }
-
 // losesBlanks reports whether blanks at the end count in the old type, and a CHAR loses them.
 func losesBlanks(from, to schema.Column) bool {
 	return to.DataType == "char" && from.DataType != "char" && noPad(from.Collation)
@@ -151,7 +149,7 @@ func mergingFamily(from, to schema.Column) []string {
 // mergingMembers is merging for members that become their texts: the text of number 0 is empty, and
 // a member may be empty too.
 func mergingMembers(from, to schema.Column) []string {
-	if !isMember(from) || to.Number() && to.DataType != "year" {
+	if !from.HasMembers() || to.Number() && to.DataType != "year" {
 		return nil
 	}
 	if slices.Contains(from.Members, "") {

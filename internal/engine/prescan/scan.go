@@ -494,7 +494,7 @@ func (t *trial) kindOf(err error) Kind {
 		return KindInvalid
 	case dbconn.NullRefused(err):
 		return KindNull
-	case to.DataType == "enum" || to.DataType == "set":
+	case to.HasMembers():
 		return KindMember
 	case dbconn.TooLong(err), dbconn.Truncated(err) && to.Charset != "":
 		return KindLong

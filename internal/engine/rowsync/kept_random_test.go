@@ -37,12 +37,12 @@ var shapes = []struct {
 	{"unique in both", "id INT NOT NULL PRIMARY KEY, v INT, UNIQUE KEY v (v)",
 		"id INT NOT NULL PRIMARY KEY, v INT, k VARCHAR(20) NOT NULL, n INT DEFAULT 5, UNIQUE KEY v (v)", "%d", func(u *undo) {
 			u.spec.Upsert = false
-			u.spec.Unique = []rowsync.UniqueKey{{Name: "v", Enforced: true, Parts: []rowsync.UniquePart{{Shadow: "`v`", Source: "`v`"}}}}
+			u.spec.Unique = []rowsync.UniqueKey{{Name: "v", Enforced: true, Parts: []rowsync.UniquePart{{Shadow: "`v`", Source: "`v`", Text: "`v`"}}}}
 		}, true},
 	{"unique in the shadow", "id INT NOT NULL PRIMARY KEY, v INT, KEY v (v)",
 		"id INT NOT NULL PRIMARY KEY, v INT, k VARCHAR(20) NOT NULL, n INT DEFAULT 5, UNIQUE KEY v (v)", "%d", func(u *undo) {
 			u.spec.Upsert = false
-			u.spec.Unique = []rowsync.UniqueKey{{Name: "v", Parts: []rowsync.UniquePart{{Shadow: "`v`", Source: "`v`"}}}}
+			u.spec.Unique = []rowsync.UniqueKey{{Name: "v", Parts: []rowsync.UniquePart{{Shadow: "`v`", Source: "`v`", Text: "`v`"}}}}
 		}, false},
 	{"opaque", "id INT NOT NULL PRIMARY KEY, v INT, UNIQUE KEY v (v)",
 		"id INT NOT NULL PRIMARY KEY, v INT, k VARCHAR(20) NOT NULL, n INT DEFAULT 5, g INT AS (v + 1) STORED, UNIQUE KEY g (g)", "%d", func(u *undo) {

@@ -345,18 +345,18 @@ func TestU5_RowsThatLeaveForAnotherKey(t *testing.T) {
 		change func(u *undo)
 	}{
 		{"enforced", ", UNIQUE KEY u (u)", func(u *undo) {
-			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Enforced: true, Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`"}}}}
+			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Enforced: true, Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`", Text: "`u`"}}}}
 		}},
 		{"stale", "", func(u *undo) {
-			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`"}}}}
+			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`", Text: "`u`"}}}}
 		}},
 		{"opaque", "", func(u *undo) { u.spec.Opaque = true }},
 		{"converted keys", ", UNIQUE KEY u (u)", func(u *undo) {
-			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Enforced: true, Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`"}}}}
+			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Enforced: true, Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`", Text: "`u`"}}}}
 			u.spec.KeyChanged = true
 		}},
 		{"converted keys, stale", "", func(u *undo) {
-			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`"}}}}
+			u.spec.Unique = []rowsync.UniqueKey{{Name: "u", Parts: []rowsync.UniquePart{{Shadow: "`u`", Source: "`u`", Text: "`u`"}}}}
 			u.spec.KeyChanged = true
 		}},
 	}
@@ -502,7 +502,7 @@ func TestL6_RowsThatTheServerLeavesAreDeletedAgain(t *testing.T) {
 			const columns = "id INT PRIMARY KEY, code INT NOT NULL, v VARCHAR(60) NOT NULL, UNIQUE KEY code (code)"
 			u := newUndo(t, mysqltest.Server(t, version), columns, columns+", added VARCHAR(40) NOT NULL DEFAULT 'x', KEY added (added)",
 				func(u *undo) {
-					part := rowsync.UniquePart{Shadow: "`code`", Source: "`code`"}
+					part := rowsync.UniquePart{Shadow: "`code`", Source: "`code`", Text: "`code`"}
 					u.spec.Unique = []rowsync.UniqueKey{{Name: "code", Enforced: true, Parts: []rowsync.UniquePart{part}}}
 				},
 				"CREATE TABLE n (n INT PRIMARY KEY)", "INSERT INTO n VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",

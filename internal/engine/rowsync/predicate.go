@@ -191,7 +191,7 @@ func InKeys(codec *key.Codec, columns []string, keys []key.Key) string {
 // Numbered reports whether a column's literal is a number and its value a text (ENUM, SET).
 func Numbered(codec *key.Codec) bool {
 	for _, part := range codec.Parts() {
-		if part.Column.DataType == "enum" || part.Column.DataType == "set" {
+		if part.Column.HasMembers() {
 			return true
 		}
 	}

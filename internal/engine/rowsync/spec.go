@@ -36,6 +36,7 @@ type UniqueKey struct {
 type UniquePart struct {
 	Shadow string // expression over the shadow's columns
 	Source string // the value from the source's columns
+	Text   string // the value for messages, from the source's columns
 }
 
 // Spec defines which columns are synced with which expressions. It is immutable.
@@ -306,15 +307,16 @@ func (s *Spec) ScanKey(rows *sql.Rows, more ...any) (key.Key, error) {
 // twins returns a query for two rows of the source within P that have the same value of the unique
 // key. The query describes the value and the two rows' keys.
 func (p predicate) twins(u UniqueKey) string {
-	var values, notNull []string
+	var values, texts, notNull []string
 	for _, part := range u.Parts {
 		values = append(values, part.Source)
+		texts = append(texts, part.Text)
 		notNull = append(notNull, part.Source+" IS NOT NULL")
 	}
 	row := p.row()
 	return fmt.Sprintf("SELECT CONCAT_WS('-', %s), MIN(%s), MAX(%s) FROM %s FORCE INDEX (%s)"+
 		" WHERE (%s) AND %s GROUP BY %s HAVING COUNT(*) > 1 LIMIT 1",
-		strings.Join(anyValues(values), ", "), row, row, p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
+		strings.Join(anyValues(texts), ", "), row, row, p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
 		p.on(p.spec.Key.Names()), strings.Join(notNull, " AND "), strings.Join(values, ", "))
 }
 

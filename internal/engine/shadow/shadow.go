@@ -111,6 +111,11 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 	if s.Table, err = schema.LoadOwn(ctx, pool.DB(), w.Name); err != nil {
 		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
 	}
+	if !s.Unmarked && s.misplaces(w.Source) {
+		if _, err := session.Exec(ctx, "ALTER TABLE "+w.Name.Quoted()+" FORCE, ALGORITHM=COPY"); err != nil {
+			return s, fmt.Errorf("build shadow %s in order: %w", w.Name, err)
+		}
+	}
 	switch {
 	case s.Unmarked:
 		s.Comment = s.Table.Comment
@@ -121,6 +126,21 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 		}
 	}
 	return s, nil
+}
+
+// misplaces reports whether the hidden column of an index over an expression may be in another place
+// than the server has it: the ALTER has renamed such an index and added a column. After an ALTER in
+// place, as one that sets a comment, 9.7.4 then leaves entries of deleted rows in the index, and an
+// insertion can stop the server. A copy, here of no row, brings the column to its place.
+func (s *Shadow) misplaces(source *schema.Table) bool {
+	named := slices.ContainsFunc(s.Table.Keys, func(k schema.Key) bool {
+		was, known := source.Key(k.Name)
+		return k.Computed() && !(known && was.Computed())
+	})
+	return named && slices.ContainsFunc(s.Table.Columns, func(c schema.Column) bool {
+		_, known := source.Column(c.Name)
+		return !known
+	})
 }
 
 // restore sets the options again that CREATE TABLE LIKE has lost, and returns the copy with them.

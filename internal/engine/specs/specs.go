@@ -237,10 +237,7 @@ func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[
 			if !ok || !mapped || source == "" || converted[strings.ToLower(part.Column)] {
 				break
 			}
-			u.Parts = append(u.Parts, rowsync.UniquePart{
-				Shadow: part.Of(schema.Quote(column.Name)),
-				Source: part.Of(inCollation(schema.Quote(source), column)),
-			})
+			u.Parts = append(u.Parts, uniquePart(part, source, column))
 		}
 		if len(u.Parts) < len(k.Parts) {
 			others = true
@@ -250,6 +247,22 @@ func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[
 		keys = append(keys, u)
 	}
 	return keys, others
+}
+
+// uniquePart compares the members of an ENUM or SET as numbers: members with the same text, as a
+// value that is no member and the member ”, are different values of the key. Their numbers are
+// the same on both sides, or the column is converted. (An index finds an ENUM by an integer, not by
+// a sum, which is a floating point number.)
+func uniquePart(part schema.KeyPart, source string, column schema.Column) rowsync.UniquePart {
+	text := schema.Quote(source)
+	u := rowsync.UniquePart{Shadow: part.Of(schema.Quote(column.Name)), Text: text}
+	if column.HasMembers() {
+		u.Source = "CAST(" + text + " AS UNSIGNED)"
+		return u
+	}
+	u.Source = part.Of(inCollation(text, column))
+	u.Text = u.Source
+	return u
 }
 
 // enforced reports whether a unique key of the source covers no more than the shadow's key, over

@@ -35,7 +35,7 @@ func (s *Spec) createComputed() string {
 	}
 	for i, part := range s.Sync.Key.Parts() {
 		definition := part.Column.Bare()
-		if isMember(part.Column) { // 5.7 garbles two lists of the same members in one table, in utf32, utf16 and ucs2
+		if part.Column.HasMembers() { // 5.7 garbles two lists of the same members in one table, in utf32, utf16 and ucs2
 			definition = "BIGINT UNSIGNED NOT NULL"
 		}
 		parts = append(parts, schema.Quote(s.sourceKey(i))+" "+definition)
@@ -69,7 +69,7 @@ func (s *Spec) fillComputed(condition string) []string {
 	}
 	for i, part := range s.Sync.Key.Parts() {
 		value := schema.Quote(part.Column.Name)
-		if isMember(part.Column) {
+		if part.Column.HasMembers() {
 			value += " + 0"
 		}
 		columns, exprs = append(columns, schema.Quote(s.sourceKey(i))), append(exprs, value)

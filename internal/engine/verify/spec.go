@@ -88,7 +88,7 @@ func (s *Spec) rows(condition string) string {
 		switch {
 		case s.Staged:
 			value = s.stagedValue(c)
-		case isMember(c.Type) && !s.isKey(c.Name):
+		case c.Type.HasMembers() && !s.isKey(c.Name):
 			// MySQL 8.0.12 loses the number at the end of a derived table.
 			value += " + 0"
 		}
@@ -158,10 +158,10 @@ func (s *Spec) sameKey(p predicate) string {
 			} else {
 				equal = append(equal, rowsync.ValueAlias(i)+s.collate(c.Type)+" = "+key)
 			}
-			if isMember(c.Type) && s.Staged { // two of them may have one text
+			if c.Type.HasMembers() && s.Staged { // two of them may have one text
 				equal = append(equal, s.equalValues(c.Type, rowsync.ValueAlias(i), key))
 			}
-			if c.Type.Charset != "" && c.Type.Charset != "binary" && !isMember(c.Type) {
+			if c.Type.Charset != "" && c.Type.Charset != "binary" && !c.Type.HasMembers() {
 				equal = append(equal, s.equalValues(c.Type, rowsync.ValueAlias(i), key))
 			}
 		}
@@ -196,7 +196,7 @@ func (s *Spec) surplus(condition string, most int) string {
 	for i, part := range s.Sync.Key.Parts() {
 		key := column(s.Sync.Source, part.Column.Name)
 		same = append(same, rowsync.KeyAlias(i)+" = "+key)
-		if part.Column.Charset != "" && part.Column.Charset != "binary" && !isMember(part.Column) {
+		if part.Column.Charset != "" && part.Column.Charset != "binary" && !part.Column.HasMembers() {
 			same = append(same, s.equalValues(part.Column, rowsync.KeyAlias(i), key))
 		}
 	}
@@ -212,7 +212,7 @@ func (s *Spec) surplus(condition string, most int) string {
 // a part of the key has found its row as the text that it is.
 func (s *Spec) same(c Column) string {
 	found := column(s.Sync.Shadow, c.Name)
-	if isMember(c.Type) && !s.Staged && s.isKey(c.Name) {
+	if c.Type.HasMembers() && !s.Staged && s.isKey(c.Name) {
 		return c.Source + " <=> " + found
 	}
 	return s.equalValues(c.Type, c.Source, found)
@@ -221,9 +221,6 @@ func (s *Spec) same(c Column) string {
 func (s *Spec) isKey(name string) bool {
 	return slices.ContainsFunc(s.Sync.ShadowKey, func(k string) bool { return strings.EqualFold(k, name) })
 }
-
-// isMember reports whether a value is one of a list, or some of it, and stored as a number.
-func isMember(c schema.Column) bool { return c.DataType == "enum" || c.DataType == "set" }
 
 // equalValues returns the condition that two values of a type are stored alike; it is
 // never NULL.

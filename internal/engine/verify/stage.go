@@ -89,7 +89,7 @@ func (s *Spec) keyAlias(part int) string {
 // number of columns.
 func (s *Spec) stagedKey(part int) string {
 	for i, c := range s.Columns {
-		if c.Exact && !isMember(c.Type) && !s.Sync.KeyChanged && strings.EqualFold(c.Name, s.Sync.ShadowKey[part]) {
+		if c.Exact && !c.Type.HasMembers() && !s.Sync.KeyChanged && strings.EqualFold(c.Name, s.Sync.ShadowKey[part]) {
 			return rowsync.ValueAlias(i)
 		}
 	}
@@ -104,7 +104,7 @@ const widest = 60_000
 func (s *Spec) stagedType(c Column) string {
 	switch {
 	case s.isKey(c.Name):
-	case isMember(c.Type) && c.Exact:
+	case c.Type.HasMembers() && c.Exact:
 		// The number, because its text may be another member's.
 		return "BIGINT UNSIGNED"
 	case s.staysText(c) && c.Type.Charset == "binary":
@@ -119,7 +119,7 @@ func (s *Spec) stagedType(c Column) string {
 func (s *Spec) stagedValue(c Column) string {
 	switch {
 	case s.isKey(c.Name):
-	case isMember(c.Type) && c.Exact:
+	case c.Type.HasMembers() && c.Exact:
 		return "CAST(" + c.Source + " AS UNSIGNED)"
 	case s.staysText(c) && !c.Exact:
 		// The shadow's type cuts blanks beyond its length.

@@ -262,6 +262,9 @@ func (c Column) Temporal() bool {
 	return false
 }
 
+// HasMembers reports whether the values are members of a list, and numbers of them: ENUM and SET.
+func (c Column) HasMembers() bool { return c.DataType == "enum" || c.DataType == "set" }
+
 // Fixed reports whether a number has a fixed number of decimals. FLOAT and DOUBLE have it only in
 // their old form, FLOAT(7,2).
 func (c Column) Fixed() bool { return c.Family() != "float" || strings.Contains(c.Type, "(") }

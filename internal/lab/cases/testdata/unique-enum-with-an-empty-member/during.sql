@@ -1,0 +1,4 @@
+SET SESSION sql_mode = '';
+UPDATE t SET id = id + 1000000 WHERE id < 20000;
+UPDATE t SET id = 1000000 - id WHERE id < 50000;
+UPDATE t SET n = n + 5000 WHERE id < 1000000;
