@@ -145,6 +145,9 @@ func (b *bench) judge(ctx context.Context, c *Case, log []done, ours, copied, th
 		if kept, err := b.keepsDates(ctx, c, log); kept && err == nil {
 			return Verdict{OnlyDone, "dates are kept", strings.Join(differences, "\n")}, nil
 		}
+		if lighter, err := b.lighter(ctx, c, log); lighter && err == nil {
+			return Verdict{Outcome: Equal}, nil
+		}
 		what, _, _ := strings.Cut(differences[0], ":")
 		if strings.HasPrefix(what, "index ") {
 			what = "index"
@@ -152,6 +155,25 @@ func (b *bench) judge(ctx context.Context, c *Case, log []done, ours, copied, th
 		return Verdict{Wrong, "differs: " + what, strings.Join(differences, "\n")}, nil
 	}
 	return Verdict{Outcome: Equal}, nil
+}
+
+// emptyMember is the member ” in the definition of a SET.
+var emptyMember = regexp.MustCompile(`[(,]''[,)]`)
+
+// lighter says that the ALTER changes a SET with the member ”, and that the run's table is what the server makes by the way
+// that it chooses itself. Its copy reads the values as texts, and loses that member.
+func (b *bench) lighter(ctx context.Context, c *Case, log []done) (bool, error) {
+	changed := func(column Column) bool {
+		return column.Kind.family == sets && emptyMember.MatchString(column.Kind.sql) && c.redefines(column)
+	}
+	if !slices.ContainsFunc(c.Columns, changed) {
+		return false, nil
+	}
+	if failed, refused := b.twin(ctx, c, log, ""); failed != nil || refused != nil {
+		return false, failed
+	}
+	differences, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1])
+	return err == nil && same(differences), err
 }
 
 // onlyDone judges a run that is done where the server refuses the ALTER.
@@ -322,8 +344,9 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 			return Verdict{Both, "for a while", ours.Error()}, failed
 		}
 	}
-	if refusesNull(ours) && (serverOf(c.Version).number == 507 || slices.Contains(c.Settings, "explicit_defaults_for_timestamp = OFF")) {
-		// The server's ALTER writes its own moment for a NULL in a TIMESTAMP that it makes NOT NULL.
+	if refusesNull(ours) {
+		// The server's ALTER writes its own moment for a NULL in a TIMESTAMP that it makes NOT NULL, in a strict mode too:
+		// it has not refused the NULL above.
 		return Verdict{Decided, "the server puts the time of the ALTER in for NULL", ours.Error()}, nil
 	}
 	if rowsRefused(ours) && c.cutsTexts() {
