@@ -15,14 +15,14 @@ import (
 // deciding are the flags that decide what an undo does, with a value.
 var deciding = []string{
 	"--lazy", "--merge", "--park", "--undo-fill=a=1", "--map=x=a", "--key=PRIMARY", "--shadow-name=nosuch", "--old-name=aside", "--method=shadow",
-	"--zero-dates", "--no-prescan", "--no-verify", "--repair", "--capture=trigger", "--native-max-lock=1s", "--native-max-build=1s",
+	"--zero-dates", "--no-prescan", "--no-verify", "--repair", "--native-max-lock=1s", "--native-max-build=1s",
 	"--native-max-replica-stall=1s",
 }
 
 // TestEachFlagOfUndoHasAClass: a flag of undo decides what it does, or is a limit that may be changed during a run, or reaches the
 // server, or says how results are told. A new flag needs a class, so that no undo ignores it.
 func TestEachFlagOfUndoHasAClass(t *testing.T) {
-	classes := strings.Fields(`list end extend hold capture-from cold
+	classes := strings.Fields(`list end extend hold capture capture-from cold
 		host port socket user password database defaults-file defaults-extra-file ssl-mode ssl-ca ssl-cert ssl-key reconnect
 		json quiet verbose no-color log-file log-format history-dir no-history metrics-file hook hook-timeout
 		control-dir no-control listen token-file tls-cert tls-key insecure-http result-file swapped
@@ -50,13 +50,13 @@ func TestU5_NoFlagOfUndoIsIgnored(t *testing.T) {
 	for change, useless := range map[string]string{
 		"ALTER TABLE t ADD COLUMN n INT": "--merge, --native-max-lock, --native-max-build, --native-max-replica-stall, --method",
 		"ALTER TABLE t ADD COLUMN m INT": "--lazy, --merge, --park, --undo-fill", // by the server; with --method=shadow it takes the others
-		"ALTER TABLE t ADD COLUMN l INT": "--key, --shadow-name, --old-name, --no-prescan, --no-verify, --repair, --capture",
+		"ALTER TABLE t ADD COLUMN l INT": "--key, --shadow-name, --old-name, --no-prescan, --no-verify, --repair",
 		"DROP TABLE t": "--lazy, --merge, --park, --undo-fill, --key, --shadow-name, --old-name, --method, --zero-dates, --no-prescan, --no-verify, " +
-			"--repair, --capture, --native-max-build, --native-max-replica-stall",
+			"--repair, --native-max-build, --native-max-replica-stall",
 		"TRUNCATE TABLE t": "--lazy, --park, --undo-fill, --key, --shadow-name, --old-name, --method, --zero-dates, --no-prescan, --no-verify, " +
-			"--repair, --capture, --native-max-build, --native-max-replica-stall",
+			"--repair, --native-max-build, --native-max-replica-stall",
 		"RENAME TABLE t TO u": "--lazy, --merge, --park, --undo-fill, --key, --shadow-name, --old-name, --method, --zero-dates, --no-prescan, " +
-			"--no-verify, --repair, --capture, --native-max-build, --native-max-replica-stall",
+			"--no-verify, --repair, --native-max-build, --native-max-replica-stall",
 	} {
 		t.Run(change, func(t *testing.T) {
 			sideBySide(t)

@@ -74,3 +74,48 @@ func TestStatusShowsTheUndoAsItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestU5_AnUndoDoesNotRemoveTheRowsOfATruncate: once the undo of a TRUNCATE or a DROP was given up, nothing shows what has put the old
+// table aside. An undo by all rows would give it the rows of the empty table. It is refused, and the way to the rows is printed.
+func TestU5_AnUndoDoesNotRemoveTheRowsOfATruncate(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	for _, statement := range []string{"TRUNCATE TABLE t", "DROP TABLE t"} {
+		r := newFlagRig(t, i)
+		database, _, _ := strings.Cut(r.name, ".")
+		r.with(exitDone, "run", "--undo=1h", statement)
+		back := "midstream run 'RENAME TABLE `" + database + "`.`t_old` TO `" + database + "`.`t`'"
+		if strings.HasPrefix(statement, "TRUNCATE") {
+			back = "midstream run 'RENAME TABLE `" + database + "`.`t` TO `" + database + "`.`t_now`, `" + database + "`.`t_old` TO `" + database + "`.`t`'"
+		}
+		contains(t, r.with(exitDone, "undo", "--end", r.name), "Kept "+r.name+"_old, with its rows. To drop it: midstream cleanup --old "+r.name, back)
+		if strings.HasPrefix(statement, "TRUNCATE") {
+			contains(t, r.with(exitDone, "undo", "--list", r.name), "has the definition that the table has", back)
+			contains(t, r.with(exitRefused, "undo", "--cold", r.name), "has the definition that the table has", back)
+		}
+		r.with(exitDone, "run", strings.Trim(strings.TrimPrefix(back, "midstream run "), "'"))
+		var rows int
+		if err := i.Open(t, database).QueryRow("SELECT COUNT(*) FROM t").Scan(&rows); err != nil || rows != 2 {
+			t.Errorf("%s: %d rows came back, %v", statement, rows, err)
+		}
+		executing(t, i, database)("DROP TABLE IF EXISTS t, t_now")
+	}
+}
+
+// TestTheCommandsForSeveralOldTablesWork: a change that ends the undo before names what it ends and what stays. With two old tables,
+// each printed command names one of them, and works.
+func TestTheCommandsForSeveralOldTablesWork(t *testing.T) {
+	sideBySide(t)
+	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
+	r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t ADD COLUMN n INT")
+	contains(t, r.with(exitRefused, "run", "--method=shadow", "ALTER TABLE t ADD COLUMN o INT"), "midstream undo --end "+r.name, "--end-undo with this command")
+	contains(t, r.with(exitDone, "run", "--undo=1h", "--end-undo", "--method=shadow", "ALTER TABLE t ADD COLUMN o INT"),
+		"ends the undo of the change before (ADD COLUMN n INT), which is open until ", "Its old table "+r.name+"_old stays; midstream cleanup --old "+r.name)
+	r.with(exitDone, "undo", "--end", r.name)
+	command := "midstream undo --cold --shadow-name=t_old " + r.name
+	contains(t, r.with(exitDone, "undo", "--list", r.name), command, "--shadow-name=t_old2")
+	contains(t, r.with(exitRefused, "undo", r.name), command)
+	contains(t, r.with(exitRefused, "undo", "--cold", r.name), command)
+	contains(t, r.with(exitDone, "undo", "--cold", "--shadow-name=t_old", r.name), "To redo it, until ")
+	r.ends(false)
+}

@@ -8,6 +8,25 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
+// Alike reports whether a table and its old table, which had this comment, have one definition: a TRUNCATE may have put the old
+// table aside. Foreign keys do not count, because the old table has none, nor do the names and texts of CHECKs.
+func Alike(table, old *schema.Table, comment string) bool {
+	have, want := sideOf(table), sideOf(old)
+	if len(have.checks) != len(want.checks) {
+		return false
+	}
+	says := map[string]string{}
+	for _, c := range old.Columns {
+		if c.Generated == schema.NotGenerated {
+			says[c.Name] = c.Name
+		}
+	}
+	have.foreign, want.foreign, have.checks, want.checks = nil, nil, nil, nil
+	want.comment = comment
+	d := differ{have: have, want: want, says: says, argument: func(old, fresh string) string { return old + " to " + fresh }}
+	return strings.TrimSpace(d.diff()) == "" && len(d.reasons) == 0
+}
+
 // Back finds the ALTER that leads from a table to a former state of it, which exists as another table. Its foreign
 // keys and CHECKs are left out: the former ones move over, and the others are the old table's own. says has the
 // table's column for each column of the old table, "" for none.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/desired"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -88,6 +89,21 @@ func onlyCold(old schema.Name) string {
 	return fmt.Sprintf("nothing was kept of its change; a cold undo is possible while %s exists", old)
 }
 
+// SameDefinition reports whether a table and its old table have one definition, so that no change of it can be taken back.
+func SameDefinition(table, old *schema.Table) bool {
+	was, _ := schema.MarkedOld(old.Comment, table.Name)
+	return desired.Alike(table, old, was)
+}
+
+// OnlyRows is why a change of which nothing was kept cannot be taken back if the two tables have one definition, and how the rows
+// of the old table come back. An undo by all rows would remove them.
+func OnlyRows(table, old schema.Name) (why, next string) {
+	aside := table.Sibling(table.Table + "_now")
+	return fmt.Sprintf("%s has the definition that the table has, so only rows can differ, and an undo would give it the present rows", old),
+		fmt.Sprintf("If a TRUNCATE has put it aside, its rows come back with: midstream run %s",
+			schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", table.Quoted(), aside.Quoted(), old.Quoted(), table.Quoted())))
+}
+
 // OldTable is a table that a swap has put aside.
 type OldTable struct{ Name, Source schema.Name }
 
@@ -148,18 +164,33 @@ func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Ol
 // exist.
 func ColdOnly(ctx context.Context, pool *dbconn.Pool, only *schema.Name) (all []Undoable, err error) {
 	olds, err := Unrecorded(ctx, pool, only)
+	of := map[schema.Name]int{}
 	for _, t := range olds {
-		_, err := schema.Load(ctx, pool.DB(), t.Source)
+		of[t.Source]++
+	}
+	for _, t := range olds {
+		table, err := schema.Load(ctx, pool.DB(), t.Source)
 		if gone(t.Source, err) != "" {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", t.Source, err)
 		}
-		all = append(all, Undoable{
-			Table: t.Source, Old: t.Name, State: UndoEnded, Why: onlyCold(t.Name),
+		u := Undoable{
+			Table: t.Source, Old: t.Name, State: UndoEnded, Why: onlyCold(t.Name), Several: of[t.Source] > 1,
 			Record: checkpoint.Undo{Rebuilt: true, Mode: plan.UndoCold, Table: t.Source.Table, Old: t.Name.Table},
-		})
+		}
+		old, err := schema.Load(ctx, pool.DB(), t.Name)
+		if gone(t.Name, err) != "" {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the old table: %w", err)
+		}
+		if SameDefinition(table, old) {
+			u.Why, u.OnlyRows = OnlyRows(t.Source, t.Name)
+		}
+		all = append(all, u)
 	}
 	return all, err
 }

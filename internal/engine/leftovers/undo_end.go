@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
@@ -47,6 +48,8 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 type EndedUndo struct {
 	Dropped []schema.Name
 	Old     schema.Name // the old table if it is kept, or none
+	// Rows is how the rows of the old table come back, if a DROP or a TRUNCATE has put it aside; "" if another statement has.
+	Rows string
 }
 
 // EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
@@ -61,6 +64,7 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 		defer func() {
 			if left, listErr := c.List(ctx); err == nil && listErr == nil {
 				ended = endedUndo(there, left, old)
+				ended.Rows = rowsBack(saved.Undo.Ledger, table, ended.Old)
 			}
 		}()
 		if _, marked := schema.MarkedOld(there[old].comment, table); marked && (drop || saved.Undo.DropOld) {
@@ -72,6 +76,19 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 		return err
 	})
 	return ended, err
+}
+
+// rowsBack is how the rows of the old table of a statement on complete tables come back; "" if none is kept.
+func rowsBack(l *checkpoint.Ledger, table, old schema.Name) string {
+	switch {
+	case l == nil || old == (schema.Name{}):
+		return ""
+	case l.Kind == string(ddl.KindTruncate):
+		_, next := OnlyRows(table, old)
+		return next
+	}
+	return "To get the table back: midstream run " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s", old.Quoted(), table.Quoted())) +
+		"; without its foreign keys, and those of other tables to it"
 }
 
 // endedUndo compares the tables before and after the end of an undo.

@@ -36,6 +36,10 @@ type Undoable struct {
 	Why    string // of a state that is not open
 	// Barred means that it has ended only until the tables are changed again: then it is open.
 	Barred bool
+	// Several means that nothing was kept of the change, and that the table has other old tables too.
+	Several bool
+	// OnlyRows is how the rows of the old table come back if it has the definition of the table; "" if an undo may bring it back.
+	OnlyRows string
 	// Made is the table as the change has made it, with its comment. OldColumns are those of the old table. Both are nil if
 	// there is no old table.
 	Made       *schema.Table

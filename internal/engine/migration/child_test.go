@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -63,10 +64,11 @@ func (b *bench) process(at string, do func(*child), args ...string) *child {
 		b.Fatal(err)
 	}
 	args = append(args, "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host="+host, "--port="+port, "--user="+b.server.User)
-	if !b.steered {
+	works := !slices.Contains(args, "--end")
+	if works && !b.steered {
 		args = append(args, "--full-speed")
 	}
-	if way := cmp.Or(string(b.capture), *captured); way != "" {
+	if way := cmp.Or(string(b.capture), *captured); works && way != "" {
 		args = append(args, "--capture="+way)
 	}
 	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}

@@ -67,7 +67,7 @@ func StillOpen(table schema.Name, until string, redo bool) (what, fix string) {
 			fmt.Sprintf("Give the redo up: midstream undo --end %s, or --end-undo. Or make that change again: midstream undo %[1]s", table.Argument())
 	}
 	return "the last change of the table can be undone until " + until,
-		fmt.Sprintf("Take the change back: midstream undo %s. Or --end-undo closes that undo", table.Argument())
+		fmt.Sprintf("Take the change back: midstream undo %s. Or give its undo up: midstream undo --end %[1]s, or --end-undo with this command", table.Argument())
 }
 
 // checkUndo refuses a statement while an earlier change of one of its tables can be undone: that undo would no longer

@@ -97,6 +97,7 @@ func (m *maker) decide() (*plan.Plan, error) {
 	}
 	if p, err = m.undoably(p); err == nil {
 		p.Earlier = m.earlier
+		p.Risks = append(p.Risks, m.endsOpenUndo(p)...)
 	}
 	return p, err
 }

@@ -381,6 +381,25 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 	return err
 }
 
+// endsOpenUndo warns of what --end-undo ends, and what of it stays.
+func (m *maker) endsOpenUndo(p *plan.Plan) []plan.Risk {
+	if m.open == nil || !m.options.EndUndo || p.Choice.Method == plan.MethodNone || p.Choice.Method != plan.MethodShadow && !p.EndsUndo {
+		return nil
+	}
+	record, what := m.open.Record, "undo"
+	if record.Back {
+		what = "redo"
+	}
+	risk := plan.Risk{
+		Code: plan.CodeUndo, Why: "only the last change of a table can be undone; --end-undo allows that",
+		What: fmt.Sprintf("this change ends the %s of the change before (%s), which is open until %s", what, ddl.Shorten(m.open.Alter), until(record)),
+	}
+	if record.Old != "" {
+		risk.Fix = fmt.Sprintf("Its old table %s stays; midstream cleanup --old %s drops it", m.open.Old, m.table.Name.Argument())
+	}
+	return []plan.Risk{risk}
+}
+
 func until(u checkpoint.Undo) string { return u.Until.Format("2006-01-02 15:04 UTC") }
 
 // findable refuses an undo of all rows if ranges of the table's key select other rows of the old table.

@@ -16,18 +16,17 @@ import (
 // hold in each mode, or say how the server is reached and what is printed.
 var deciding = []string{
 	"cold", "lazy", "merge", "park", "undo-fill", "map", "key", "shadow-name", "old-name", "method", "zero-dates", "no-prescan", "no-verify",
-	"repair", "capture", "capture-from", "native-max-lock", "native-max-build", "native-max-replica-stall",
+	"repair", "native-max-lock", "native-max-build", "native-max-replica-stall",
 }
 
 // byTable are the deciding flags of an undo that swaps a table in, and byServer those of an undo that the server makes.
 var (
 	byTable = []string{
 		"cold", "lazy", "park", "undo-fill", "map", "key", "shadow-name", "old-name", "zero-dates", "no-prescan", "no-verify", "repair",
-		"capture", "capture-from",
 	}
 	byServer = []string{"method", "zero-dates", "map", "native-max-lock", "native-max-build", "native-max-replica-stall"}
 	// byShadow are flags that an undo by the server takes too if --method=shadow makes it build a table.
-	byShadow = []string{"key", "shadow-name", "old-name", "no-prescan", "no-verify", "repair", "capture", "capture-from"}
+	byShadow = []string{"key", "shadow-name", "old-name", "no-prescan", "no-verify", "repair"}
 )
 
 // Only refuses the deciding flags that have no effect on the undo of a kind of change, except those that are named.

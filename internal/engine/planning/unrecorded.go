@@ -32,15 +32,19 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 	case len(olds) == 0:
 		return leftovers.NoUndo(ctx, m.server.Pool, name)
 	case !m.undo.Cold && !m.undo.Lazy: // it takes back every change since, and the last one may be another
-		return refuse(name, notBack, "nothing was kept of it; there is an old table, "+names[0]+", and an undo by all rows takes back every change since",
-			"midstream undo --cold "+name.Argument()+" prints what it takes back, and does it; compare the two definitions before")
+		there, command := "there is an old table, ", "midstream undo --cold "
+		if len(olds) > 1 {
+			there, command = "there are several old tables: ", command+"--shadow-name="+schema.Shell(names[0])+" "
+		}
+		return refuse(name, notBack, "nothing was kept of it; "+there+strings.Join(names, ", ")+", and an undo by all rows takes back every change since",
+			command+name.Argument()+" prints what it takes back, and does it; compare the two definitions before")
 	case wish != "" && !slices.Contains(names, wish):
 		return refuse(name, cannotUse("--shadow-name="+wish), "it has no mark of an old table of "+name.String(), "Old tables: "+strings.Join(names, ", "))
 	case wish != "":
 		old = wish
 	case len(olds) > 1:
 		return refuse(name, notBack, "nothing was kept of it, and there are several old tables: "+strings.Join(names, ", "),
-			"Name the table to go back to, for example: --shadow-name="+names[0])
+			"Name the table to go back to, for example: midstream undo --cold --shadow-name="+schema.Shell(names[0])+" "+name.Argument())
 	default:
 		old = names[0]
 	}
@@ -54,6 +58,10 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 	former, err := schema.Load(ctx, db, name.Sibling(old))
 	if err != nil {
 		return fmt.Errorf("read the old table: %w", err)
+	}
+	if leftovers.SameDefinition(m.table, former) {
+		why, fix := leftovers.OnlyRows(m.table.Name, former.Name)
+		return refuse(name, notBack, why, fix)
 	}
 	pairs, unclear, err := plan.PairColumns(former, m.table, m.options.Plan.Map)
 	if err != nil {

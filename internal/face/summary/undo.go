@@ -50,7 +50,14 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 	}
 	s.line("Dropped", "%s", strings.Join(names, ", "))
 	if t.Ended.Old != (schema.Name{}) {
-		s.line("Kept", "%s. To drop it: midstream cleanup --old %s", t.Ended.Old, only.Argument())
+		with := ""
+		if t.Ended.Rows != "" {
+			with = ", with its rows"
+		}
+		s.line("Kept", "%s%s. To drop it: midstream cleanup --old %s", t.Ended.Old, with, only.Argument())
+		if t.Ended.Rows != "" {
+			s.line("Rows", "%s", t.Ended.Rows)
+		}
 	}
 	return s.String()
 }
@@ -158,6 +165,12 @@ func comparedBy(f *followers.Standing) string {
 // NextForUndo is what to do about a change that can be undone, or could be.
 func NextForUndo(u leftovers.Undoable) string {
 	table := u.Table.Argument()
+	if u.OnlyRows != "" {
+		return u.OnlyRows
+	}
+	if u.Several {
+		table = "--shadow-name=" + schema.Shell(u.Record.Old) + " " + table
+	}
 	if u.Barred {
 		return fmt.Sprintf("midstream undo %s tells what must be changed first; midstream undo --end %[1]s gives the undo up", table)
 	}
