@@ -31,6 +31,8 @@ type Ledger struct {
 	Moves []Move
 	// DropOld is what Undo.DropOld is after a redo.
 	DropOld bool `json:",omitempty"`
+	// Undone is the name that the undo of a TRUNCATE gives the table that was new after it; "" before the first undo.
+	Undone string `json:",omitempty"`
 	// Table is the first table as it was. Its Create, Comment, ForeignKeys, ForeignClauses and Triggers come back.
 	Table *schema.Table
 }

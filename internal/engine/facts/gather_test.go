@@ -178,7 +178,7 @@ func TestMissingGrantsCanBePasted(t *testing.T) {
 			"RENAME TABLE DB.orders TO DB.orders_old, DB.orders_shadow TO DB.orders", "DROP TABLE DB.orders_old, DB.orders_midstream",
 			"ANALYZE TABLE DB.orders", "SHOW PROCESSLIST", "SELECT COUNT(*) FROM information_schema.innodb_trx",
 			"SELECT COUNT(*) FROM performance_schema.metadata_locks", "SELECT COUNT(*) FROM performance_schema.threads",
-			"XA RECOVER",
+			"XA RECOVER", "CREATE TEMPORARY TABLE DB.midstream_held (id INT)",
 		} {
 			if _, err := account.ExecContext(t.Context(), strings.ReplaceAll(statement, "DB.", schema.Quote(s.database)+".")); err != nil {
 				t.Errorf("%s: %v", statement, err)

@@ -214,15 +214,16 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		return c.toldOf(ctx, tables[names.State], *t)
 	case !old:
 		return false, nil
-	case (isOld || isDropped) && c.HasUndo(tables):
-		t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo "+c.source.Argument()+" --end ends that"
-		return true, nil
+	case isOld || isDropped:
+		if needed, err := undoNeeds(ctx, c, tables, t.Name); needed || err != nil {
+			t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo --end "+c.source.Argument()+" ends that"
+			return true, err
+		}
+	}
+	switch {
 	case isDropped:
 		t.Why = "the table that a DROP set aside" + itsComment(beforeDrop)
 		return true, c.idle(ctx, t.Name)
-	case isOld && c.HasUndo(tables):
-		t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo "+c.source.Argument()+" --end ends that"
-		return true, nil
 	case isOld && sourceThere:
 		t.Why = "the table before a swap" + itsComment(beforeSwap)
 		return true, c.idle(ctx, t.Name)

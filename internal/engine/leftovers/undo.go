@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/checkpoint"
@@ -174,6 +175,27 @@ func (c *Cleaner) restoreMark(ctx context.Context, saved *checkpoint.Saved, ther
 // HasUndo reports whether the undo table of the source is among the tables.
 func (c *Cleaner) HasUndo(there Listing) bool {
 	return there[plan.UndoOf(c.source)].comment == schema.MarkFor(checkpoint.UndoKind, c.source)
+}
+
+// undoNeeds reports whether the undo or redo of the last change needs an old table. The tables of undos before it are of no use.
+func undoNeeds(ctx context.Context, c *Cleaner, there Listing, old schema.Name) (bool, error) {
+	if !c.HasUndo(there) {
+		return false, nil
+	}
+	saved, err := c.Undo(ctx)
+	if err != nil || saved == nil || saved.Undo == nil || c.HasState(there) {
+		return true, err
+	}
+	for record := saved.Undo; record != nil; record = record.Earlier {
+		if record.Old == old.Table {
+			return true, nil
+		}
+		l, isOld := record.Ledger, func(m checkpoint.Move) bool { return m.To == old }
+		if l != nil && (l.Pending() || slices.ContainsFunc(l.Moves, isOld)) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // UndoOfAlter reads the undo table of the source if it is that of an ALTER; otherwise it fails with ErrNoUndo.

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
@@ -111,7 +112,13 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 	if now.After(u.Record.Until) {
 		return UndoEnded, "its time is over", nil
 	}
-	if why, err = namesTaken(ctx, pool, u.Record.Ledger); err != nil || why == "" {
+	if why, err = namesTaken(ctx, pool, u.Record.Ledger); err == nil && why == "" && u.Record.Ledger.Kind == string(ddl.KindTruncate) && !u.Record.Back {
+		err = pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+u.Table.Quoted()+")").Scan(&u.Written)
+		if dbconn.NoSuchTable(err) {
+			why, err = gone(u.Table, schema.ErrNotFound), nil
+		}
+	}
+	if err != nil || why == "" {
 		return UndoOpen, "", err
 	}
 	u.Barred = true

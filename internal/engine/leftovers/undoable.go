@@ -40,6 +40,8 @@ type Undoable struct {
 	Several bool
 	// OnlyRows is how the rows of the old table come back if it has the definition of the table; "" if an undo may bring it back.
 	OnlyRows string
+	// Written means that rows were written to the table since its TRUNCATE, which an undo does not put aside by itself.
+	Written bool
 	// Made is the table as the change has made it, with its comment. OldColumns are those of the old table. Both are nil if
 	// there is no old table.
 	Made       *schema.Table

@@ -28,7 +28,8 @@ type account struct {
 	times        struct{ prescan, copy, index, verify, native time.Duration }
 	// repaired counts rows that differed and were synced again.
 	repaired  int
-	compared  time.Time // when the tables were last compared
+	compared  time.Time    // when the tables were last compared
+	parked    event.Parked // by an undo
 	swap      event.SwapDone
 	usage     usage
 	rehearsed Rehearsed
@@ -143,6 +144,7 @@ func (a *account) result() Result {
 		Verified:  a.verified.Rows(),
 		Repaired:  a.repaired,
 		Compared:  a.compared,
+		Parked:    a.parked,
 		Retries:   a.retries.Load(),
 		Resumed:   a.resumed,
 		Attempts:  a.swap.Attempts,

@@ -82,6 +82,8 @@ type Result struct {
 	// known.
 	Binlog int64
 	Old    string // the old table; "" if it was dropped
+	// Parked are the rows that an undo has set aside; Rows is 0 for none.
+	Parked event.Parked
 	// Swapped reports whether the table was altered, by the swap or by the server's own method.
 	Swapped bool
 	// Resumed reports whether this run resumed an earlier run.

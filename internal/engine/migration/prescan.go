@@ -9,8 +9,6 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/prescan"
-	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/schema"
 )
 
 // ErrUnfit means that the prescan has found rows that do not fit the altered table. The source is
@@ -40,11 +38,7 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 		if err != nil {
 			return err
 		}
-		err = r.prescan(ctx, d.specs.Prescan)
-		if dbconn.Denied(err) {
-			err = fmt.Errorf("%w (GRANT %s)", err, r.temporaryTables())
-		}
-		return err
+		return r.prescan(ctx, d.specs.Prescan)
 	})
 	return r.result(), r.conclude(ctx, err)
 }
@@ -126,22 +120,10 @@ func rowsText(f event.Finding) string {
 	return text
 }
 
-// prescanBefore is the prescan of a run. If the account may not create temporary tables, the run
-// goes on without the proof, and stops at the first row that doesn't fit.
+// prescanBefore is the prescan of a run.
 func (r *run) prescanBefore(ctx context.Context, spec *prescan.Spec) error {
 	if r.cfg.NoPrescan {
 		return nil
 	}
-	err := r.prescan(ctx, spec)
-	if dbconn.Denied(err) {
-		r.note(fmt.Sprintf("no prescan: %v. The run stops at the first row that doesn't fit. GRANT %s to let it check before",
-			err, r.temporaryTables()))
-		return nil
-	}
-	return err
-}
-
-// temporaryTables is the privilege that a prescan needs.
-func (r *run) temporaryTables() string {
-	return "CREATE TEMPORARY TABLES ON " + schema.Quote(r.plan.Source.Name.Schema) + ".*"
+	return r.prescan(ctx, spec)
 }

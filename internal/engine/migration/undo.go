@@ -108,7 +108,9 @@ func (w *work) saveForUndo(ctx context.Context, session *dbconn.Session) error {
 			return err
 		}
 		if len(rows) > 0 {
-			w.emit(w.lot.Parked(rows))
+			parked := w.lot.Parked(rows)
+			w.emit(parked)
+			w.account.update(func() { w.account.parked = parked })
 		}
 	}
 	if w.start.Undo == nil {

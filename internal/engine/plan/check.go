@@ -97,11 +97,11 @@ const CodeGrants Code = "grants"
 // the server shows no triggers, as if none existed.
 var (
 	onTables = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "INDEX", "TRIGGER"}
-	onSchema = []string{"LOCK TABLES"} // the server grants it on schemas only
-	// forConversion is needed if keys must be converted before the shadow is searched.
-	forConversion = "CREATE TEMPORARY TABLES"
-	forBinlog     = []string{"REPLICATION SLAVE", "REPLICATION CLIENT"}
-	forLooking    = []string{"PROCESS"}
+	// onSchema are privileges that the server grants on schemas only. Prescan and verify convert values in temporary tables,
+	// and so does a sync if the key is converted, or if an undo keeps columns.
+	onSchema   = []string{"LOCK TABLES", "CREATE TEMPORARY TABLES"}
+	forBinlog  = []string{"REPLICATION SLAVE", "REPLICATION CLIENT"}
+	forLooking = []string{"PROCESS"}
 	// forXA is for XA RECOVER, on MySQL 8.0 and later. A run works without it.
 	forXA = "XA_RECOVER_ADMIN"
 	// watched are the tables of performance_schema that show who holds a lock or an old snapshot.
@@ -113,10 +113,10 @@ var (
 const instruments = "setup_instruments"
 
 // checkGrants finds all missing privileges, and the statements that grant them.
-func (c *checker) checkGrants(chosen candidate) {
+func (c *checker) checkGrants() {
 	g, name := &c.facts.Grants, c.table.Name
 	tables := []string{name.Table}
-	for _, n := range c.names.All() {
+	for _, n := range append(c.names.All(), c.namesOfUndo()...) {
 		tables = append(tables, n.Table)
 	}
 	var missing []string
@@ -125,11 +125,7 @@ func (c *checker) checkGrants(chosen candidate) {
 			missing = append(missing, p)
 		}
 	}
-	wanted := onSchema
-	if chosen.changed || len(c.alter.Unknown) > 0 {
-		wanted = append(slices.Clone(wanted), forConversion)
-	}
-	for _, p := range wanted {
+	for _, p := range onSchema {
 		if !g.On(p, name.Schema, "") {
 			missing = append(missing, p)
 		}

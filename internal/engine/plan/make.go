@@ -68,7 +68,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.followed = chosen.key
 	c.checkServer()
 	c.checkCapture()
-	c.checkGrants(chosen)
+	c.checkGrants()
 	c.checkKills()
 	c.checkTable()
 	c.checkNames()
@@ -86,6 +86,9 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.warnOfWhole(chosen.key)
 	c.warnOfHelper(chosen.key)
 	choice, err := c.choose()
+	if err == nil {
+		err = c.checkRecordGrants(choice)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +106,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		c.risks = slices.DeleteFunc(c.risks, func(r Risk) bool { return slices.Contains(risksOfShadow, r.Code) })
 	}
 	return &Plan{
-		Purpose: options.Purpose, ZeroDates: options.TakesZeroDates(table),
+		Purpose: options.Purpose, ZeroDates: options.TakesZeroDates(table), KeepsUndo: options.KeepsUndo,
 		Choice:  choice,
 		Capture: c.captured,
 		Swap:    facts.Swap,

@@ -40,6 +40,8 @@ type Plan struct {
 	// binlog. They are on the shadow from the beginning, and rows are read locked.
 	Acting []string `json:",omitempty"`
 
+	// KeepsUndo means that the run keeps what an undo needs.
+	KeepsUndo bool `json:",omitempty"`
 	// Back is for an undo; nil for other runs.
 	Back *Back `json:",omitempty"`
 	// Inverse is how the change can be taken back if the server makes it itself; nil if a shadow does.

@@ -74,6 +74,9 @@ func UndoneOf(table schema.Name) schema.Name {
 	return table.Sibling(ownName(table.Table, undoneSuffix))
 }
 
+// UndoneNames are the names that a table may get that the undo of a TRUNCATE puts aside.
+func UndoneNames(table schema.Name) []schema.Name { return numbered(table, undoneSuffix) }
+
 // SinceNames are the names that the log of a table's changes since a swap may get. An undo reads one, and keeps another for
 // the redo.
 func SinceNames(table schema.Name) []schema.Name {
@@ -90,10 +93,13 @@ func MergedOf(table schema.Name) schema.Name {
 func KeptOf(table schema.Name) schema.Name { return table.Sibling(ownName(table.Table, keptSuffix)) }
 
 // ParkedNames are the names that a table may get that takes the rows which an undo can't bring back.
-func ParkedNames(table schema.Name) []schema.Name {
-	names := []schema.Name{table.Sibling(ownName(table.Table, parkedSuffix))}
+func ParkedNames(table schema.Name) []schema.Name { return numbered(table, parkedSuffix) }
+
+// numbered are names with a suffix, and with a number behind it from the second on.
+func numbered(table schema.Name, suffix string) []schema.Name {
+	names := []schema.Name{table.Sibling(ownName(table.Table, suffix))}
 	for n := 2; n <= mostOld; n++ {
-		names = append(names, table.Sibling(ownName(table.Table, fmt.Sprint(parkedSuffix, n))))
+		names = append(names, table.Sibling(ownName(table.Table, fmt.Sprint(suffix, n))))
 	}
 	return names
 }

@@ -71,10 +71,14 @@ func (p *Plan) Grants() []string {
 	database := grantSchema(p.Source.Name.Schema, p.Server.LiteralNames) + ".*"
 	look := "SELECT ON performance_schema.*"
 	if p.Choice.Method != MethodShadow {
-		return []string{strings.Join(append(slices.Clone(onClone), "SELECT"), ", ") + " ON " + database, look, "PROCESS ON *.*"}
+		wanted := append(slices.Clone(onClone), "SELECT")
+		if p.KeepsUndo || p.Back != nil {
+			wanted = append(wanted, "UPDATE")
+		}
+		return []string{strings.Join(wanted, ", ") + " ON " + database, look, "PROCESS ON *.*"}
 	}
 	return []string{
-		fmt.Sprintf("%s ON %s", strings.Join(append(append(slices.Clone(onTables), onSchema...), forConversion), ", "), database),
+		fmt.Sprintf("%s ON %s", strings.Join(slices.Concat(onTables, onSchema), ", "), database),
 		look, strings.Join(onServer(p.Capture.By), ", ") + " ON *.*",
 	}
 }

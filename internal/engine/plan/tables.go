@@ -54,8 +54,9 @@ type TableOptions struct {
 	// for that time. Redo means that it was made before, and taken back.
 	Undo time.Duration
 	Redo bool
-	// Back means that the statement is to be taken back. Merge takes over the rows that were written since a TRUNCATE.
-	Back, Merge bool
+	// Back means that the statement is to be taken back. Merge takes over the rows that were written since a TRUNCATE, and Park
+	// keeps them in a table of their own.
+	Back, Merge, Park bool
 	// Replicates and Kills are as in Options.
 	Replicates, Kills bool
 }
@@ -218,8 +219,14 @@ func (m *tablePlanner) check(t *TableFacts) {
 
 // may blocks because of privileges that the account lacks on a table.
 func (m *tablePlanner) may(t *TableFacts, privileges ...string) {
-	c := checker{facts: t.Facts}
-	c.missing(t.Facts.lacks(t.Name, privileges...), t.Name.Quoted(), "the server requires them")
+	if m.plan.Back != nil || m.options.Undo > 0 && m.plan.Statement.Kind != ddl.KindCreate {
+		return // mayUndo requires them too
+	}
+	c, lacked, object := checker{facts: t.Facts}, t.Facts.lacks(t.Name, privileges...), t.Name.Quoted()
+	if t.Table == nil && !slices.Contains(lacked, "CREATE") { // the server grants others on a table only if it exists
+		object = grantSchema(t.Name.Schema, t.Facts.Grants.LiteralNames) + ".*"
+	}
+	c.missing(lacked, object, "the server requires them")
 	m.blocking = append(m.blocking, c.blocking...)
 }
 

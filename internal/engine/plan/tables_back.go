@@ -16,13 +16,17 @@ type TablesBack struct {
 	// Was is the table before a DROP or a TRUNCATE, and Aside the name that it got.
 	Was   *schema.Table
 	Aside schema.Name
-	// Merge takes the rows over that were written since a TRUNCATE.
-	Merge bool
-	// Undone is the name that the table gets that was new after a TRUNCATE.
+	// Merge takes the rows over that were written since a TRUNCATE. Park keeps those rows in a table of their own: all of them, or,
+	// with Merge, those that the former table does not take.
+	Merge, Park bool
+	// Undone is the name that the table gets that was new after a TRUNCATE: with Park one of ParkedNames.
 	Undone schema.Name
 	// Shape is what the time of a swap depends on.
 	Shape Shape
 }
+
+// Parks reports whether the table that was new after a TRUNCATE keeps its rows for the user.
+func (b *TablesBack) Parks() bool { return slices.Contains(ParkedNames(b.Source), b.Undone) }
 
 // BackFacts are the facts of an undo, in addition to those of the statement that it makes.
 type BackFacts struct {
@@ -64,6 +68,7 @@ func MakeTablesBack(statement *ddl.Statement, facts *StatementFacts, back *BackF
 		m.backFromTruncate(back)
 	default:
 		m.rename()
+		m.mayUndo(m.of(b.Source))
 	}
 	m.checkFiles()
 	if len(m.blocking) > 0 {
@@ -92,13 +97,11 @@ func (m *tablePlanner) backFromDrop(back *BackFacts) {
 	}
 	m.watch(aside)
 	m.watch(free)
-	m.may(aside, "ALTER", "DROP")
-	m.may(free, "CREATE", "INSERT")
+	m.mayUndo(free)
 	var clauses []string
 	for i, clause := range b.Was.ForeignClauses {
 		clauses = append(clauses, "ADD "+clause)
 		m.watch(&TableFacts{Name: b.Was.ForeignKeys[i].Parent, Facts: aside.Facts})
-		m.may(&TableFacts{Name: b.Was.ForeignKeys[i].Parent, Facts: aside.Facts}, "REFERENCES")
 	}
 	m.plan.Watched = slices.DeleteFunc(m.plan.Watched, func(n schema.Name) bool { return n == b.Source })
 	p.Main = fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", b.Aside.Quoted(), strings.Join(append(clauses,
@@ -141,21 +144,25 @@ func (m *tablePlanner) backFromTruncate(back *BackFacts) {
 		m.block(CodeUndo, fmt.Sprintf("%s was altered since the TRUNCATE", b.Source), back.Changed,
 			fmt.Sprintf("Take that change back first, or copy the rows yourself: INSERT INTO %s SELECT * FROM %s", b.Source.Quoted(), b.Aside.Quoted()))
 	}
-	if back.Rows > 0 && !b.Merge {
+	if back.Rows > 0 && !b.Merge && !b.Park {
 		m.block(CodeUndo, fmt.Sprintf("%s has %s written since the TRUNCATE", b.Source, count(int(back.Rows), "row")),
 			"they would be put aside",
-			"Take over the rows whose keys are free: midstream undo --merge "+b.Source.Argument())
+			fmt.Sprintf("Take the rows over, if all their keys are free: midstream undo --merge %s. Or keep them in %s: midstream undo --park %[1]s. "+
+				"Both flags take over the rows whose keys are free, and keep the others there", b.Source.Argument(), ParkedNames(b.Source)[0]))
 	}
 	m.watch(aside)
 	m.watch(source)
-	m.may(source, "SELECT", "ALTER", "DROP", "INSERT", "LOCK TABLES")
-	m.may(aside, "SELECT", "ALTER", "DROP", "INSERT", "DELETE", "LOCK TABLES")
-	m.may(m.of(b.Undone), "CREATE", "INSERT", "ALTER", "DROP")
+	m.mayUndo(source)
 	p.Main = fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", b.Source.Quoted(), b.Undone.Quoted(), b.Aside.Quoted(), b.Source.Quoted())
 	p.Moves = []ddl.TableRename{{From: b.Aside, To: b.Source}, {From: b.Source, To: b.Undone}}
 	p.Gone = []schema.Name{b.Aside}
-	if b.Merge {
-		m.step("the rows of %s are inserted into %s, if their keys are free", b.Source, b.Aside)
+	switch {
+	case b.Merge && b.Park:
+		m.step("the rows of %s are inserted into %s, if their keys are free; the others stay in %s", b.Source, b.Aside, b.Undone)
+	case b.Merge:
+		m.step("the rows of %s are inserted into %s, if all their keys are free", b.Source, b.Aside)
+	case b.Park:
+		m.step("the rows of %s stay in %s", b.Source, b.Undone)
 	}
 	m.step("%s, all at once", strings.ReplaceAll(p.Main, "`", ""))
 }

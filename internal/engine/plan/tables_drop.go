@@ -168,6 +168,9 @@ func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
 		return old, "its engine is " + t.Table.Engine
 	}
 	lacked := append(t.Facts.lacks(t.Name, "ALTER"), t.Facts.lacks(old, "CREATE", "INSERT", "DROP")...)
+	if len(lacked) > 0 && m.options.Undo > 0 {
+		return old, "" // refused: see mayUndo
+	}
 	if len(lacked) > 0 {
 		return old, fmt.Sprintf("the account lacks %s to rename it first", strings.Join(lacked, ", "))
 	}
@@ -233,9 +236,9 @@ func (m *tablePlanner) againstTwin(t *TableFacts) string {
 		return "it is a former table, by its comment"
 	case taken != "":
 		return taken + " blocks the name of an empty copy"
-	case len(lacked) > 0:
+	case len(lacked) > 0 && m.options.Undo <= 0:
 		return fmt.Sprintf("the account lacks %s for an empty copy", strings.Join(lacked, ", "))
-	case m.facts.Unlike != "":
+	case len(lacked) == 0 && m.facts.Unlike != "":
 		return "an empty copy would not be the same: " + m.facts.Unlike
 	}
 	return ""

@@ -38,7 +38,7 @@ func (m *tablePlanner) undo() {
 		m.warn(CodeUndo, "a CREATE TABLE needs no undo", "a DROP TABLE takes it back, and that one can be undone", "")
 		return
 	}
-	m.may(&TableFacts{Name: undo, Facts: first.Facts}, "CREATE", "SELECT", "INSERT", "UPDATE", "ALTER", "DROP")
+	m.mayUndo(first)
 	for _, taken := range first.Facts.Taken {
 		if first.Facts.sameTable(taken.Name, undo) && taken.Comment != schema.MarkFor(UndoKind, first.Name) {
 			m.block(CodeNameTaken, fmt.Sprintf("%s exists and is not Midstream's", taken.Name),

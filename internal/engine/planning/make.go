@@ -49,10 +49,17 @@ type Options struct {
 
 // Make makes the plan of an ALTER. Its error is a *plan.Refused, an *Error, or the *migration.Failure
 // of a calibration.
-func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options) (*plan.Plan, error) {
+func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options) (p *plan.Plan, err error) {
 	if options.Undo != nil {
-		return makeUndo(ctx, server, alter.Table, *options.Undo, options)
+		p, err = makeUndo(ctx, server, alter.Table, *options.Undo, options)
+	} else {
+		p, err = makeChange(ctx, server, alter, options)
 	}
+	return p, Denied(ctx, server, alter.Table, err)
+}
+
+// makeChange makes the plan of an ALTER that is no undo.
+func makeChange(ctx context.Context, server Server, alter *ddl.Alter, options Options) (*plan.Plan, error) {
 	m := maker{server: server, alter: alter, options: options}
 	settings := options.Settings.WithDefaults()
 	m.options.Plan.Work, m.options.Plan.KeepsUndo = settings.Lock.Work, options.Config.Undo > 0

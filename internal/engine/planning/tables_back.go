@@ -22,6 +22,18 @@ func MakeTablesBack(
 	options plan.TableOptions,
 	emit event.Listener,
 ) (*plan.TablePlan, error) {
+	p, err := makeTablesBack(ctx, server, source, settings, options, emit)
+	return p, Denied(ctx, server, source, err)
+}
+
+func makeTablesBack(
+	ctx context.Context,
+	server Server,
+	source schema.Name,
+	settings operator.Settings,
+	options plan.TableOptions,
+	emit event.Listener,
+) (*plan.TablePlan, error) {
 	saved, err := wholetables.Record(ctx, server.Pool, source)
 	if err != nil {
 		return nil, failed(ReadFacts, source, server.readingFrom(err))
@@ -50,7 +62,7 @@ func MakeTablesBack(
 		return MakeTables(ctx, server, statement, settings, options, emit)
 	}
 	statement, facts, back, err := wholetables.LookBack(
-		ctx, server.Pool, plan.TablesBack{Source: source, Merge: options.Merge}, l, settings, emit,
+		ctx, server.Pool, plan.TablesBack{Source: source, Merge: options.Merge, Park: options.Park}, l, settings, emit,
 	)
 	if err != nil {
 		return nil, failed(ReadFacts, source, server.readingFrom(err))

@@ -68,7 +68,7 @@ func (u Undo) OnlyTables(statement *ddl.Statement, says map[string]string) error
 	}
 	permitted := []string{"native-max-lock"} // the server renames files
 	if statement.Kind == ddl.KindTruncate {
-		permitted = append(permitted, "merge")
+		permitted = append(permitted, "merge", "park")
 	}
 	return u.Only(statement.Tables()[0], fmt.Sprintf("a %s", statement.Kind), permitted...)
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"midstream/internal/engine/migration"
-	"midstream/internal/mysql/dbconn"
 )
 
 // TestChecksAreTried: rows that violate a CHECK are found if it is new, or if its column is
@@ -118,39 +116,6 @@ func TestCheckCanBeAborted(t *testing.T) {
 		})
 		if err == nil || errors.Is(err, migration.ErrLeftovers) {
 			b.Errorf("error is %v", err)
-		}
-		b.untouched()
-	})
-}
-
-// TestWithoutTemporaryTables: if an account may not create temporary tables, check reports that. A
-// run continues, and stops at the row.
-func TestWithoutTemporaryTables(t *testing.T) {
-	onEach(t, func(b *bench) {
-		user := "u" + b.schema[len(b.schema)-8:]
-		b.exec(
-			"CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))",
-			"INSERT INTO t VALUES (1, 'a'), (2, 'too long')",
-			"CREATE USER "+user+" IDENTIFIED WITH caching_sha2_password BY 'pw'",
-			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES ON `"+strings.ReplaceAll(
-				b.schema, "_", `\_`,
-			)+"`.* TO "+user,
-			"GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS, XA_RECOVER_ADMIN ON *.* TO "+user,
-			"GRANT SELECT ON performance_schema.* TO "+user,
-		)
-		defer b.exec("DROP USER " + user)
-		b.user, b.password = user, "pw"
-		_, err := b.start("MODIFY a VARCHAR(3)", func(m *migration.Migration) error {
-			_, err := m.Check(b.ctx())
-			return err
-		})
-		if !dbconn.Denied(err) || !strings.Contains(err.Error(), "CREATE TEMPORARY TABLES") {
-			b.Errorf("error is %v", err)
-		}
-		told, err := b.run("MODIFY a VARCHAR(3)")
-		if !dbconn.ValueRefused(err) ||
-			!slices.ContainsFunc(told.notes, func(n string) bool { return strings.Contains(n, "CREATE TEMPORARY TABLES") }) {
-			b.Errorf("error is %v, notes %v", err, told.notes)
 		}
 		b.untouched()
 	})

@@ -129,7 +129,12 @@ func (c *Change) keepIndexes(ctx context.Context) error {
 
 // alterAside changes the entry of the table that was put aside in the server's dictionary. No session should use it.
 func (c *Change) alterAside(ctx context.Context, clauses string) error {
-	statement := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", c.plan.Back.Aside.Quoted(), clauses)
+	return c.alterOther(ctx, c.plan.Back.Aside, clauses)
+}
+
+// alterOther changes the entry of a table that no session should use in the server's dictionary.
+func (c *Change) alterOther(ctx context.Context, table schema.Name, clauses string) error {
+	statement := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", table.Quoted(), clauses)
 	ctx, cancel := context.WithTimeout(ctx, bookPatience)
 	defer cancel()
 	return leftovers.RetryBriefly(ctx, func() error {

@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
@@ -41,13 +42,15 @@ func beChild() int {
 	return 0
 }
 
-// work carries out a statement, or the undo of the last statement on a table: "undo t" or "merge t".
+// work carries out a statement, or the undo of the last statement on a table: "undo t", "merge t" or "park t".
 func (r *rig) work(ctx context.Context, text string) error {
 	var err error
 	if table, is := strings.CutPrefix(text, "undo "); is {
 		_, err = r.undo(ctx, table, false)
 	} else if table, is := strings.CutPrefix(text, "merge "); is {
 		_, err = r.undo(ctx, table, true)
+	} else if table, is := strings.CutPrefix(text, "park "); is {
+		_, err = r.back(ctx, table, plan.TableOptions{Merge: true, Park: true})
 	} else {
 		_, err = r.run(ctx, text)
 	}

@@ -66,7 +66,10 @@ func LookBack(
 		back.Aside = l.Moves[0].To
 		statement = ddl.Renaming(back.Aside, back.Source)
 	default:
-		back.Aside, back.Undone = l.Moves[0].To, plan.UndoneOf(back.Source)
+		back.Aside = l.Moves[0].To
+		if back.Undone, err = undoneName(ctx, pool.DB(), back, l); err != nil {
+			return nil, nil, nil, fmt.Errorf("look for a name for the table that the undo puts aside: %w", err)
+		}
 		statement = ddl.Renaming(back.Source, back.Undone)
 		statement.Renames = append(statement.Renames, ddl.TableRename{From: back.Aside, To: back.Source})
 	}
@@ -87,6 +90,36 @@ func LookBack(
 		return nil, nil, nil, fmt.Errorf("look at the tables of the undo: %w", err)
 	}
 	return statement, found, facts, nil
+}
+
+// undoneName is the name for the table that was new after a TRUNCATE: the one that an undo has given it which was killed after its
+// swap, or the first that is free. If all are taken, it is one of those, and the plan refuses.
+func undoneName(ctx context.Context, db *sql.DB, back plan.TablesBack, l *checkpoint.Ledger) (schema.Name, error) {
+	if l.Step == checkpoint.Undoing {
+		step, err := stepOf(ctx, db, l)
+		if err != nil || step == checkpoint.Undone {
+			return undoneBy(back.Source, l), err
+		}
+	}
+	names := plan.UndoneNames(back.Source)
+	if back.Park {
+		names = plan.ParkedNames(back.Source)
+	}
+	for _, name := range names {
+		id, comment, err := at(ctx, db, name)
+		if err != nil || id == nil || comment == schema.MarkFor("sentinel", back.Source) {
+			return name, err
+		}
+	}
+	return names[0], nil
+}
+
+// undoneBy is the name that an undo has given the table that was new after a TRUNCATE. Earlier versions recorded none.
+func undoneBy(source schema.Name, l *checkpoint.Ledger) schema.Name {
+	if l.Undone == "" {
+		return plan.UndoneOf(source)
+	}
+	return source.Sibling(l.Undone)
 }
 
 // lookMoved finds the tables that are not those of the statement.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ type merger struct {
 	source, aside, merged schema.Name
 	spec                  *compare.Spec
 	columns               []string // that have values of their own
+	// parks means that rows may stay behind which the former table does not take. taken are the keys of those that it had itself.
+	parks bool
+	taken map[key.Key]bool
 }
 
 // mergedKey is the name of a key's column in the table of merged keys.
@@ -48,7 +52,7 @@ func (c *Change) merger(ctx context.Context) (*merger, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merger{pool: c.pool, source: b.Source, aside: b.Aside, merged: plan.MergedOf(b.Source)}
+	m := &merger{pool: c.pool, source: b.Source, aside: b.Aside, merged: plan.MergedOf(b.Source), parks: b.Park, taken: map[key.Key]bool{}}
 	if m.spec, err = compare.SpecOf(c.plan.Table, aside); err != nil {
 		return nil, err
 	}
@@ -121,6 +125,23 @@ func (m *merger) giveBack(ctx context.Context) error {
 	}
 }
 
+// removeFrom deletes the rows with merged keys from another table, if there are merged keys.
+func (m *merger) removeFrom(ctx context.Context, session *dbconn.Session, table schema.Name) error {
+	there, err := m.there(ctx)
+	if err != nil || !there {
+		return err
+	}
+	for {
+		done, err := session.Exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s LIMIT %d", table.Quoted(), m.isMerged(table, ""), mergeBatch))
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
 // mergeBatch is the number of keys in one statement.
 const mergeBatch = 500
 
@@ -154,20 +175,24 @@ func (m *merger) isMerged(table schema.Name, and string) string {
 	return fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE %s%s)", m.merged.Quoted(), strings.Join(equal, " AND "), and)
 }
 
-// pass takes over what has changed. refused are keys that the table had before the TRUNCATE; changed counts the keys
-// that were removed or taken over. Each table is named once in a statement: the session may have them locked.
+// pass takes over what has changed. refused are keys that the table had before the TRUNCATE, or whose rows have a unique value that
+// it had; changed counts the keys that were removed or taken over. Each table is named once in a statement: the
+// session may have them locked.
 func (m *merger) pass(ctx context.Context, session *dbconn.Session) (changed int, refused []key.Key, err error) {
 	fresh, err := m.keys(ctx, session, fmt.Sprintf("SELECT %s FROM %s WHERE NOT %s", strings.Join(m.spec.Key().SelectExprs(), ", "),
 		m.source.Quoted(), m.isMerged(m.source, " AND digest = "+m.spec.Digest())))
 	if err != nil {
 		return 0, nil, err
 	}
-	var equal []string
-	for i, name := range m.spec.Key().Names() {
-		equal = append(equal, fmt.Sprintf("%s = %s.%s", schema.Quote(name), m.merged.Quoted(), schema.Quote(mergedKey(i))))
-	}
+	fresh = slices.DeleteFunc(fresh, func(k key.Key) bool {
+		if m.taken[k] {
+			refused = append(refused, k)
+		}
+		return m.taken[k]
+	})
+	known := len(refused)
 	gone, err := m.keys(ctx, session, fmt.Sprintf("SELECT %s FROM %s WHERE NOT EXISTS (SELECT 1 FROM %s WHERE %s)",
-		m.mergedExprs(), m.merged.Quoted(), m.source.Quoted(), strings.Join(equal, " AND ")))
+		m.mergedExprs(), m.merged.Quoted(), m.source.Quoted(), m.asideOfMerged()))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -185,7 +210,7 @@ func (m *merger) pass(ctx context.Context, session *dbconn.Session) (changed int
 		}
 		refused = append(refused, former...)
 	}
-	return len(fresh) + len(gone), refused, nil
+	return len(fresh) + known - len(refused) + len(gone), refused, nil
 }
 
 func inBatches(keys []key.Key) func(yield func([]key.Key) bool) {
@@ -223,9 +248,38 @@ func (m *merger) take(ctx context.Context, session *dbconn.Session, keys []key.K
 	if err != nil {
 		return nil, err
 	}
-	if len(refused) > 0 {
+	if len(refused) > 0 && !m.parks {
 		return refused, nil // the undo is refused
 	}
+	for _, k := range refused {
+		m.taken[k] = true
+	}
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k key.Key) bool { return m.taken[k] })
+	if len(keys) == 0 {
+		return refused, nil
+	}
+	err = m.insert(ctx, session, keys)
+	if !dbconn.Duplicate(err) || !m.parks {
+		return refused, err
+	}
+	if err := m.remove(ctx, session, keys); err != nil {
+		return nil, err
+	}
+	for _, k := range keys { // one of them has a unique value of another row
+		one := []key.Key{k}
+		if err = m.insert(ctx, session, one); dbconn.Duplicate(err) {
+			refused, err = append(refused, k), m.remove(ctx, session, one)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return refused, nil
+}
+
+// insert takes over the rows of keys that are free.
+func (m *merger) insert(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	codec := m.spec.Key()
 	in := rowsync.InKeys(codec, codec.Names(), keys)
 	for _, statement := range []string{
 		fmt.Sprintf("INSERT INTO %s (%s, digest) SELECT %s, '' FROM %s WHERE %s",
@@ -236,12 +290,13 @@ func (m *merger) take(ctx context.Context, session *dbconn.Session, keys []key.K
 			m.merged.Quoted(), m.spec.Digest(), m.aside.Quoted(), m.asideOfMerged(), rowsync.InKeys(codec, m.names(), keys)),
 	} {
 		if _, err := session.Exec(ctx, statement); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, nil
+	return nil
 }
 
+// asideOfMerged is the condition, over the columns of a table with the same key, that a row has a merged key.
 func (m *merger) asideOfMerged() string {
 	var equal []string
 	for i, name := range m.spec.Key().Names() {
@@ -277,7 +332,7 @@ func (s swapBack) mergeAhead(ctx context.Context, m *merger) (seen string, err e
 			return err
 		})
 		switch {
-		case err == nil && len(refused) > 0:
+		case err == nil && len(refused) > 0 && !m.parks:
 			return "", s.refuse(m, refused)
 		case dbconn.Duplicate(err) && n < mostPasses: // another row may have had the value a moment ago
 			if err := dbconn.Sleep(ctx, 100*time.Millisecond); err != nil {
@@ -285,7 +340,7 @@ func (s swapBack) mergeAhead(ctx context.Context, m *merger) (seen string, err e
 			}
 			continue
 		case dbconn.Duplicate(err):
-			return "", &unfit{what: fmt.Sprintf("a row that was written since the TRUNCATE has a unique value of a row before it: %v", err), next: afterMerge}
+			return "", &unfit{what: fmt.Sprintf("a row that was written since the TRUNCATE has a unique value of a row before it: %v", err), next: s.afterMerge()}
 		case err != nil:
 			return "", fmt.Errorf("take over the rows of %s: %w", m.source, err)
 		}
@@ -304,17 +359,34 @@ func (s swapBack) mergeAhead(ctx context.Context, m *merger) (seen string, err e
 	}
 }
 
-// refuse emits the rows whose keys are taken.
+// mostListed is the number of keys in a message.
+const mostListed = 20
+
+// refuse emits the rows whose keys are taken. They are in both tables by then, so a join lists them all.
 func (s swapBack) refuse(m *merger, refused []key.Key) error {
-	codec := m.spec.Key()
+	var equal []string
+	for _, name := range m.spec.Key().Names() {
+		equal = append(equal, fmt.Sprintf("old.%[1]s = new.%[1]s", schema.Quote(name)))
+	}
 	f := event.Finding{
 		Kind: "duplicate", Name: "PRIMARY", What: fmt.Sprintf("with a key that another row of %s had before the TRUNCATE", m.source),
 		Rows: int64(len(refused)), Refused: true, At: time.Now(),
-		Query: fmt.Sprintf("SELECT * FROM %s WHERE %s", m.source.Quoted(), rowsync.InKeys(codec, codec.Names(), refused[:min(10, len(refused))])),
+		Query: fmt.Sprintf("SELECT new.* FROM %s AS new JOIN %s AS old ON %s", m.source.Quoted(), m.aside.Quoted(), strings.Join(equal, " AND ")),
 	}
-	for _, k := range refused[:min(10, len(refused))] {
-		f.Keys = append(f.Keys, codec.Format(k))
+	for _, k := range refused[:min(mostListed, len(refused))] {
+		f.Keys = append(f.Keys, m.spec.Key().Format(k))
 	}
 	s.emit(f)
-	return &unfit{what: fmt.Sprintf("at least %s %s: %s", rowsText(f.Rows), f.What, strings.Join(f.Keys, ", ")), next: afterMerge}
+	listed := strings.Join(f.Keys, ", ")
+	if more := len(refused) - len(f.Keys); more > 0 {
+		listed += fmt.Sprintf(" and %d more", more)
+	}
+	return &unfit{what: fmt.Sprintf("%s %s: %s", rowsText(f.Rows), f.What, listed), next: s.afterMerge()}
+}
+
+// afterMerge is what to do about rows that the former table does not take.
+func (s swapBack) afterMerge() string {
+	b := s.plan.Back
+	return fmt.Sprintf("Take the other rows over, and keep these in %s: midstream undo --merge --park %s. Or give these rows other keys; "+
+		"then run the same command again.", plan.ParkedNames(b.Source)[0], b.Source.Argument())
 }

@@ -114,10 +114,15 @@ func (r *rig) run(ctx context.Context, text string) (migration.Result, error) {
 
 // undo takes the last statement on a table back, or makes it again.
 func (r *rig) undo(ctx context.Context, table string, merge bool) (migration.Result, error) {
+	return r.back(ctx, table, plan.TableOptions{Merge: merge})
+}
+
+// back is undo with more options.
+func (r *rig) back(ctx context.Context, table string, options plan.TableOptions) (migration.Result, error) {
 	pool := r.pool(ctx)
 	defer pool.Close()
 	source := schema.Name{Schema: r.name, Table: table}
-	p, err := planning.MakeTablesBack(ctx, planning.Server{Pool: pool}, source, settings(), plan.TableOptions{Merge: merge}, r.listen)
+	p, err := planning.MakeTablesBack(ctx, planning.Server{Pool: pool}, source, settings(), options, r.listen)
 	if err != nil {
 		return migration.Result{}, err
 	}

@@ -61,7 +61,7 @@ func (c *Change) announce(ctx context.Context) error {
 	if err := c.prepareBack(ctx); err != nil {
 		return err
 	}
-	c.undo.Ledger.Step = checkpoint.Undoing
+	c.undo.Ledger.Step, c.undo.Ledger.Undone = checkpoint.Undoing, p.Back.Undone.Table
 	return c.book().write(ctx, c.undo)
 }
 
@@ -119,8 +119,8 @@ func (c *Change) record(ctx context.Context) {
 		if l.Step == checkpoint.Made && l.Kind != string(ddl.KindRename) {
 			c.undo.Old, c.undo.DropOld = l.Moves[0].To.Table, l.DropOld
 		} else if l.Step == checkpoint.Undone && l.Kind == string(ddl.KindTruncate) {
-			undone := plan.UndoneOf(c.plan.Subject())
-			if id, _, lookErr := at(ctx, c.pool.DB(), undone); lookErr == nil && id != nil {
+			undone := undoneBy(c.plan.Subject(), l)
+			if id, _, lookErr := at(ctx, c.pool.DB(), undone); lookErr == nil && id != nil && !c.plan.Back.Parks() {
 				c.undo.Old = undone.Table // it has rows that were written since the TRUNCATE
 			}
 		}

@@ -5,10 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/compare"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/key"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/migration"
@@ -19,7 +23,7 @@ import (
 )
 
 // ErrRows means that rows were written to a table since its TRUNCATE. The undo has changed nothing.
-var ErrRows = errors.New("rows were written to the table since the TRUNCATE; take them over with --merge")
+var ErrRows = errors.New("rows were written to the table since the TRUNCATE; take them over with --merge, or keep them in a table of their own with --park")
 
 // swapBack is the undo of a TRUNCATE: the table that was put aside takes the place of the new one, as a shadow does.
 type swapBack struct {
@@ -127,6 +131,10 @@ func (s swapBack) putAside(ctx context.Context, result *migration.Result) {
 	if err == nil && id == nil {
 		return // it is dropped already
 	}
+	if b.Parks() {
+		s.park(ctx, result)
+		return
+	}
 	if err := s.dropMerged(ctx); err != nil {
 		s.note(fmt.Sprintf("%s is left: %v", plan.MergedOf(b.Source), err))
 	}
@@ -148,11 +156,72 @@ func (s swapBack) putAside(ctx context.Context, result *migration.Result) {
 	}
 }
 
+// park keeps the table that was new after the TRUNCATE for the user, with the rows that were not taken over.
+func (s swapBack) park(ctx context.Context, result *migration.Result) {
+	b := s.plan.Back
+	parked, err := s.keepParked(ctx)
+	switch {
+	case err != nil:
+		s.note(fmt.Sprintf("all rows that were written since the TRUNCATE are in %s; those that were taken over could not be removed there: %v",
+			b.Undone, err))
+	case parked.Rows == 0:
+		if err = (leftovers.Old{Pool: s.pool, Source: b.Source, Name: b.Undone}).Drop(ctx); err != nil {
+			s.note(fmt.Sprintf("%s is left, without rows: %v", b.Undone, err))
+		}
+	default:
+		s.emit(parked)
+		result.Parked = parked
+	}
+	result.Old = ""
+}
+
+// keepParked marks the table, and removes the rows that were taken over: by the swap they were equal to those of the table.
+func (s swapBack) keepParked(ctx context.Context) (event.Parked, error) {
+	b := s.plan.Back
+	e := event.Parked{Table: b.Undone.Dotted(), At: time.Now()}
+	err := s.alterOther(ctx, b.Undone, "COMMENT = "+schema.Literal(schema.MarkFor(checkpoint.ParkedKind, b.Source)))
+	if err != nil {
+		return e, err
+	}
+	new, err := schema.Load(ctx, s.pool.DB(), b.Undone)
+	if err != nil {
+		return e, err
+	}
+	session, err := s.pool.Session(ctx)
+	if err != nil {
+		return e, err
+	}
+	defer session.Close()
+	m := &merger{pool: s.pool, source: b.Source, merged: plan.MergedOf(b.Source)}
+	if m.spec, err = compare.SpecOf(new, new); err == nil {
+		if err = m.removeFrom(ctx, session, b.Undone); err == nil {
+			err = s.dropMerged(ctx)
+		}
+		var some []key.Key
+		if err == nil {
+			some, err = m.keys(ctx, session, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d",
+				strings.Join(m.spec.Key().SelectExprs(), ", "), b.Undone.Quoted(), schema.QuoteAll(m.spec.Key().Names()), mostListed))
+		}
+		for _, k := range some {
+			e.Keys = append(e.Keys, m.spec.Key().Format(k))
+		}
+	} else if errors.Is(err, compare.ErrIncomparable) { // nothing was taken over
+		err = nil
+	}
+	if err != nil {
+		return e, err
+	}
+	return e, session.Rows(ctx, "SELECT COUNT(*) FROM "+b.Undone.Quoted(), func(rows *sql.Rows) error { return rows.Scan(&e.Rows) })
+}
+
 // Received is cutover.Drain's: nothing is captured.
 func (s swapBack) Received(context.Context) error { return nil }
 
 // ApplyAndProve makes the last pass of a merge. Without one it fails with ErrRows if the table has rows.
 func (s swapBack) ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
+	if s.merge == nil && s.plan.Back.Park {
+		return 0, 0, nil
+	}
 	if s.merge == nil {
 		var some bool
 		err = session.Rows(ctx, fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s)", s.plan.Back.Source.Quoted()),
@@ -167,7 +236,7 @@ func (s swapBack) ApplyAndProve(ctx context.Context, session *dbconn.Session) (d
 		if err != nil {
 			return drained, 0, err
 		}
-		if len(refused) > 0 {
+		if len(refused) > 0 && !s.merge.parks {
 			return drained, 0, s.refuse(s.merge, refused)
 		}
 		if changed == 0 {

@@ -17,9 +17,6 @@ type unfit struct {
 func (u *unfit) Error() string        { return "some rows forbid the undo: " + u.what }
 func (u *unfit) Is(target error) bool { return target == migration.ErrUnfit }
 
-// afterMerge is what to do about rows whose keys are taken.
-const afterMerge = "Delete the rows that are listed, or give them other keys; then run the same command again."
-
 func rowsText(n int64) string {
 	if n == 1 {
 		return "1 row"

@@ -27,6 +27,19 @@ func Parked(e event.Parked) string {
 	return fmt.Sprintf("rows that the former definition refuses are in %s, %d of them: %s", schema.NameOf(e.Table), e.Rows, strings.Join(keys, ", "))
 }
 
+// SetAside says in the result of an undo what has become of the rows that it has set aside; "" if there are none. again is the word
+// for what brings them back, "" if nothing does.
+func SetAside(rows int, table, again string) string {
+	if rows == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Set aside: %s in %s", Plural(rows, "row"), schema.NameOf(table))
+	if again != "" {
+		text += "; the " + again + " brings " + map[bool]string{true: "it", false: "them"}[rows == 1] + " back into the table"
+	}
+	return text + ". No command drops that table while it has rows.\n"
+}
+
 // Compared says when the tables were last compared.
 func Compared(at, now time.Time) string {
 	if at.IsZero() {

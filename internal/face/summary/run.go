@@ -54,6 +54,11 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	} else {
 		s.heading("Done in %s: altered %s%s.", humanize.Span(r.Elapsed), p.Source.Name, work(r))
 	}
+	again := "redo"
+	if p.Back != nil && p.Back.Redo {
+		again = "undo"
+	}
+	s.WriteString(humanize.SetAside(r.Parked.Rows, r.Parked.Table, again))
 	how := howToUndo(p.Source.Name, r.Undo)
 	s.WriteString(how)
 	if r.Undo == nil {

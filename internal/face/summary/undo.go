@@ -59,6 +59,14 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 			s.line("Rows", "%s", t.Ended.Rows)
 		}
 	}
+	names = nil
+	for _, name := range t.Ended.Parked {
+		names = append(names, name.String())
+	}
+	if len(names) > 0 {
+		s.line("Kept", "%s, with rows that undos have set aside. No command of Midstream drops a table with such rows: DROP TABLE it once you do not need them",
+			strings.Join(names, ", "))
+	}
 	return s.String()
 }
 
@@ -178,6 +186,10 @@ func NextForUndo(u leftovers.Undoable) string {
 	case leftovers.UndoOpen:
 		if u.Record.Back {
 			return fmt.Sprintf("midstream undo %s is the redo: it makes the change again", table)
+		}
+		if u.Written {
+			return fmt.Sprintf("rows were written since, so an undo without a flag is refused: midstream undo --merge --park %s takes over the rows "+
+				"whose keys are free, and keeps the others in %s", table, plan.ParkedNames(u.Table)[0])
 		}
 		return fmt.Sprintf("midstream undo %s takes it back", table)
 	case leftovers.UndoRevoked:
@@ -397,6 +409,9 @@ func Released(table schema.Name, r record.Result) string {
 	text := fmt.Sprintf("Done: %s %s, with the lock held for %s", what, table, humanize.Span(r.LockHeldMS.Duration()))
 	if r.Undo != nil {
 		text += fmt.Sprintf(". To %s it, until %s: midstream undo %s", again, moment(r.Undo.Until), table.Argument())
+	}
+	if aside := humanize.SetAside(r.ParkedRows, r.ParkedTable, again); aside != "" {
+		text += "\n" + strings.TrimSuffix(aside, "\n")
 	}
 	return text
 }

@@ -388,6 +388,8 @@ type Result struct {
 	Passing         bool   `json:"passing" doc:"true: the cause is temporary (the server is full, the connection broke, this machine has no file or disk left), and the same command may be run again unchanged"`
 	Problems        []Risk `json:"problems" doc:"every reason of a refusal"`
 	Old             string `json:"old" doc:"the former table, if it was kept"`
+	ParkedRows      int    `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
+	ParkedTable     string `json:"parked_table" doc:"the table that has these rows; empty: none"`
 	ElapsedMS       MS     `json:"elapsed_ms" doc:"duration of the run"`
 	PrescanMS       MS     `json:"prescan_ms" doc:"duration of the search for rows that do not fit the new table"`
 	CopyMS          MS     `json:"copy_ms" doc:"duration of the row copy"`

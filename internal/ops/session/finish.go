@@ -8,6 +8,8 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -16,7 +18,8 @@ import (
 const runAgain = "remove the cause, then run the same command again"
 
 // Finish brings an earlier run to its end that was stopped after its swap, and says whether that was all
-// there is to do for the ALTER, or for the undo if it has no clauses. name is the table as the server spells it. Its error is an *Error.
+// there is to do for the ALTER, or for the undo if it has no clauses. name is the table as the server spells it. Its error is an *Error,
+// or a *plan.Refused if the account lacks privileges.
 func Finish(
 	ctx context.Context,
 	s *Server,
@@ -36,6 +39,12 @@ func Finish(
 			left, next = leftovers.AfterTaken(name)
 		}
 		return name, migration.Result{Swapped: true}, false, &Error{Outcome: Unremoved, Err: err, Left: left, Next: next}
+	case dbconn.Denied(err):
+		err = planning.Denied(ctx, s.Planning(), name, err)
+		if errors.Is(err, plan.ErrRefused) {
+			return name, result, false, err
+		}
+		fallthrough
 	case err != nil:
 		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}
 	}

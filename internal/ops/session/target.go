@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
 	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -133,6 +134,9 @@ func (t *Target) lastChange(ctx context.Context, s *Server, guessed *ddl.Stateme
 	saved, err := wholetables.Record(ctx, s.Pool, guessed.Alter.Table)
 	if err == nil {
 		saved, err = wholetables.Withdrawn(ctx, s.Pool, guessed.Alter.Table, saved)
+	}
+	if err = planning.Denied(ctx, s.Planning(), guessed.Alter.Table, err); errors.Is(err, plan.ErrRefused) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, unread(err)
