@@ -128,19 +128,14 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 	return s, nil
 }
 
-// misplaces reports whether the hidden column of an index over an expression may be in another place
-// than the server has it: the ALTER has renamed such an index and added a column. After an ALTER in
-// place, as one that sets a comment, 9.7.4 then leaves entries of deleted rows in the index, and an
-// insertion can stop the server. A copy, here of no row, brings the column to its place.
+// misplaces reports whether the server may have a virtual column with an index, or the hidden column of an
+// index over an expression, under a wrong number: the ALTER has changed the list of columns. After an ALTER
+// in place, as one that sets a comment, 9.7.4 then leaves entries of deleted rows in the index, and an
+// insertion can stop the server (package plan has the cases). A copy, here of no row, brings the columns to
+// their places.
 func (s *Shadow) misplaces(source *schema.Table) bool {
-	named := slices.ContainsFunc(s.Table.Keys, func(k schema.Key) bool {
-		was, known := source.Key(k.Name)
-		return k.Computed() && !(known && was.Computed())
-	})
-	return named && slices.ContainsFunc(s.Table.Columns, func(c schema.Column) bool {
-		_, known := source.Column(c.Name)
-		return !known
-	})
+	computed := slices.ContainsFunc(s.Table.Keys, schema.Key.Computed) || slices.ContainsFunc(s.Table.Columns, s.Table.IndexesVirtual)
+	return computed && !slices.EqualFunc(s.Table.Columns, source.Columns, func(a, b schema.Column) bool { return a.Name == b.Name })
 }
 
 // restore sets the options again that CREATE TABLE LIKE has lost, and returns the copy with them.

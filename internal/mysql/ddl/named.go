@@ -18,6 +18,7 @@ import (
 type Named struct {
 	Altered []string // columns of ALTER COLUMN
 	After   []string // columns of AFTER
+	First   []string // the old names of columns that get another definition with FIRST
 	// KeyColumns are columns that are parts of an added index.
 	KeyColumns []string
 	// AddedKeys are indexes that get a name when they are added.
@@ -32,6 +33,14 @@ func (c *columns) named(spec *ast.AlterTableSpec) {
 	n := &c.names
 	if spec.Position != nil && spec.Position.Tp == ast.ColumnPositionAfter {
 		n.After = append(n.After, spec.Position.RelativeColumn.Name.O)
+	}
+	if spec.Position != nil && spec.Position.Tp == ast.ColumnPositionFirst {
+		switch spec.Tp {
+		case ast.AlterTableModifyColumn:
+			n.First = append(n.First, spec.NewColumns[0].Name.Name.O)
+		case ast.AlterTableChangeColumn:
+			n.First = append(n.First, spec.OldColumnName.Name.O)
+		}
 	}
 	switch spec.Tp {
 	case ast.AlterTableAddColumns:

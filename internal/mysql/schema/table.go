@@ -327,6 +327,13 @@ func (k Key) Computed() bool {
 	return slices.ContainsFunc(k.Parts, func(p KeyPart) bool { return p.Expression != "" })
 }
 
+// IndexesVirtual reports whether the column is virtual and a part of a key.
+func (t *Table) IndexesVirtual(c Column) bool {
+	return c.Generated == Virtual && slices.ContainsFunc(t.Keys, func(k Key) bool {
+		return slices.ContainsFunc(k.Parts, func(p KeyPart) bool { return strings.EqualFold(p.Column, c.Name) })
+	})
+}
+
 // Leads reports whether the key begins with these complete columns, in this order.
 func (k Key) Leads(columns []string) bool {
 	if k.Type != "BTREE" || len(k.Parts) < len(columns) {

@@ -1,0 +1,4 @@
+UPDATE t SET a = 7 WHERE a = 1;
+UPDATE t SET b = 5 WHERE a = 42;
+DELETE FROM t WHERE a = 43;
+INSERT INTO t (a, b) VALUES (43, 3);
