@@ -66,6 +66,7 @@ func TestL11_AnIndexOfComputedValuesStaysWhole(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	for _, change := range []struct{ columns, alter string }{
 		{"b INT, KEY k ((COALESCE(a, 0) % 7))", "RENAME INDEX k TO l, ADD COLUMN c INT"},
+		{"b INT, KEY k ((COALESCE(a, 0) % 7))", "RENAME INDEX k TO l, DROP COLUMN b, ADD COLUMN b INT"},
 		{"v DOUBLE AS (ROUND(b)) VIRTUAL, b DOUBLE, KEY k (v)", "MODIFY v DOUBLE AS (ROUND(b)) VIRTUAL FIRST"},
 		{"v DOUBLE AS (ROUND(b)) VIRTUAL, b DOUBLE, KEY k (v)", "CHANGE v w DOUBLE AS (ROUND(b)) VIRTUAL FIRST"},
 	} {

@@ -111,7 +111,7 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 	if s.Table, err = schema.LoadOwn(ctx, pool.DB(), w.Name); err != nil {
 		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
 	}
-	if !s.Unmarked && s.misplaces(w.Source) {
+	if !s.Unmarked && s.misplaces() {
 		if _, err := session.Exec(ctx, "ALTER TABLE "+w.Name.Quoted()+" FORCE, ALGORITHM=COPY"); err != nil {
 			return s, fmt.Errorf("build shadow %s in order: %w", w.Name, err)
 		}
@@ -129,13 +129,11 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 }
 
 // misplaces reports whether the server may have a virtual column with an index, or the hidden column of an
-// index over an expression, under a wrong number: the ALTER has changed the list of columns. After an ALTER
-// in place, as one that sets a comment, 9.7.4 then leaves entries of deleted rows in the index, and an
-// insertion can stop the server (package plan has the cases). A copy, here of no row, brings the columns to
-// their places.
-func (s *Shadow) misplaces(source *schema.Table) bool {
-	computed := slices.ContainsFunc(s.Table.Keys, schema.Key.Computed) || slices.ContainsFunc(s.Table.Columns, s.Table.IndexesVirtual)
-	return computed && !slices.EqualFunc(s.Table.Columns, source.Columns, func(a, b schema.Column) bool { return a.Name == b.Name })
+// index over an expression, under a wrong number after the ALTER. With the next ALTER in place, as one that
+// sets a comment, 9.7.4 then leaves entries of deleted rows in the index, and an insertion can stop the
+// server (package plan has the cases). A copy, here of no row, brings the columns to their places.
+func (s *Shadow) misplaces() bool {
+	return slices.ContainsFunc(s.Table.Keys, schema.Key.Computed) || slices.ContainsFunc(s.Table.Columns, s.Table.IndexesVirtual)
 }
 
 // restore sets the options again that CREATE TABLE LIKE has lost, and returns the copy with them.
