@@ -92,8 +92,10 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		}
 		contains(t, stdout, "gave up the undo of the last change of "+name, "Dropped    "+name+"_undo", "Kept       "+name+"_undone", "cleanup --old")
 		coldOnly(t, with, name)
-		_, stdout, _ = with("undo", "--list", name+"_none")
-		contains(t, stdout, "no such table: "+name+"_none")
+		if code, _, stderr = with("undo", "--list", name+"_none"); code != exitRefused {
+			t.Errorf("a table that does not exist: exit code %d", code)
+		}
+		contains(t, stderr, "no such table: "+name+"_none")
 		_, _, stderr = with("undo", name+"_none")
 		contains(t, stderr, "no change of this table can be undone: no such table: "+name+"_none")
 		if code, _, stderr = with("cleanup", "--old", "--yes", name); code != exitDone {
@@ -189,19 +191,41 @@ func TestU3_AnAccountThatMayNotSeeAnUndoIsTold(t *testing.T) {
 	sideBySide(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, _ := table(t, i, 1)
-		database, rest, _ := strings.Cut(name, ".")
+		database, _, _ := strings.Cut(name, ".")
 		exec := executing(t, i, database)
 		exec("DROP USER IF EXISTS blind", "CREATE USER blind IDENTIFIED BY 'secret'", "GRANT SELECT ON "+name+" TO blind")
 		defer exec("DROP USER blind")
 		reach := slices.DeleteFunc(flags(t, i), func(f string) bool { return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password") })
 		reach = append(reach, "--user=blind", "--password=secret")
+		grant := "fix: GRANT SELECT ON `" + strings.ReplaceAll(database, "_", `\_`) + "`.* TO 'blind'@'%'"
 		for want, args := range map[string][]string{
 			"It lacks SELECT ON *.*": {"--list"},
-			"as far as the account can see, nothing was kept of it: it lacks SELECT ON `" + database + "`.`" + rest + "_undo`": {"--list", name},
-			"SELECT command denied to user 'blind'": {name},
+			grant:                    {"--list", name},
+			grant + " ":              {name},
+			grant + "  ":             {"--cold", name},
+			grant + "   ":            {"--end", name},
+			grant + "    ":           {"--extend=1h", name},
 		} {
-			_, stdout, stderr := midstream(t, slices.Concat([]string{"undo"}, reach, args)...)
-			contains(t, strings.Join(strings.Fields(stdout+stderr), " "), want)
+			code, stdout, stderr := midstream(t, slices.Concat([]string{"undo"}, reach, args)...)
+			contains(t, strings.Join(strings.Fields(stdout+stderr), " "), strings.TrimSpace(want))
+			if len(args) > 1 && code != exitRefused {
+				t.Errorf("%q: exit code %d", args, code)
+			}
+		}
+		exec("GRANT SELECT ON "+database+".* TO blind", "CREATE TABLE k (id INT PRIMARY KEY)")
+		other := database + ".k"
+		if code, _, stderr := midstream(t, slices.Concat([]string{"run", "--undo=1h"}, flags(t, i), []string{"TRUNCATE TABLE " + other})...); code != exitDone {
+			t.Fatal(stderr)
+		}
+		for want, flag := range map[string]string{"GRANT DROP ON": "--end", "GRANT INSERT ON": "--extend=1h", "GRANT UPDATE ON": "--extend=2h"} {
+			code, _, stderr := midstream(t, slices.Concat([]string{"undo"}, reach, []string{flag, other})...)
+			if code != exitRefused {
+				t.Errorf("%s: exit code %d", flag, code)
+			}
+			contains(t, strings.Join(strings.Fields(stderr), " "), want)
+		}
+		for _, done := range [][]string{{"undo", "--end"}, {"cleanup", "--old", "--yes"}} {
+			midstream(t, slices.Concat(done, flags(t, i), []string{other})...)
 		}
 	})
 }

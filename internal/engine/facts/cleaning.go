@@ -26,6 +26,18 @@ func Unseen(ctx context.Context, q schema.Querier, table *schema.Name) (lacks st
 	return "", nil
 }
 
+// LackedByUndo refuses what the account may not do about the undo of a table; nil if it has the privileges.
+func LackedByUndo(ctx context.Context, q schema.Querier, table schema.Name, privileges ...string) (*plan.Refused, error) {
+	f := gatherer{&plan.Facts{}}
+	if err := f.readVariables(ctx, q); err != nil {
+		return nil, err
+	}
+	if err := f.readAccount(ctx, q); err != nil {
+		return nil, err
+	}
+	return plan.LackedByUndo(f.Facts, table, privileges...), nil
+}
+
 // LogsCascades reports whether the server's binlog has the rows that foreign keys change.
 func LogsCascades(ctx context.Context, q schema.Querier) (bool, error) {
 	f := gatherer{&plan.Facts{}}

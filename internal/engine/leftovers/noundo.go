@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
@@ -28,18 +29,38 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 			return fmt.Errorf("%w: a RENAME has given it this name; did you mean %s?", ErrNoUndo, u.Table)
 		}
 	}
-	record := plan.UndoOf(table)
-	if lacks, err := facts.Unseen(ctx, pool.DB(), &record); err == nil && lacks != "" {
-		return fmt.Errorf("%w: as far as the account can see, nothing was kept of it: it lacks %s", ErrNoUndo, lacks)
+	if refused, err := facts.LackedByUndo(ctx, pool.DB(), table, "SELECT"); err == nil && refused != nil {
+		return refused // the server hides the tables of the undo
 	}
 	if _, err := schema.Load(ctx, pool.DB(), table); errors.Is(err, schema.ErrNotFound) {
-		return fmt.Errorf("%w: no such table: %s", ErrNoUndo, table)
+		return missing(fmt.Sprintf("%v: no such table: %s%s", ErrNoUndo, table, tablesOf(all)))
 	}
 	old := plan.NamesOf(table).Old
 	if t, err := schema.Load(ctx, pool.DB(), old); err == nil && !isMarked(t, table) {
 		return fmt.Errorf("%w: %s has no mark of an old table of %s, so it may be another one", ErrNoUndo, old, table)
 	}
 	return ErrNoUndo
+}
+
+// missing is an ErrNoUndo of a table that does not exist.
+type missing string
+
+func (m missing) Error() string   { return string(m) }
+func (m missing) Unwrap() []error { return []error{ErrNoUndo, schema.ErrNotFound} }
+
+// tablesOf names some tables that have an undo; "" for none.
+func tablesOf(all []Undoable) string {
+	var names []string
+	for _, u := range all {
+		names = append(names, u.Table.String())
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > 3:
+		names = append(names[:3], "...")
+	}
+	return "; tables with an undo: " + strings.Join(names, ", ")
 }
 
 // renamed reports whether the statement of a change has given a table this name.

@@ -20,6 +20,20 @@ func LackedByCleanup(f *Facts, drop []schema.Name, old bool) []Risk {
 	return c.blocking
 }
 
+// LackedByUndo refuses to do something about the undo of a table if the account lacks one of the privileges for it; nil if it has them.
+func LackedByUndo(f *Facts, table schema.Name, privileges ...string) *Refused {
+	c, record := checker{facts: f}, UndoOf(table)
+	for _, privilege := range privileges {
+		if !f.Grants.On(privilege, record.Schema, record.Table) {
+			c.missing([]string{privilege}, grantSchema(table.Schema, f.Grants.LiteralNames)+".*", "an undo has tables next to "+table.String())
+		}
+	}
+	if len(c.blocking) == 0 {
+		return nil
+	}
+	return &Refused{Table: table.String(), Blocking: c.blocking}
+}
+
 // LackedBySources is the privilege that lets the account see which servers this server replicates
 // from, with its GRANT. It uses only the version and the account of the facts.
 func LackedBySources(f *Facts) Risk {

