@@ -51,20 +51,13 @@ func (m *machineFlags) register(f *checks) {
 		&m.MetricsFile, "metrics-file", "",
 		"write metrics to this file every 5 s and at the end, for the textfile collector of node_exporter (NAME.prom)",
 	)
-	f.add(
-		"",
-		"hook",
-		"moment=program",
-		"",
-		"program or URL to call at a moment of the run (docs/hooks.md); may be repeated",
-		func(text string) error {
-			h, err := hook.Parse(text)
-			if err == nil {
-				m.Hooks = append(m.Hooks, h)
-			}
-			return err
-		},
-	)
+	f.add("", "hook", "moment=program", "", "program or URL to call at a moment of the run (docs/hooks.md); may be repeated", func(text string) error {
+		h, err := hook.Parse(text)
+		if err == nil {
+			m.Hooks = append(m.Hooks, h)
+		}
+		return err
+	})
 	f.duration(&m.HookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "time limit for each hook")
 	f.flags.StringVar(&m.LogFile, "log-file", "", "append a log to this file, one line for each event; - is standard error")
 	f.enum("log-format", logFormats[0], logFormats, "format of the log", func(word string) { m.LogAsJSON = word == "json" })
@@ -106,23 +99,26 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 }
 
 // underControl does a run while other processes may command it.
-func (c *change) underControl(
-	ctx context.Context,
-	table schema.Name,
-	text string,
-	s *server,
-	do func() (migration.Result, error),
-) (migration.Result, error) {
+func (c *change) underControl(ctx context.Context, table schema.Name, text string, s *server, do func() (migration.Result, error)) (migration.Result, error) {
 	var result migration.Result
 	err := c.begin(ctx, table, text, s)
 	if err == nil {
 		result, err = c.obeying(do)
 	}
-	told := c.app.resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
-	told.Rehearsal, told.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
-	c.run.End(told, err)
+	result.Refused = c.run.Refused()
+	c.run.End(c.told(ctx, result, err), err)
 	c.run = nil
 	return result, err
+}
+
+// told is the record of the run's end, or that of the follower that has made the change.
+func (c *change) told(ctx context.Context, result migration.Result, err error) record.Result {
+	if c.released != nil {
+		return *c.released
+	}
+	told := c.app.resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	told.Rehearsal, told.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
+	return told
 }
 
 // obeying does a run that takes commands in another program's way as well.

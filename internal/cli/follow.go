@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
-	"midstream/internal/face/humanize"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
@@ -28,49 +27,56 @@ func (c *change) follows(result migration.Result, err error) bool {
 }
 
 // followOn begins an undo that is held, and follows the table until it is released, or its operator or its time ends it.
-func (c *change) followOn(ctx context.Context, table schema.Name) error {
+func (c *change) followOn(ctx context.Context, undo *leftovers.Undoable) error {
 	c.undo, c.target = &planning.Undo{Lazy: true}, session.Target{Verb: "undo", Undo: true}
 	c.options, c.settings.When = plan.Options{Limits: c.options.Limits}, operator.When{Hold: true}
 	c.config.Undo, c.config.Warm, c.config.DropOld, c.risks = 0, false, false, nil
-	c.output.note(fmt.Sprintf("following %s for an undo, which midstream undo %s releases", table, table.Argument()))
-	err := c.conduct(ctx, []string{table.Dotted()}, doing{c.migrate, c.runTables})
+	c.output.note(summary.Follows(undo))
+	err := c.conduct(ctx, []string{undo.Table.Dotted()}, doing{c.migrate, c.runTables})
 	if session.FollowEnded(ctx, err) {
-		c.output.note(fmt.Sprintf("%s is followed no longer (%s); its undo can still be made: midstream undo %s", table,
-			humanize.Compared(c.compared, time.Now()), table.Argument()))
+		c.output.note(summary.FollowsNoLonger(undo.Table, c.compared))
 		return nil
 	}
 	return err
 }
 
 // release has the follower of a table take the change back, if one is on this machine.
-func (c *change) release(ctx context.Context, table schema.Name, address string) (released *record.Result, err error) {
+func (c *change) release(ctx context.Context, table schema.Name, address string) (result migration.Result, err error) {
 	folder := c.socket.in(c.app)
 	if c.undo == nil || c.settings.When.Hold || folder.Path == "" {
-		return nil, nil
+		return result, nil
 	}
 	run, err := followers.Find(ctx, folder.Path, address, table.Dotted())
 	if run == nil || errors.Is(err, socket.ErrFolder) {
-		return nil, nil
+		return result, nil
 	}
+	c.app.stands("undo", table.String()+" on "+address)
 	if why, next := session.CannotRelease(*c.undo, table); err == nil && why != nil {
-		return nil, &coded{code: exitNotNow, err: why, left: "nothing was changed", next: next}
+		return result, &coded{code: exitNotNow, err: why, left: "nothing was changed", next: next}
 	}
-	if err == nil {
-		c.app.stands("undo", table.String()+" on "+address)
+	if err != nil {
+		return result, commandError(err)
+	}
+	return c.underControl(ctx, table, "", &server{Address: address}, func() (result migration.Result, err error) {
 		c.showing(table.String(), summary.OfRelease(table), func(show event.Listener) {
-			released, err = followers.Release(ctx, run, c.undo.Park, show)
+			c.released, err = followers.Release(ctx, run, c.undo.Park, c.run.Heard(show))
 		})
-	}
+		if err = unreleased(table, c.released, err); err == nil && !c.output.json { // with --quiet too: it is the result
+			fmt.Fprintln(c.app.Stdout, summary.Released(table, *c.released))
+		}
+		return result, err
+	})
+}
+
+// unreleased is why a follower has not taken the change back; nil if it has.
+func unreleased(table schema.Name, released *record.Result, err error) error {
 	switch {
 	case errors.Is(err, followers.ErrUnfit), errors.Is(err, followers.ErrHeld):
-		return nil, &coded{code: exitUnfit, err: err, left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), next: followers.Advice(err)}
+		return &coded{code: exitUnfit, err: err, left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), next: followers.Advice(err)}
 	case err != nil:
-		return nil, commandError(err)
+		return commandError(err)
 	case released.ExitCode != exitDone:
-		return released, &coded{code: released.ExitCode, err: errors.New(released.Error), left: released.Left, next: released.Next}
+		return &coded{code: released.ExitCode, err: errors.New(released.Error), left: released.Left, next: released.Next}
 	}
-	if !c.output.json { // with --quiet too: it is the result
-		fmt.Fprintln(c.app.Stdout, summary.Released(table, *released))
-	}
-	return released, nil
+	return nil
 }

@@ -119,20 +119,15 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 		c.page.close()
 	}
 	if c.output.json || c.resultFile != "" {
-		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
-		record := c.app.resultOf(result, err, exitCode(err, interrupted))
+		record := c.told(ctx, result, err)
 		record.Tables = append(record.Tables, c.tables...)
-		record.Rehearsal, record.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
-		if c.released != nil {
-			record = *c.released
-		}
 		if c.output.json {
 			c.app.record(record)
 		}
 		session.KeepResult(c.resultFile, record, c.app.Stderr, c.app.Interrupts)
 	}
 	if follows {
-		return c.followOn(ctx, result.Undo.Table)
+		return c.followOn(ctx, result.Undo)
 	}
 	return err
 }
@@ -151,13 +146,13 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 	}
 	c.options.Kills = c.settings.Kills.After > 0
 	if c.options.Purpose = c.rehearsal.purpose(); c.undo != nil {
-		c.options.Purpose = plan.Undoing
+		c.options.Purpose, c.settings.When.Follow = plan.Undoing, c.settings.When.Hold && c.resultFile == ""
 	} else if c.options.Purpose == plan.RehearsingOnReplica {
 		c.connection.variables = onreplica.Variables
 	}
 	if c.undo != nil {
-		if c.released, err = c.release(ctx, statement.Alter.Table, cfg.Address); c.released != nil || err != nil {
-			return migration.Result{}, err
+		if result, err = c.release(ctx, statement.Alter.Table, cfg.Address); c.released != nil || err != nil {
+			return result, err
 		}
 	}
 	server, err := c.connection.open(ctx, cfg)

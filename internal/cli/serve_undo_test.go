@@ -85,8 +85,8 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if u := q.undoIs("a", "undone"); u.By != "a-undo" {
 		t.Errorf("%+v", u)
 	}
-	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "to redo")
-	if a := q.at("a"); strings.Contains(a.Why, "_old") || a.Next != "midstream submit --undo=a-undo takes change a-undo back" {
+	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "midstream submit --undo=a-undo makes the change again")
+	if a := q.at("a"); strings.Contains(a.Why, "_old") || !strings.HasPrefix(a.Next, "midstream submit --undo=a-undo makes the change again; ") {
 		t.Errorf("a change that was undone names its old table, which is the table now: %q, %q", a.Why, a.Next)
 	}
 	if u := q.undoIs("a-undo", string(leftovers.UndoOpen)); !u.Redo {
@@ -107,7 +107,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if u := q.undoIs("a", string(leftovers.UndoEnded)); u.By != "a-undo-2" || u.Why != "change a-undo-2 has made it again" {
 		t.Errorf("%+v", u)
 	}
-	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo-2 has made it again", "undo change a-undo-2")
+	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo-2 has made it again", "midstream submit --undo=a-undo-2 takes the change back")
 
 	// A change by the server itself keeps no undo, and the undo of the change before stays.
 	q.submit("b", q.name+" ADD COLUMN d INT", "--option=method=instant", "--option=undo=0s")
@@ -188,9 +188,26 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, stdout+stderr, "midstream submit --undo=a; or add --option=park")
+	rows := []string{"unfit: 1 row refused: Out of range", "keys: id=", "list: SELECT * FROM"}
+	contains(t, stdout, rows...)
+	_, shown, _ := q.ask("queue", "a-undo")
+	contains(t, shown, rows...)
+	if c := q.at("a-undo"); c.History == "" || len(c.Unfit) != 1 || c.Unfit[0].Rows != 1 || len(c.Unfit[0].Keys) != 1 {
+		t.Errorf("of an undo that was refused, the API has %+v", c)
+	}
+	for _, form := range []string{"html", "md"} {
+		status, text := q.http("GET", "/v1/changes/a-undo/report."+form, "")
+		if status != http.StatusOK {
+			t.Errorf("report.%s: %d", form, status)
+		}
+		contains(t, text, "unfit: 1 row refused: Out of range", "SELECT * FROM", "midstream undo "+q.name)
+	}
 	follows(1)
 	if code, _, stderr := q.ask("submit", "--undo=a", "--option=park", "--wait"); code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if status, text := q.http("GET", "/v1/changes/a-undo-2/report.md", ""); status != http.StatusOK || !strings.Contains(text, "locked for ") {
+		t.Errorf("the report of an undo that a follower has made: %d\n%s", status, text)
 	}
 	if u := q.undoIs("a", "undone"); u.By != "a-undo-2" {
 		t.Errorf("%+v", u)

@@ -141,6 +141,9 @@ func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	if code == exitDone {
 		return nil
 	}
+	if !s.json {
+		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
+	}
 	return &coded{
 		code: code,
 		err:  fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why),

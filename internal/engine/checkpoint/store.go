@@ -289,7 +289,8 @@ func (c *Checkpoint) read(text string) error {
 // Names are the names of the tables of the run that saved them; "" for tables with default names.
 type Names struct {
 	Shadow, Old, Kept string
-	Adopted           bool // the shadow is the old table of an earlier run
+	Adopted           bool   // the shadow is the old table of an earlier run
+	Phase             string // of the last checkpoint
 }
 
 // Names reads the names, and waits for no other session. If there is no table, or another
@@ -308,7 +309,7 @@ func (s *Store) Names(ctx context.Context, db *sql.DB) (Names, error) {
 	var saved Saved
 	var start Start
 	if first.Valid && decode(first.String, &saved.Checkpoint) == nil {
-		names.Shadow, names.Adopted = saved.Checkpoint.Shadow, saved.Checkpoint.Adopted
+		names.Shadow, names.Adopted, names.Phase = saved.Checkpoint.Shadow, saved.Checkpoint.Adopted, saved.Checkpoint.Phase
 	}
 	if began.Valid && decode(began.String, &start) == nil {
 		names.Old, names.Kept = start.Old, start.Kept

@@ -28,7 +28,6 @@ const (
 
 // look is what is seen of an undo at one moment.
 type look struct {
-	at      time.Time
 	tries   uint64 // to sync rows that do not fit
 	rows    int64  // copied or compared
 	backlog int
@@ -82,10 +81,9 @@ func (p *pace) gains(wait time.Duration) bool {
 
 // look looks at the undo.
 func (f *Follower) look() look {
-	return look{
-		at: time.Now(), tries: f.deps.Unfit.Tries(), rows: f.deps.Rows(), backlog: f.deps.Backlog.Due(), delay: f.deps.Delay(),
-		ready: f.deps.Backlog.Due() <= f.reach() && f.deps.Delay() < f.wait(),
-	}
+	now := look{tries: f.deps.Unfit.Tries(), rows: f.deps.Rows(), backlog: f.deps.Backlog.Due(), delay: f.deps.Delay()}
+	now.ready = now.backlog <= f.reach() && now.delay < f.wait()
+	return now
 }
 
 // CaughtUp reports whether the backlog is small, capture is hardly behind, and no prepared XA transaction has changed the source.

@@ -58,6 +58,15 @@ func ClaimTable(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail
 	return c, nil
 }
 
+// claimed reports whether a run has claimed a source.
+func claimed(ctx context.Context, db *sql.DB, source schema.Name) (is bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) IS NOT NULL", plan.LockName(source)).Scan(&is)
+	if err != nil {
+		err = fmt.Errorf("read who works on %s: %w", source, err)
+	}
+	return is, err
+}
+
 // keep uses the connection now and then, and looks whether it is there.
 func (c *Claim) keep() {
 	defer close(c.done)

@@ -263,8 +263,9 @@ func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state U
 	}
 	switch {
 	case s.run:
-		return UndoRunning, "", nil
+		return s.begun(u), "", nil
 	case s.now.After(u.Record.Until):
+		u.Late = true
 		return UndoEnded, "its time is over", nil
 	}
 	return UndoOpen, "", nil

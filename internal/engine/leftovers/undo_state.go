@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/binlog"
@@ -20,6 +21,8 @@ type scene struct {
 	now time.Time // by the server's clock
 	// run means that there is a state table: a run works on the source, or was stopped. undoes means that it is an undo.
 	run, undoes bool
+	// worked means that a run has claimed the source. held means that the last checkpoint is of a run that was held.
+	worked, held bool
 	// table is a table of the undo; nil if it could not be read, because of err.
 	table *schema.Table
 	err   error
@@ -36,16 +39,30 @@ func look(ctx context.Context, pool *dbconn.Pool, u *Undoable, name schema.Name)
 		return s, err
 	}
 	s.run = c.HasState(there)
-	s.undoes = s.run && c.told.Adopted
+	s.undoes, s.held = s.run && c.told.Adopted, c.told.Phase == string(event.PhaseHold)
+	if s.run {
+		if s.worked, err = claimed(ctx, pool.DB(), u.Table); err != nil {
+			return s, err
+		}
+	}
 	s.table, s.err = schema.Load(ctx, pool.DB(), name)
 	return s, nil
+}
+
+// begun is the state of an undo that has begun, and has not swapped.
+func (s scene) begun(u *Undoable) UndoState {
+	if s.worked {
+		return UndoRunning
+	}
+	u.Followed = s.held || u.Record.Warm
+	return UndoStopped
 }
 
 // stateOf judges a change, in the order of what matters most.
 func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpoint.Saved) (state UndoState, why string, err error) {
 	s, err := look(ctx, pool, u, u.Old)
 	if err != nil || s.undoes {
-		return UndoRunning, "", err
+		return s.begun(u), "", err
 	}
 	why = OldUnfit(saved, u.Old, u.Table, s.table, s.err)
 	switch {
@@ -56,6 +73,7 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 	case s.now.After(u.Record.Until) && u.Record.Rebuilt:
 		return UndoEnded, onlyCold(u.Old), nil
 	case s.now.After(u.Record.Until):
+		u.Late = true
 		return UndoEnded, "its time is over", nil
 	}
 	table, err := schema.Load(ctx, pool.DB(), u.Table)
@@ -98,7 +116,11 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 		return "", "", err
 	}
 	if u.Record.Ledger.Pending() {
-		return UndoRunning, "a run was killed, or is at work: the same command again completes it", nil
+		worked, err := claimed(ctx, pool.DB(), u.Table)
+		if !worked {
+			why = "its run was killed"
+		}
+		return scene{worked: worked}.begun(u), why, err
 	}
 	if u.Record.Old != "" && !u.Record.Back { // the redo needs no table
 		_, err := schema.Load(ctx, pool.DB(), u.Old)
@@ -110,6 +132,7 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 		}
 	}
 	if now.After(u.Record.Until) {
+		u.Late = true
 		return UndoEnded, "its time is over", nil
 	}
 	if why, err = namesTaken(ctx, pool, u.Record.Ledger); err == nil && why == "" && u.Record.Ledger.Kind == string(ddl.KindTruncate) && !u.Record.Back {

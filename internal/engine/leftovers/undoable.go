@@ -20,8 +20,11 @@ const (
 	UndoOpen UndoState = "open"
 	// UndoRevoked means that a lazy undo is no longer possible. A cold one is, while the old table exists.
 	UndoRevoked UndoState = "revoked"
-	// UndoRunning means that an undo has begun, and has not swapped yet.
+	// UndoRunning means that an undo is at work, and has not swapped yet.
 	UndoRunning UndoState = "running"
+	// UndoStopped means that an undo has begun, and that no run works on the table now: its process was killed, or has lost
+	// the server.
+	UndoStopped UndoState = "stopped"
 	// UndoEnded means that its time is over, that one of the tables is gone, or that the undo refuses them as they are.
 	UndoEnded UndoState = "ended"
 )
@@ -42,6 +45,10 @@ type Undoable struct {
 	OnlyRows string
 	// Written means that rows were written to the table since its TRUNCATE, which an undo does not put aside by itself.
 	Written bool
+	// Late means that it has ended only because its time is over: it is still possible.
+	Late bool
+	// Followed means that it was stopped while it followed the table, or was to follow it.
+	Followed bool
 	// Made is the table as the change has made it, with its comment. OldColumns are those of the old table. Both are nil if
 	// there is no old table.
 	Made       *schema.Table

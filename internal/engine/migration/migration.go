@@ -53,6 +53,7 @@ type Result struct {
 	Elapsed    time.Duration
 	Prescan    time.Duration // of the prescan
 	Scanned    int64         // rows that it looked at
+	Refused    []event.Finding
 	Copy       time.Duration // of the row copy
 	Index      time.Duration // of the build of deferred indexes
 	Verify     time.Duration // of the comparison

@@ -164,13 +164,6 @@ func (c *Control) Attach(r Run, purpose plan.Purpose, watcher *lock.Watcher) {
 	}
 }
 
-// Undoes reports whether the run that is attached, or was last, is an undo.
-func (c *Control) Undoes() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.purpose == plan.Undoing
-}
-
 // Detach ends that.
 func (c *Control) Detach(r Run) {
 	c.mu.Lock()
@@ -314,8 +307,8 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 func (c *Control) Resume() error {
 	if !c.unpause() {
 		return &NotNow{
-			"there is nothing to resume", "the run is not paused",
-			"midstream status shows what it waits for; midstream cutover ends a hold, midstream throttle 100% ends a throttle",
+			"there is nothing to resume", "the run is not paused", "midstream status shows what it waits for; midstream " +
+				c.Settings().When.releasedBy() + " ends a hold, midstream throttle 100% ends a throttle",
 		}
 	}
 	return nil
@@ -340,7 +333,7 @@ func (c *Control) Hold(ctx context.Context) error {
 	}
 	return c.take(ctx, what, true, func() error {
 		if c.settings.When.Hold && !c.waived {
-			return &NotNow{what, "the swap is already held", "midstream cutover releases it"}
+			return &NotNow{what, "the swap is already held", "midstream " + c.settings.When.releasedBy() + " releases it"}
 		}
 		c.settings.When.Hold = true
 		return nil
@@ -420,14 +413,25 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 // Release ends the hold of an undo that follows, and any window. With parks, it copies the rows that the former definition
 // refuses to a table of their own. It fails with *NotNow, also if the undo is paused.
 func (c *Control) Release(ctx context.Context, parks bool) error {
-	c.mu.Lock()
-	c.settings.When.Park = c.settings.When.Park || parks
-	c.mu.Unlock()
-	still, err := c.CutOver(ctx, true)
-	if err == nil && still != "" {
-		err = &NotNow{"the undo cannot be released", still, "midstream status shows when it can"}
+	const what = "the undo cannot be released"
+	if err := c.TooLate(ctx, what); err != nil {
+		return err
 	}
-	return err
+	if err := c.swapless(what); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.paused != nil:
+		return &NotNow{what, "its process is paused by " + c.paused.By, "let it work again with midstream resume, then give this command again"}
+	case !c.settings.When.Hold:
+		return &NotNow{what, "it is released already", "nothing: it swaps as soon as no session blocks it, if all rows fit"}
+	}
+	c.settings.When.Hold, c.waived = false, true
+	c.settings.When.Park = c.settings.When.Park || parks
+	c.change()
+	return nil
 }
 
 // swapless fails with *NotNow if the run does not swap.
@@ -541,10 +545,8 @@ func (c *Control) copiesLater(now time.Time) string {
 func (c *Control) Held(now time.Time) string {
 	when, waived := c.when()
 	switch {
-	case when.Hold && c.Undoes():
-		return "until midstream undo"
 	case when.Hold:
-		return "until midstream cutover"
+		return "until midstream " + when.releasedBy()
 	case waived:
 		return c.copiesLater(now)
 	}

@@ -21,6 +21,8 @@ type When struct {
 	Gone string
 	// Hold has the run wait until Control.CutOver.
 	Hold bool
+	// Follow means that a held undo follows its table: only midstream undo releases it.
+	Follow bool
 	// Park has an undo copy the rows that the former definition refuses to a table of their own.
 	Park bool
 }
@@ -48,11 +50,7 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 	}
 	when, waived := h.Control.when()
 	if when.Hold {
-		verb := "cutover"
-		if h.Control.Undoes() {
-			verb = "undo"
-		}
-		return "until midstream " + verb + " " + h.Table.Argument(), nil
+		return "until midstream " + when.releasedBy() + " " + h.Table.Argument(), nil
 	}
 	if h.Copies {
 		if why := h.Control.Settings().Throttle.copiesLater(now); why != "" {
@@ -63,6 +61,14 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 		return "", nil
 	}
 	return when.Closed(now)
+}
+
+// releasedBy is the verb that ends a hold.
+func (w When) releasedBy() string {
+	if w.Follow {
+		return "undo"
+	}
+	return "cutover"
 }
 
 // copiesLater returns why the server must not copy rows now; "" if it may.

@@ -25,6 +25,8 @@ func PhaseOf(p event.Phase, undo bool) string {
 			return "copy: bringing the old table up to date"
 		case event.PhaseVerify:
 			return "verify: comparing rows of both tables"
+		case event.PhaseHold:
+			return "cut over: following the table until the undo is released"
 		case event.PhaseCleanup:
 			return "clean up: keeping what the redo needs"
 		}

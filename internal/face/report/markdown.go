@@ -82,7 +82,9 @@ Started by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on s
 **Error{{with .Phase}} in step {{say (step .)}}{{end}}:**
 
 {{fence .Error}}
-{{end}}{{end}}{{if .Earlier}}
+{{range $.Unfit}}
+{{fence .}}
+{{end}}{{end}}{{end}}{{if .Earlier}}
 ## Earlier runs
 
 This run resumed the work of these runs:

@@ -51,7 +51,23 @@ func (r *Report) Statement() string {
 	if r.Plan != nil && r.Plan.Statement != "" {
 		return r.Run.Alter
 	}
+	if r.Run.Undoes && r.Run.Alter == "" {
+		return "midstream undo " + schema.NameOf(r.Run.Table).Argument()
+	}
 	return "ALTER TABLE " + schema.NameOf(r.Run.Table).Statement() + " " + r.Run.Alter
+}
+
+// Unfit are the rows because of which the run has ended, for people, by reason.
+func (r *Report) Unfit() (texts []string) {
+	if r.Result == nil {
+		return nil
+	}
+	for _, found := range r.Result.Unfit {
+		if f, is := record.EventOf(found).(event.Finding); is {
+			texts = append(texts, humanize.Finding(f))
+		}
+	}
+	return texts
 }
 
 // Part is an earlier run.
@@ -230,6 +246,9 @@ func (r *Report) endPhase(at time.Time) {
 
 // nameOf is the name of an event's record.
 func nameOf(e event.Event) string {
+	if _, finds := e.(event.Finding); finds { // whose record has a field of that name
+		return record.NameFinding
+	}
 	told, is := record.Of(e).(interface{ Name() string })
 	if !is {
 		return ""

@@ -140,7 +140,11 @@ func BeforeRun(p Planned, style Style) string {
 		about = ", " + roughly(d.Elapsed)
 	}
 	what := method(p)
-	if p.Back != nil {
+	switch {
+	case p.Back != nil && p.Settings.When.Follow:
+		what = "follow the table, so that the undo of the " + takenBack(p.Back) + " is one short lock; first " +
+			strings.TrimSuffix(what, ", then cut over")
+	case p.Back != nil:
 		word := "undo of the "
 		if p.Back.Redo {
 			word = "redo: it takes back the "

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/queue"
+	"midstream/internal/ops/record"
 )
 
 // ChangeLine writes the state of a change.
@@ -50,6 +52,22 @@ func OfChange(c queue.Change) string {
 	if c.Undo != nil {
 		line("undo", strings.TrimPrefix(c.Undo.Text, "undo: "))
 	}
+	if c.Undo != nil {
+		for _, text := range c.Undo.Warns {
+			line("warning", text)
+		}
+	}
+	b.WriteString(UnfitOf(c))
 	line("next", c.Next)
 	return b.String()
+}
+
+// UnfitOf lists the rows because of which a change has ended, by reason, as its run does; "" if there are none.
+func UnfitOf(c queue.Change) (text string) {
+	for _, found := range c.Unfit {
+		if f, is := record.EventOf(found).(event.Finding); is {
+			text += "  " + humanize.Finding(f) + "\n"
+		}
+	}
+	return text
 }

@@ -51,6 +51,9 @@ func OfStatus(s socket.Status) string {
 	}
 	if e, is := record.EventOf(s.Progress).(event.Progress); is {
 		line("progress", humanize.Progress(e))
+		if e.Unfit != nil && e.Unfit.Rows > 0 {
+			line("unfit", escape.Line(Unfit(e.Unfit.Rows, e.Unfit.Keys)))
+		}
 		line("deadline", strings.TrimPrefix(humanize.Deadline(e.Deadline, e.At), "deadline "))
 	} else {
 		line("phase", escape.Line(s.Phase))
@@ -64,6 +67,20 @@ func OfStatus(s socket.Status) string {
 	line("command", escape.Line(s.Command))
 	line("socket", escape.Line(s.Socket))
 	return b.String()
+}
+
+// Unfit names rows that the former definition refuses by their keys, of which it has some.
+func Unfit(rows int64, keys []string) string {
+	with := ", such as ("
+	switch {
+	case len(keys) == 0:
+		return humanize.Count(rows)
+	case rows == 1:
+		with = ", with the key ("
+	case rows == int64(len(keys)):
+		with = ", with the keys ("
+	}
+	return humanize.Count(rows) + with + strings.Join(keys, "), (") + ")"
 }
 
 // OfSettings lists the settings of a run.

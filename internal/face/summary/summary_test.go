@@ -169,11 +169,12 @@ func undosOf() []leftovers.Undoable {
 		Table: name, Old: name.Sibling("orders_old"), State: leftovers.UndoOpen, Alter: "DROP COLUMN note, ADD COLUMN region INT",
 		Record: checkpoint.Undo{Swapped: at, Until: at.Add(24 * time.Hour), Mode: plan.UndoLazy},
 	}
-	revoked, running, ended := u, u, u
+	revoked, running, stopped, followed, ended := u, u, u, u, u
 	revoked.State, revoked.Why = leftovers.UndoRevoked, "the server no longer has its binlog from the time since the swap"
 	running.State, running.Record.Back = leftovers.UndoRunning, true
-	ended.State, ended.Why = leftovers.UndoEnded, "its time is over"
-	return []leftovers.Undoable{u, revoked, running, ended}
+	stopped.State, followed.State, followed.Followed = leftovers.UndoStopped, leftovers.UndoStopped, true
+	ended.Late, ended.State, ended.Why = true, leftovers.UndoEnded, "its time is over"
+	return []leftovers.Undoable{u, revoked, running, stopped, followed, ended}
 }
 
 func golden(t *testing.T, path, text string, width int) {

@@ -154,8 +154,8 @@ func modeOf(s undos.Standing) string {
 func unfitOf(s undos.Standing) string {
 	switch {
 	case s.Follows() && s.Follower.Unfit > 0:
-		return fmt.Sprintf("%d, such as (%s), %s; change them, or take the change back with --park", s.Follower.Unfit,
-			escape.Line(strings.Join(s.Follower.Keys, "), (")), comparedBy(s.Follower))
+		return fmt.Sprintf("%s, %s; change them, or take the change back with --park", escape.Line(Unfit(s.Follower.Unfit, s.Follower.Keys)),
+			comparedBy(s.Follower))
 	case s.Follows():
 		return "none, " + comparedBy(s.Follower)
 	case !s.MayRefuse():
@@ -198,10 +198,22 @@ func NextForUndo(u leftovers.Undoable) string {
 	case leftovers.UndoRevoked:
 		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
 	case leftovers.UndoRunning:
-		return fmt.Sprintf("wait, or midstream undo %s resumes it; midstream cleanup %s gives the attempt up", table, table)
+		return fmt.Sprintf("wait until it has ended; midstream status %s shows it on the machine where it works", table)
+	case leftovers.UndoStopped:
+		switch {
+		case u.Record.Ledger != nil:
+			return "give the command that was killed again: it completes its work"
+		case u.Followed:
+			return fmt.Sprintf("midstream undo --hold %s follows the table again; midstream undo %[1]s takes the change back now; "+
+				"midstream cleanup %[1]s gives this attempt up", table)
+		}
+		return fmt.Sprintf("midstream undo %s resumes it; midstream cleanup %[1]s gives this attempt up", table)
 	}
 	if u.Record.Rebuilt {
 		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
+	}
+	if u.Late {
+		return fmt.Sprintf("midstream undo %s still takes it back; midstream undo --end %[1]s removes what is left", table)
 	}
 	return fmt.Sprintf("midstream undo --end %s removes what is left", table)
 }
@@ -296,6 +308,12 @@ func undoable(p Planned) string {
 	case !u.Lazy:
 		text += "; it syncs all rows"
 	}
+	switch {
+	case p.Config.Warm && u.By != "":
+		text += "; it is no warm undo (--undo-mode=warm): the server makes it without a process that follows the table"
+	case p.Config.Warm:
+		text += "; for that time, this process stays after the swap and follows the table (under midstream serve, another one does)"
+	}
 	if p.Names.Since.Table != "" {
 		text += fmt.Sprintf("; until then triggers write the key of each changed row to %s", p.Names.Since)
 	}
@@ -365,6 +383,19 @@ func synced(p *plan.Plan, r migration.Result) string {
 		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
 	}
 	return text + proof(r, "all verified")
+}
+
+// Follows says that a process follows a table from now on, for the undo that its change has left.
+func Follows(u *leftovers.Undoable) string {
+	table := u.Table.Argument()
+	return fmt.Sprintf("this process stays, and follows %s until %s, so that an undo is one short lock. To undo the change, in another terminal: "+
+		"midstream undo %[3]s. To stop this process and leave the undo open: Ctrl-C, or midstream abort %[3]s", u.Table, moment(u.Record.Until), table)
+}
+
+// FollowsNoLonger says that a process has stopped following a table. compared is when it last compared the tables.
+func FollowsNoLonger(table schema.Name, compared time.Time) string {
+	return fmt.Sprintf("%s is followed no longer (%s); its undo can still be made: midstream undo %[3]s. To follow it again: midstream undo --hold %[3]s",
+		table, humanize.Compared(compared, time.Now()), table.Argument())
 }
 
 // staysOpen says that the undo of the change before is still open; "" if it is not.

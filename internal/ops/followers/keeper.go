@@ -58,7 +58,9 @@ type kept struct {
 	off    string          // the change for which its operator has stopped it
 	again  time.Time       // not before
 	wait   time.Duration
+	seen   time.Time // if another keeper has begun it: when it last answered
 	noted  string
+	lost   bool // it has failed, and does not follow again yet
 }
 
 const (
@@ -131,7 +133,8 @@ func (k *Keeper) Adopt(ctx context.Context) error {
 	for _, w := range k.Wanted() {
 		for _, run := range socket.OfTable(slices.Clone(runs), w.Table.Dotted()) {
 			if run.Found.Follows && run.Found.Server == w.Address {
-				k.of(w).there = true
+				f := k.of(w)
+				f.there, f.seen = true, time.Now()
 			}
 		}
 	}
@@ -140,11 +143,16 @@ func (k *Keeper) Adopt(ctx context.Context) error {
 
 // keep starts a follower, unless it is at work.
 func (k *Keeper) keep(ctx context.Context, f *kept) {
-	if !k.gone(ctx, f) || f.off == f.wanted.Change || time.Now().Before(f.again) {
+	if !k.gone(ctx, f) {
+		k.recovered(ctx, f)
+		return
+	}
+	if f.off == f.wanted.Change || time.Now().Before(f.again) {
 		return
 	}
 	w := f.wanted
 	now, err := Ask(ctx, k.Sockets, w.Address, w.Table.Dotted())
+	f.seen = time.Now()
 	if err == nil && now == nil {
 		if err = os.MkdirAll(k.Folder, 0o700); err == nil {
 			f.ended, err = k.Begin(append([]string{"--hold", "--lazy", "--json", "--control-dir=" + k.Sockets,
@@ -152,10 +160,23 @@ func (k *Keeper) keep(ctx context.Context, f *kept) {
 		}
 	}
 	if err != nil {
-		k.failed(f, err.Error())
+		k.failed(f, "cannot be started: "+err.Error())
 		return
 	}
 	k.set(f, true)
+}
+
+// recovered notes that a follower which has failed follows its table again.
+func (k *Keeper) recovered(ctx context.Context, f *kept) {
+	if !f.lost {
+		return
+	}
+	now, err := Ask(ctx, k.Sockets, f.wanted.Address, f.wanted.Table.Dotted())
+	if err != nil || now == nil || now.State != Following {
+		return
+	}
+	f.lost, f.wait = false, 0
+	k.note(f, fmt.Sprintf("process %d follows the table again", now.Process))
 }
 
 // gone reports whether a follower is not at work, and finds out why.
@@ -163,30 +184,35 @@ func (k *Keeper) gone(ctx context.Context, f *kept) bool {
 	if !f.there {
 		return true
 	}
+	var since time.Time // a result before that is another process's
 	if f.ended == nil { // another keeper has begun it
-		if now, err := Ask(ctx, k.Sockets, f.wanted.Address, f.wanted.Table.Dotted()); now != nil || err != nil {
+		now, err := Ask(ctx, k.Sockets, f.wanted.Address, f.wanted.Table.Dotted())
+		if now != nil {
+			f.seen = time.Now()
+		}
+		if now != nil || err != nil {
 			return false
 		}
-		k.set(f, false)
-		return true
-	}
-	select {
-	case <-f.ended:
-	default:
-		return false
+		since = f.seen.Truncate(time.Millisecond)
+	} else {
+		select {
+		case <-f.ended:
+		default:
+			return false
+		}
 	}
 	k.set(f, false)
 	f.ended = nil
-	switch result := lastResult(k.output(f.wanted)); {
+	switch result := lastResult(k.output(f.wanted), since); {
 	case result == nil:
 		k.failed(f, socket.ErrKilled.Error())
 	case result.ExitCode == 0 || result.Error == follow.ErrOver.Error():
 		f.again = time.Now().Add(waitLeast) // the server will tell whether the undo is still open
 	case result.Outcome == "aborted":
 		f.off = f.wanted.Change
-		k.note(f, "was stopped by its operator; the undo is still open")
+		k.note(f, "its operator has stopped it; the undo is still open")
 	default:
-		k.failed(f, result.Error)
+		k.failed(f, result.Cause())
 	}
 	return true
 }
@@ -217,11 +243,11 @@ func (k *Keeper) stop(ctx context.Context, f *kept) {
 // failed notes why a follower is not at work, and when it is started again.
 func (k *Keeper) failed(f *kept, why string) {
 	f.wait = min(max(2*f.wait, waitLeast), waitMost)
-	f.again = time.Now().Add(f.wait)
-	k.note(f, why)
+	f.again, f.lost = time.Now().Add(f.wait), true
+	k.note(f, why+". It is started again")
 }
 
-// note tells of a follower, unless it was the last text.
+// note reports on a follower, unless it was the last text.
 func (k *Keeper) note(f *kept, text string) {
 	if text != f.noted {
 		f.noted = text
@@ -242,8 +268,8 @@ func (k *Keeper) set(f *kept, there bool) {
 // output is the file for the output of a follower.
 func (k *Keeper) output(w Wanted) string { return filepath.Join(k.Folder, w.Change+".out") }
 
-// lastResult reads the result at the end of a file; nil for none.
-func lastResult(path string) (result *record.Result) {
+// lastResult reads the result at the end of a file, of that time or later; nil for none.
+func lastResult(path string, since time.Time) (result *record.Result) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -253,7 +279,7 @@ func lastResult(path string) (result *record.Result) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r record.Result
-		if json.Unmarshal(lines.Bytes(), &r) == nil && r.Event == record.NameResult {
+		if json.Unmarshal(lines.Bytes(), &r) == nil && r.Event == record.NameResult && !r.Time().Before(since) {
 			result = &r
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/ops/record"
@@ -38,6 +39,7 @@ func Release(ctx context.Context, run *socket.Client, parks bool, show event.Lis
 	var failed error // once ended is closed
 	var result *record.Result
 	unfit, released, why := false, false, ""
+	began := time.Now().Truncate(time.Millisecond)
 	go func() {
 		defer close(ended)
 		failed = run.Events(ctx, func(line []byte) {
@@ -68,7 +70,7 @@ func Release(ctx context.Context, run *socket.Client, parks bool, show event.Lis
 					leave(fmt.Errorf("%w: %s", ErrHeld, why))
 				}
 			}
-			if e != nil && show != nil {
+			if e != nil && show != nil && !record.At(line).Before(began) { // the first ones are what the process has reported last
 				show(e)
 			}
 		})
@@ -92,7 +94,7 @@ func Release(ctx context.Context, run *socket.Client, parks bool, show event.Lis
 // orKilled is the error of a follower that ends without a result.
 func orKilled(err error) error {
 	if err == nil {
-		return socket.ErrKilled
+		return fmt.Errorf("%w. Run the same command again to resume it", socket.ErrKilled)
 	}
 	return err
 }

@@ -182,7 +182,8 @@ func TestVersionTellsTheForm(t *testing.T) {
 		},
 		2: {
 			"after", "began", "ended", "exit_code", "history", "id", "kept", "next", "options", "place", "process",
-			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "undo", "undoes", "why",
+			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "undo", "undoes",
+			"unfit", "why",
 		},
 	}
 	text, err := json.Marshal(entry{})

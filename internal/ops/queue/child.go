@@ -210,29 +210,20 @@ func (s *Service) keep(ctx context.Context, e *entry, path string) error {
 // settle says what has become of a change.
 func (e *entry) settle(result *record.Result) {
 	if result == nil {
-		e.end(
-			StateUnknown,
-			socket.ErrKilled.Error(),
-			"submit the same statement again with another id; or list and remove what is left with: midstream cleanup "+schema.NameOf(
-				e.Table,
-			).Argument(),
-		)
+		next := "submit the same statement again with another id; or list and remove what is left with: midstream cleanup "
+		if e.Undoes != "" {
+			next = e.undoAgain() + " resumes it; or list and remove what is left with: midstream cleanup "
+		}
+		e.end(StateUnknown, socket.ErrKilled.Error(), next+schema.NameOf(e.Table).Argument())
 		return
 	}
-	why := result.Error
-	why = strings.NewReplacer("\n- ", "; ", "\n", " ").Replace(why) // it is shown in one line
-	for _, p := range result.Problems {
-		if !strings.Contains(why, p.What) {
-			why = strings.TrimPrefix(why+"; "+p.What, "; ")
-		}
-	}
+	why := result.Cause()
 	if result.Left != "" {
-		why += ". Left: " + result.Left
+		why = strings.TrimSuffix(why, ".") + ". Left: " + strings.TrimSuffix(result.Left, ".")
 	}
-	next := resubmit(result.Next)
+	next := e.resubmit(result.Next)
 	if e.Undoes != "" && result.Outcome == "unfit" {
-		next = fmt.Sprintf("change the rows that are listed, then: midstream submit --undo=%s; or add --option=park: it copies them to a table of their own",
-			e.Undoes)
+		next = fmt.Sprintf("change the rows that are listed, then: %s; or add --option=park: it copies them to a table of their own", e.undoAgain())
 	}
 	e.end(StateOf(result.Outcome), why, next)
 	if e.State == StateDone {
@@ -245,14 +236,12 @@ func (e *entry) settle(result *record.Result) {
 		}
 		if result.Old != "" {
 			e.Why += keptAs + schema.NameOf(result.Old).String()
-			drop := " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it"
-			if result.Undo != nil {
-				drop = " midstream undo --end " + schema.NameOf(result.Undo.Table).Argument() + " gives the undo up"
+			if result.Undo == nil {
+				e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it")
 			}
-			e.Next = strings.TrimSpace(e.Next + drop)
 		}
 	}
-	e.ExitCode, e.Kept = &result.ExitCode, keptOf(result)
+	e.ExitCode, e.Kept, e.Unfit = &result.ExitCode, keptOf(result), result.Unfit
 }
 
 // keptAs introduces the name of the old table of a change that is done.
@@ -260,8 +249,12 @@ const keptAs = "; the old table is kept as "
 
 // resubmit says what to do as somebody does it who has submitted a change: with its id he would be
 // answered with what has become of it.
-func resubmit(next string) string {
+func (e *entry) resubmit(next string) string {
 	const again = "ubmit the same statement with another id"
+	if e.Undoes != "" {
+		return strings.NewReplacer(migration.SameCommand, "Run again: "+e.undoAgain(), "r"+migration.SameCommand[1:], "run again: "+e.undoAgain(),
+			"give the same command again", "run again: "+e.undoAgain()).Replace(next)
+	}
 	return strings.NewReplacer(migration.SameCommand, "S"+again, "r"+migration.SameCommand[1:], "s"+again).Replace(next)
 }
 

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
+	"midstream/internal/ops/undos"
 )
 
 // followed knows which tables of a service are to be followed for a warm undo.
@@ -50,7 +51,7 @@ func (f followed) wanted() (all []followers.Wanted) {
 				options[name] = value
 			}
 		}
-		delete(options, "hold") // the follower holds anyway
+		delete(options, "hold") // the follower is held anyway
 		all = append(all, followers.Wanted{
 			Change: id, Server: e.Server, Address: s.cfg.Undos.Address(e.Server), Table: schema.NameOf(e.Kept.Table),
 			Open: f.open(e), Stop: f.disturbed(e),
@@ -60,17 +61,22 @@ func (f followed) wanted() (all []followers.Wanted) {
 	return all
 }
 
-// warm reports whether a change has asked for a warm undo, by its own options or by those of its server.
+// warm reports whether the table of a change is to be followed. A change that the server has made itself has no old table.
 func (f followed) warm(e *entry) bool {
 	if e.State != StateDone || e.Kept == nil || e.Undoes != "" {
 		return false
 	}
+	now := f.service.cfg.Undos.Of(e.Server, schema.NameOf(e.Kept.Table))
+	return asksWarm(e, now) && (now.Kept == nil || now.MayRefuse())
+}
+
+// asksWarm reports whether a change has asked for a warm undo, by its own options or by those of its server.
+func asksWarm(e *entry, now undos.Standing) bool {
 	for name, value := range e.Options {
 		if operator.CurrentName(name) == "undo-mode" {
-			return value == "warm"
+			return value == undoWarm
 		}
 	}
-	now := f.service.cfg.Undos.Of(e.Server, schema.NameOf(e.Kept.Table))
 	return now.Kept != nil && now.Kept.Record.Warm && now.Kept.Record.Swapped.Equal(e.Kept.Swapped)
 }
 
@@ -100,7 +106,8 @@ func releases(e *entry) bool {
 	return e.Undoes != ""
 }
 
-// open reports whether the server has said that the undo is open, or is running: a follower may have been killed.
+// open reports whether the server has said that the undo is open, is made by a follower, or was stopped: a follower may have
+// been killed.
 func (f followed) open(e *entry) bool {
 	now := f.service.cfg.Undos.Of(e.Server, schema.NameOf(e.Kept.Table))
 	if now.Kept == nil || !now.Known(time.Now()) || !now.Kept.Record.Swapped.Equal(e.Kept.Swapped) {
@@ -110,6 +117,8 @@ func (f followed) open(e *entry) bool {
 	case leftovers.UndoOpen, leftovers.UndoRevoked:
 		return true
 	case leftovers.UndoRunning:
+		return now.Follower != nil // another one's undo is at work
+	case leftovers.UndoStopped:
 		f.service.mu.RLock()
 		defer f.service.mu.RUnlock()
 		by := f.service.board.find(f.service.board.takers[e.ID])

@@ -17,6 +17,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/ops/followers"
+	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 	"midstream/internal/ops/undos"
 )
@@ -440,13 +441,12 @@ func (s *Service) view(e *entry) Change {
 	case c.State == StateRunning:
 		c.Why = cmp.Or(s.notes(e.ID), s.awaitsOf(e.ID))
 	}
-	if c.Undo = s.undoOf(e); c.Undo != nil && c.Undo.gone() {
-		c.Why, _, _ = strings.Cut(c.Why, keptAs)
-		c.Next = ""
-		if c.Undo.By != "" {
-			c.Next = "midstream submit --undo=" + c.Undo.By + " takes change " + c.Undo.By + " back"
+	if c.Undo = s.undoOf(e); c.Undo != nil {
+		if c.Next = s.next(e, c.Undo); c.Undo.gone() {
+			c.Why, _, _ = strings.Cut(c.Why, keptAs)
 		}
 	}
+	c.Unfit = append([]record.Finding{}, c.Unfit...)
 	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/metrics"
@@ -33,7 +34,7 @@ const undoWarm = "warm"
 
 // Undo is how a change that is done can be taken back.
 type Undo struct {
-	State    string     `json:"state" enum:"open,unfit,revoked,running,undone,ended,unknown" doc:"open; unfit: open, and rows need a decision; revoked: only by all rows; running; undone: redo is possible; ended; unknown: the server has not answered"`
+	State    string     `json:"state" enum:"open,unfit,revoked,running,stopped,undone,ended,unknown" doc:"open; unfit: open, and rows need a decision; revoked: only by all rows; running; stopped: it has begun, and its process is gone; undone: redo is possible; ended; unknown: the server has not answered"`
 	Text     string     `json:"text" doc:"the state, for people"`
 	Why      string     `json:"why" doc:"the reason for the state; may be empty"`
 	Until    *time.Time `json:"open_until" doc:"until when the undo is promised; null if it is not known"`
@@ -50,6 +51,9 @@ type Undo struct {
 
 	later []string // clauses of later changes of the table
 	whole bool     // of a statement on complete tables, such as DROP TABLE
+	late  bool     // ended only because its time is over
+	left  bool     // the server still has something for it
+	alone bool     // it was to be warm, but the server itself makes it
 }
 
 // keptUndo is what identifies the undo of a change.
@@ -160,12 +164,14 @@ func (s *Service) standing(e *entry, u *Undo) {
 		u.State, u.Why = string(leftovers.UndoEnded), "the server has nothing for it any more"
 	case now.Kept.Record.Back && now.Kept.Record.Swapped.After(e.Kept.Swapped):
 		u.State, u.Why = undoUndone, "it was undone outside of this queue"
+		u.left = now.Kept.State != leftovers.UndoEnded || now.Kept.Late
 	case !now.Kept.Record.Swapped.Equal(e.Kept.Swapped):
 		u.State, u.Why = string(leftovers.UndoEnded), "a later change of the table has taken its place"
 	default:
 		k := now.Kept
 		u.State, u.Why, u.Mode, u.Redo, u.Lost = string(k.State), k.Why, k.Record.Mode, k.Record.Back, append(u.Lost, now.Lost...)
-		u.Until, u.whole, u.later = &k.Record.Until, !now.MayRefuse(), now.Later
+		u.Until, u.whole, u.later, u.late, u.left = &k.Record.Until, !now.MayRefuse(), now.Later, k.Late, true
+		u.alone = u.Mode == plan.UndoNative && asksWarm(e, now)
 		u.follow(now.Follower)
 	}
 }
@@ -204,12 +210,13 @@ func (s *Service) undoMetrics() (all []metrics.Undo) {
 
 // gone reports whether the server has nothing left for the undo, or has it for another change.
 func (u *Undo) gone() bool {
-	return u.State == undoUndone || u.State == string(leftovers.UndoEnded) && !strings.Contains(u.Why, "time is over")
+	return u.State == undoUndone || u.State == string(leftovers.UndoEnded) && !u.late
 }
 
 // Waits reports whether the change can be taken back now.
 func (u *Undo) Waits() bool {
-	return u != nil && slices.Contains([]string{string(leftovers.UndoOpen), string(leftovers.UndoRevoked), undoUnfit}, u.State)
+	return u != nil && slices.Contains([]string{
+		string(leftovers.UndoOpen), string(leftovers.UndoRevoked), string(leftovers.UndoStopped), undoUnfit}, u.State)
 }
 
 // warnings are what an undo gives up, and what may stop it.
@@ -251,7 +258,9 @@ func (u *Undo) words() string {
 		until = " until " + minute(*u.Until)
 	}
 	rows := ", rows not checked"
-	if u.whole {
+	if u.alone {
+		rows = "; no process follows the table, because the server itself has made the change"
+	} else if u.whole {
 		rows = ""
 	} else if u.Unfit != nil {
 		rows = fmt.Sprintf(", %s, %s, behind %g s", plural(*u.Unfit, "unfit row"), u.comparison(), *u.Behind)
@@ -268,6 +277,8 @@ func (u *Undo) words() string {
 			return word + ": running as change " + u.By
 		}
 		return word + ": running"
+	case string(leftovers.UndoStopped):
+		return word + ": stopped, because its process is gone; it can be resumed"
 	case undoUndone:
 		if u.By != "" {
 			return "undone by change " + u.By
@@ -358,21 +369,23 @@ func (s *Service) mayUndo(e *entry) error {
 		return no(fmt.Sprintf("change %s is %s, so there is nothing to undo", e.ID, e.State), "")
 	}
 	u := s.undoOf(e)
-	switch {
-	case u == nil:
+	if u == nil {
 		return no("change "+e.ID+" has kept no undo", "submit changes with the option undo=24h to keep one")
+	}
+	next := s.next(e, u)
+	switch {
 	case u.State == string(leftovers.UndoRunning) && u.By != "":
-		return no("change "+u.By+" undoes it already", "midstream queue "+u.By)
+		return no("change "+u.By+" undoes it already", next)
 	case u.State == string(leftovers.UndoRunning):
-		return no("an undo outside of this queue has begun and has not ended", "midstream undo "+schema.NameOf(e.Table).Argument()+" resumes it")
+		return no("an undo outside of this queue is at work", next)
 	case u.State == undoUndone && u.By != "":
-		return no("change "+u.By+" has undone it", "undo change "+u.By+" to redo change "+e.ID)
+		return no("change "+u.By+" has undone it", next)
 	case u.State == undoUndone:
-		return no("it was undone outside of this queue", "midstream undo "+schema.NameOf(e.Table).Argument()+" is the redo")
+		return no("it was undone outside of this queue", next)
 	case u.State == string(leftovers.UndoEnded) && u.By != "":
-		return no(u.Why, "undo change "+u.By)
+		return no(u.Why, next)
 	case u.gone():
-		return no("its undo has ended: "+u.Why, "")
+		return no("its undo has ended: "+u.Why, next)
 	}
 	return nil
 }

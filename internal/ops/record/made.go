@@ -93,7 +93,14 @@ func ResultOf(r migration.Result, code int, outcome string) Result {
 		after := MSOf(time.Since(d.By))
 		by, late = d.By.Format(RFC3339), &after
 	}
+	unfit := []Finding{}
+	if outcome == "unfit" {
+		for _, f := range r.Refused {
+			unfit = append(unfit, findingOf(f))
+		}
+	}
 	return Result{
+		Unfit:    unfit,
 		Deadline: by, DeadlineLateMS: late,
 		Head: HeadOf(
 			NameResult, time.Now(),

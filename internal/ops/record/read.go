@@ -107,6 +107,13 @@ func EventOf(told any) event.Event {
 	return e
 }
 
+// At is the time of a record; zero if it has none.
+func At(line []byte) time.Time {
+	var head Head
+	_ = json.Unmarshal(line, &head) // then it has none
+	return head.Time()
+}
+
 func into[R any](line []byte, make func(R) event.Event) (event.Event, *Result, error) {
 	var r R
 	if err := json.Unmarshal(line, &r); err != nil {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -375,57 +376,58 @@ type Prescanned struct {
 // Result is the last line, whatever happened.
 type Result struct {
 	Head
-	Method          string `json:"method" doc:"method of the change; empty if it was not decided"`
-	Outcome         string `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, no_run, not_now, left_at_once"`
-	ExitCode        int    `json:"exit_code" doc:"the exit code of the process"`
-	Error           string `json:"error" doc:"the cause; empty if done"`
-	Phase           string `json:"phase" doc:"the phase in which it failed; empty if none had begun"`
-	Swapped         bool   `json:"swapped" doc:"true: the table is known to be altered"`
-	Stage           string `json:"stage" doc:"where it failed: the phase, or before the first phase: command line, connecting, planning; empty if done"`
-	Object          string `json:"object" doc:"the object of the error: database.table on host:port, a server, a command; empty if done"`
-	Left            string `json:"left" doc:"what is left on the server; empty if done"`
-	Next            string `json:"next" doc:"what to do; empty if done"`
-	Passing         bool   `json:"passing" doc:"true: the cause is temporary (the server is full, the connection broke, this machine has no file or disk left), and the same command may be run again unchanged"`
-	Problems        []Risk `json:"problems" doc:"every reason of a refusal"`
-	Old             string `json:"old" doc:"the former table, if it was kept"`
-	ParkedRows      int    `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
-	ParkedTable     string `json:"parked_table" doc:"the table that has these rows; empty: none"`
-	ElapsedMS       MS     `json:"elapsed_ms" doc:"duration of the run"`
-	PrescanMS       MS     `json:"prescan_ms" doc:"duration of the search for rows that do not fit the new table"`
-	CopyMS          MS     `json:"copy_ms" doc:"duration of the row copy"`
-	IndexMS         MS     `json:"index_ms" doc:"duration of the build of deferred indexes"`
-	VerifyMS        MS     `json:"verify_ms" doc:"duration of the comparison"`
-	RowsCopied      int64  `json:"rows_copied" doc:"rows written by the row copy"`
-	Scanned         int64  `json:"rows_scanned" doc:"rows that the prescan has checked"`
-	Verified        int64  `json:"rows_verified" doc:"rows compared with the new table's"`
-	Repaired        int    `json:"rows_repaired" doc:"rows that differed and were copied again"`
-	ComparedAt      string `json:"compared_at" doc:"as in progress"`
-	Captured        int64  `json:"captured_changes" doc:"as in progress"`
-	Applied         int64  `json:"applied_keys" doc:"as in progress"`
-	Dropped         int64  `json:"dropped_changes" doc:"as in progress"`
-	Merged          int64  `json:"merged_changes" doc:"as in progress"`
-	Retries         int64  `json:"retries" doc:"as in progress"`
-	Attempts        int    `json:"attempts" doc:"attempts to get the lock of the cut-over"`
-	LockHeldMS      MS     `json:"lock_held_ms" doc:"time from the grant of the lock to its release"`
-	DrainedKeys     int    `json:"drained_keys" doc:"keys applied under the lock"`
-	BinlogReadBytes int64  `json:"binlog_read_bytes" doc:"binlog received"`
-	DiskBytes       int64  `json:"disk_bytes" doc:"additional size of the table's files at the peak; 0: not known"`
-	RedoBytes       int64  `json:"redo_bytes" doc:"redo log that the server wrote during the run; 0: not known"`
-	BinlogBytes     int64  `json:"binlog_bytes" doc:"binlog that the run wrote, without the application's; 0: not known"`
-	Rehearsal       string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty"`
-	Undoes          bool   `json:"undoes" doc:"true: the run was an undo"`
-	Undo            *Open  `json:"undo" doc:"how the change can be undone now; null: it cannot"`
-	LockWaitedMS    MS     `json:"lock_waited_ms" doc:"time of the last attempt until the lock was granted"`
-	Blockers        int    `json:"blockers_seen" doc:"number of sessions that were seen to block the lock"`
-	BlockedMS       MS     `json:"blocked_ms" doc:"approximate time for which sessions blocked the lock"`
-	MostDelayMS     MS     `json:"capture_delay_max_ms" doc:"the longest delay of capture behind the server"`
-	ShadowBytes     int64  `json:"shadow_bytes" doc:"rehearsal: size of the new table with its indexes, as the server estimates it"`
-	Shadow          string `json:"shadow" doc:"rehearsal: the new table, if it was kept"`
-	ReplicaBeforeMS MS     `json:"replica_lag_before_ms" doc:"rehearsal on a replica: lag of the replica at first"`
-	ReplicaLagMS    MS     `json:"replica_lag_max_ms" doc:"rehearsal on a replica: the largest lag, by the two servers' clocks"`
-	ReplicaStallMS  MS     `json:"replica_stall_ms" doc:"rehearsal on a replica: the longest time for which a transaction was seen to be applied, or to wait"`
-	PeakRSSBytes    int64  `json:"peak_rss_bytes" doc:"peak memory of this process; 0: not known"`
-	CPUMS           MS     `json:"cpu_ms" doc:"processor time of this process; 0: not known"`
+	Method          string    `json:"method" doc:"method of the change; empty if it was not decided"`
+	Outcome         string    `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, no_run, not_now, left_at_once"`
+	ExitCode        int       `json:"exit_code" doc:"the exit code of the process"`
+	Error           string    `json:"error" doc:"the cause; empty if done"`
+	Phase           string    `json:"phase" doc:"the phase in which it failed; empty if none had begun"`
+	Swapped         bool      `json:"swapped" doc:"true: the table is known to be altered"`
+	Stage           string    `json:"stage" doc:"where it failed: the phase, or before the first phase: command line, connecting, planning; empty if done"`
+	Object          string    `json:"object" doc:"the object of the error: database.table on host:port, a server, a command; empty if done"`
+	Left            string    `json:"left" doc:"what is left on the server; empty if done"`
+	Next            string    `json:"next" doc:"what to do; empty if done"`
+	Passing         bool      `json:"passing" doc:"true: the cause is temporary (the server is full, the connection broke, this machine has no file or disk left), and the same command may be run again unchanged"`
+	Problems        []Risk    `json:"problems" doc:"every reason of a refusal"`
+	Unfit           []Finding `json:"unfit" doc:"if the outcome is unfit: the rows that the definition refuses, a finding for each reason; otherwise empty"`
+	Old             string    `json:"old" doc:"the former table, if it was kept"`
+	ParkedRows      int       `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
+	ParkedTable     string    `json:"parked_table" doc:"the table that has these rows; empty: none"`
+	ElapsedMS       MS        `json:"elapsed_ms" doc:"duration of the run"`
+	PrescanMS       MS        `json:"prescan_ms" doc:"duration of the search for rows that do not fit the new table"`
+	CopyMS          MS        `json:"copy_ms" doc:"duration of the row copy"`
+	IndexMS         MS        `json:"index_ms" doc:"duration of the build of deferred indexes"`
+	VerifyMS        MS        `json:"verify_ms" doc:"duration of the comparison"`
+	RowsCopied      int64     `json:"rows_copied" doc:"rows written by the row copy"`
+	Scanned         int64     `json:"rows_scanned" doc:"rows that the prescan has checked"`
+	Verified        int64     `json:"rows_verified" doc:"rows compared with the new table's"`
+	Repaired        int       `json:"rows_repaired" doc:"rows that differed and were copied again"`
+	ComparedAt      string    `json:"compared_at" doc:"as in progress"`
+	Captured        int64     `json:"captured_changes" doc:"as in progress"`
+	Applied         int64     `json:"applied_keys" doc:"as in progress"`
+	Dropped         int64     `json:"dropped_changes" doc:"as in progress"`
+	Merged          int64     `json:"merged_changes" doc:"as in progress"`
+	Retries         int64     `json:"retries" doc:"as in progress"`
+	Attempts        int       `json:"attempts" doc:"attempts to get the lock of the cut-over"`
+	LockHeldMS      MS        `json:"lock_held_ms" doc:"time from the grant of the lock to its release"`
+	DrainedKeys     int       `json:"drained_keys" doc:"keys applied under the lock"`
+	BinlogReadBytes int64     `json:"binlog_read_bytes" doc:"binlog received"`
+	DiskBytes       int64     `json:"disk_bytes" doc:"additional size of the table's files at the peak; 0: not known"`
+	RedoBytes       int64     `json:"redo_bytes" doc:"redo log that the server wrote during the run; 0: not known"`
+	BinlogBytes     int64     `json:"binlog_bytes" doc:"binlog that the run wrote, without the application's; 0: not known"`
+	Rehearsal       string    `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty"`
+	Undoes          bool      `json:"undoes" doc:"true: the run was an undo"`
+	Undo            *Open     `json:"undo" doc:"how the change can be undone now; null: it cannot"`
+	LockWaitedMS    MS        `json:"lock_waited_ms" doc:"time of the last attempt until the lock was granted"`
+	Blockers        int       `json:"blockers_seen" doc:"number of sessions that were seen to block the lock"`
+	BlockedMS       MS        `json:"blocked_ms" doc:"approximate time for which sessions blocked the lock"`
+	MostDelayMS     MS        `json:"capture_delay_max_ms" doc:"the longest delay of capture behind the server"`
+	ShadowBytes     int64     `json:"shadow_bytes" doc:"rehearsal: size of the new table with its indexes, as the server estimates it"`
+	Shadow          string    `json:"shadow" doc:"rehearsal: the new table, if it was kept"`
+	ReplicaBeforeMS MS        `json:"replica_lag_before_ms" doc:"rehearsal on a replica: lag of the replica at first"`
+	ReplicaLagMS    MS        `json:"replica_lag_max_ms" doc:"rehearsal on a replica: the largest lag, by the two servers' clocks"`
+	ReplicaStallMS  MS        `json:"replica_stall_ms" doc:"rehearsal on a replica: the longest time for which a transaction was seen to be applied, or to wait"`
+	PeakRSSBytes    int64     `json:"peak_rss_bytes" doc:"peak memory of this process; 0: not known"`
+	CPUMS           MS        `json:"cpu_ms" doc:"processor time of this process; 0: not known"`
 
 	Deadline       string `json:"deadline" doc:"the deadline of the run, RFC 3339; empty: there was none"`
 	DeadlineLateMS *MS    `json:"deadline_late_ms" doc:"how long after the deadline the run ended; negative: before it; null: there was none"`
@@ -441,6 +443,23 @@ type Table struct {
 	Method  string `json:"method" doc:"method of the change; may be empty"`
 	Old     string `json:"old" doc:"the former table, if it was kept"`
 	Elapsed MS     `json:"elapsed_ms" doc:"duration of the table's change"`
+}
+
+// Cause is why the run has failed, in one line, with every reason of a refusal.
+func (r *Result) Cause() string {
+	why := strings.NewReplacer("\n- ", "; ", "\n", " ").Replace(r.Error)
+	for _, p := range r.Problems {
+		if !strings.Contains(why, p.What) {
+			why = strings.TrimPrefix(why+"; "+p.What, "; ")
+		}
+	}
+	return why
+}
+
+// Time is the time of the event; zero if it is not known.
+func (h Head) Time() time.Time {
+	at, _ := time.Parse(RFC3339, h.At)
+	return at
 }
 
 // Name is the name of the event.

@@ -18,7 +18,7 @@ type Undos struct {
 type Undo struct {
 	Table    string     `json:"table" doc:"the table"`
 	Old      string     `json:"old" doc:"the old table"`
-	State    string     `json:"state" doc:"open, revoked, running or ended"`
+	State    string     `json:"state" doc:"open, revoked, running, stopped (it has begun, and its process is gone) or ended"`
 	Why      string     `json:"why" doc:"why it is revoked or ended, or empty"`
 	Mode     string     `json:"mode" doc:"lazy, cold, warm: a follower runs; native: the server alters the table back; or rename: the tables get their names back"`
 	Unfit    *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked"`
@@ -56,7 +56,7 @@ func oldOf(u leftovers.Undoable) string {
 type Open struct {
 	Table   string    `json:"table" doc:"the table"`
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped"`
-	State   string    `json:"state" doc:"open, revoked (only by all rows: --cold), running or ended" enum:"open,revoked,running,ended"`
+	State   string    `json:"state" doc:"open, revoked (only by all rows: --cold), running, stopped (it has begun, and its process is gone) or ended" enum:"open,revoked,running,stopped,ended"`
 	Why     string    `json:"why" doc:"why it is revoked or ended; may be empty"`
 	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back; rename: the tables get their names back"`
 	Until   time.Time `json:"open_until" doc:"until when the undo is open"`

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
@@ -186,7 +187,7 @@ func (p *carried) mayResume(result migration.Result, err error) bool {
 // again waits until the server can be reached, and says whether it can.
 func (p *carried) again(ctx context.Context, err error) bool {
 	for ctx.Err() == nil && time.Since(p.failed)+p.wait < p.Reconnect {
-		p.session.waits("stopped: "+FirstLine(err), fmt.Sprintf("going on in %s", p.wait))
+		p.session.waits("stopped: "+whyLost(err), fmt.Sprintf("going on in %s", p.wait))
 		select {
 		case <-ctx.Done():
 			return false
@@ -198,6 +199,16 @@ func (p *carried) again(ctx context.Context, err error) bool {
 		}
 	}
 	return false
+}
+
+// whyLost is why an attempt has lost its server.
+func whyLost(err error) string {
+	var refused *plan.Refused
+	isCode := func(r plan.Risk) bool { return r.Code == plan.CodeReadOnly }
+	if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) || errors.As(err, &refused) && slices.ContainsFunc(refused.Blocking, isCode) {
+		return "the server is read-only, and the run continues once it can be written"
+	}
+	return FirstLine(err)
 }
 
 // FirstLine is what an error says first, without what to do about it.

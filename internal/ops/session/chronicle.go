@@ -79,6 +79,12 @@ func (s *Session) report(result record.Result) string {
 		return ""
 	}
 	var page string
+	if result.Outcome == "refused" || result.Outcome == "not_now" { // nothing was begun; midstream report still writes one
+		if err != nil {
+			s.show.Note(fmt.Sprintf("the history of this run is incomplete: %v", err))
+		}
+		return ""
+	}
 	if !errors.Is(err, errUntaken) {
 		var unwritten error
 		page, unwritten = s.options.Report(path)

@@ -65,6 +65,7 @@ type Session struct {
 	began   time.Time
 	kept    chronicle // what it tells
 	told    *machines
+	refused refused
 	server  *socket.Server      // nil: nobody can reach it
 	page    func(record.Result) // nil: it has none
 	ended   chan struct{}       // closed with err when the change has come to its end
@@ -77,11 +78,19 @@ type Session struct {
 	halted  chan struct{}           // closed when the attempt has ended by that, or otherwise
 	goOn    chan struct{}           // closed when it may go on
 	lost    string                  // why it waits for its server; "" where it does not
+	said    string                  // what it has remarked about that last, at saidAt
+	saidAt  time.Time
 }
 
 // Begin makes what belongs to a change as a whole. A folder or a file that can't be used is an error only
 // where somebody named it. End must be called also where Begin has failed.
+//
+// A server without a pool means that another process makes the change, and this one only has it do so: it has no socket, and
+// calls no programs, because the other one does.
 func Begin(ctx context.Context, server *Server, options Options, show Presenter) (*Session, error) {
+	if server.Pool == nil {
+		options.Socket, options.Machines = Folder{}, Machines{}
+	}
 	s := &Session{
 		options: options, show: show, control: operator.NewControl(options.Settings),
 		began: time.Now(), ended: make(chan struct{}),
@@ -123,7 +132,7 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 			AnyCase:   anyCase,
 			Rehearsal: s.options.Purpose.Rehearsal(),
 			Undoes:    s.options.Purpose == plan.Undoing,
-			Follows:   s.options.Purpose == plan.Undoing && s.options.Settings.When.Hold,
+			Follows:   s.options.Settings.When.Follow,
 			Process:   os.Getpid(),
 			Version:   s.options.Version,
 			Began:     s.began,
@@ -207,6 +216,12 @@ func (s *Session) Migration(
 	return migration.New(server.Pool, server.Binlog, p, cfg, s.control, event.Tee(show, s.listen))
 }
 
+// Heard returns a listener for the events of another process that makes the change.
+func (s *Session) Heard(show event.Listener) event.Listener { return event.Tee(show, s.listen) }
+
+// Refused are the findings of rows that the run refuses, if it has ended because of them.
+func (s *Session) Refused() []event.Finding { return s.refused.all() }
+
 // Tables makes what carries out a statement on whole tables.
 func (s *Session) Tables(pool *dbconn.Pool, p *plan.TablePlan, show event.Listener) *wholetables.Change {
 	s.mu.Lock()
@@ -233,6 +248,7 @@ func (s *Session) Remark(text string) {
 }
 
 func (s *Session) listen(e event.Event) {
+	s.refused.listen(e)
 	s.kept.listen(e)
 	if s.server != nil {
 		s.server.Listen(e)
@@ -308,12 +324,20 @@ func (s *Session) halt(ctx context.Context, by string) error {
 	return nil
 }
 
-// waits tells why the run waits for its server, and until when.
+// remarkEvery is the time after which a wait for the server is remarked again, if its reason is the same.
+const remarkEvery = time.Minute
+
+// waits reports why the run waits for its server, and until when.
 func (s *Session) waits(why, until string) {
 	s.mu.Lock()
-	s.lost = why
+	again := why == s.said && time.Since(s.saidAt) < remarkEvery
+	if s.lost = why; !again {
+		s.said, s.saidAt = why, time.Now()
+	}
 	s.mu.Unlock()
-	s.Remark(why + "; " + until)
+	if !again {
+		s.Remark(why + "; " + until)
+	}
 }
 
 // lostBy is why the run waits for its server; "" where it does not.

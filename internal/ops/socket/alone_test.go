@@ -1,6 +1,8 @@
 package socket
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,5 +92,27 @@ func TestStatusForgetsGatesOfAnotherAttempt(t *testing.T) {
 	s.Listen(event.PhaseEntered{Phase: event.PhaseCheck, At: time.Now()})
 	if got := s.status(); got.State != "running" || got.Throttled != nil {
 		t.Errorf("the new attempt is %s: %s, %v", got.State, got.Why, got.Throttled)
+	}
+}
+
+// TestU3_AFollowerWithoutItsServerIsNotReleased: a follower that waits for its server refuses its release, and is held still.
+// midstream cutover does not release a follower.
+func TestU3_AFollowerWithoutItsServerIsNotReleased(t *testing.T) {
+	lost := "the server is read-only"
+	control := operator.NewControl(operator.Settings{When: operator.When{Hold: true, Follow: true}})
+	s := &Server{run: Run{About: About{Table: "shop.orders", Undoes: true, Follows: true}, Control: control, Lost: func() string { return lost }}}
+	var not *operator.NotNow
+	if _, err := s.undo(t.Context(), "", UndoCommand{}); !errors.As(err, &not) || !strings.Contains(not.Why, lost) {
+		t.Errorf("the release of a follower without its server: %v", err)
+	}
+	if _, err := s.cutOver(t.Context(), "", CutOverCommand{Now: true}); !errors.As(err, &not) || !strings.Contains(not.Next, "midstream undo shop.orders;") {
+		t.Errorf("cutover of a follower: %v", err)
+	}
+	if !control.Settings().When.Hold {
+		t.Error("a refused command has released the follower")
+	}
+	lost = ""
+	if _, err := s.undo(t.Context(), "", UndoCommand{}); err != nil || control.Settings().When.Hold {
+		t.Errorf("the release of a follower: %v", err)
 	}
 }

@@ -29,10 +29,8 @@ type Client struct {
 // patience is how long a run is waited for that shall say how it stands.
 const patience = 5 * time.Second
 
-// ErrKilled says that the process of a run is gone, and has said no last word.
-var ErrKilled = errors.New(
-	"its process was killed or has crashed. Run the same command again to resume it",
-)
+// ErrKilled means that the process of a run is gone, and has reported no result.
+var ErrKilled = errors.New("its process was killed or has crashed")
 
 // Find returns the runs whose sockets are in a folder, in the order of their tables' names. Sockets on which nobody
 // answers any more are removed. It fails with ErrFolder.
@@ -164,7 +162,7 @@ func (c *Client) Events(ctx context.Context, take func(line []byte)) error {
 			return context.Cause(ctx)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("watch the run of %s: %w", c.Found.Table, ErrKilled)
+			return fmt.Errorf("watch the run of %s: %w. The command that began it resumes it", c.Found.Table, ErrKilled)
 		}
 		return fmt.Errorf("watch the run of %s: %w", c.Found.Table, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
+	"midstream/internal/mysql/schema"
 )
 
 func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, error) {
@@ -90,22 +91,29 @@ func (s *Server) hold(ctx context.Context, _ string, _ nothing) (string, error) 
 	if err := s.run.Control.Hold(ctx); err != nil {
 		return "", err
 	}
-	if !s.follows() {
+	switch {
+	case s.run.Follows:
+		return "on hold: the process follows the table until midstream undo", nil
+	case !s.follows():
 		return "on hold: the table is not changed before midstream cutover", nil
 	}
 	return "on hold: the swap waits for midstream cutover, and the run applies changes until then", nil
 }
 
 func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (string, error) {
+	if s.run.Follows {
+		table := schema.NameOf(s.run.Table).Argument()
+		return "", &operator.NotNow{
+			What: "there is no change to cut over", Why: "this process follows the table for an undo, which takes the last change back",
+			Next: "to take the change back: midstream undo " + table + "; to stop following, and leave the undo open: midstream abort " + table,
+		}
+	}
 	still, err := s.run.Control.CutOver(ctx, c.Now)
 	switch {
 	case err != nil:
 		return "", err
 	case still != "":
 		return "the hold is released, but " + still, nil
-	}
-	if s.run.Follows {
-		return "the undo swaps as soon as no session blocks it, if all rows fit; otherwise it is held again, and midstream status shows the rows", nil
 	}
 	if !s.follows() {
 		return "the table is changed as soon as no session blocks it", nil
@@ -117,6 +125,12 @@ func (s *Server) undo(ctx context.Context, _ string, c UndoCommand) (string, err
 	if !s.run.Follows {
 		return "", &operator.NotNow{
 			What: "there is no undo to release", Why: "this run does not follow the table for an undo", Next: "midstream status shows what it does",
+		}
+	}
+	if lost := s.run.Lost(); lost != "" {
+		return "", &operator.NotNow{
+			What: "the undo cannot be released", Why: "its process waits for its server: " + lost,
+			Next: "give this command again once midstream status shows that the process follows the table",
 		}
 	}
 	if err := s.run.Control.Release(ctx, c.Park); err != nil {

@@ -45,7 +45,8 @@ func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u
 	if s.Lost, s.Later, err = lost(ctx, pool.DB(), &u); err != nil {
 		return s, err
 	}
-	if u.State == leftovers.UndoRunning || u.State == leftovers.UndoOpen {
+	switch u.State {
+	case leftovers.UndoRunning, leftovers.UndoStopped, leftovers.UndoOpen:
 		s.Follower, _ = followers.Ask(ctx, sockets, address, u.Table.Dotted()) // one that does not answer is none
 	}
 	return s, nil

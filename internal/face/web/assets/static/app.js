@@ -327,7 +327,7 @@
         for (const place of [$("undo-name"), ...document.querySelectorAll(".undo-word")]) put(place, word);
         put($("undo-ask"), word + "…");
         put($("undo-text"), undo.text);
-        if (!look.busy) $("undo-ask").disabled = !["open", "unfit", "revoked"].includes(undo.state);
+        if (!look.busy) $("undo-ask").disabled = !["open", "unfit", "revoked", "stopped"].includes(undo.state);
         $("undo-by").hidden = !undo.by;
         if (undo.by) {
           $("undo-by").href = "/changes/" + encodeURIComponent(undo.by);

@@ -1,0 +1,55 @@
+package queue
+
+import (
+	"strings"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/mysql/schema"
+)
+
+// undoAgain is the command that takes a change back once more, of a change that was to do that.
+func (e *entry) undoAgain() string { return "midstream submit --undo=" + e.Undoes }
+
+// next is what to do about a change that is done and has an undo: its commands are ones that the state of the undo permits.
+func (s *Service) next(e *entry, u *Undo) string {
+	table := schema.NameOf(e.Kept.Table).Argument()
+	submit, word, does := "midstream submit --undo="+e.ID, "undo", " takes the change back"
+	if u.Redo {
+		word, does = "redo", " makes the change again"
+	}
+	switch {
+	case u.State == undoUnknown:
+		return "midstream queue " + e.ID + " shows the state once the server has answered"
+	case u.State == string(leftovers.UndoRunning) && u.By != "":
+		return "midstream queue " + u.By + " shows how far it is"
+	case u.State == string(leftovers.UndoRunning):
+		return "wait until it has ended; midstream status " + table + " shows it on the machine where it works"
+	case u.State == string(leftovers.UndoStopped) && (followed{s}).warm(e):
+		return "nothing: the service starts its process again, which follows the table; " + submit + does
+	case u.State == string(leftovers.UndoStopped):
+		return submit + " resumes it; midstream cleanup " + table + " gives this attempt up"
+	case u.By != "": // its own state is what counts
+		by := s.find(u.By)
+		if its := s.undoOf(by); its != nil {
+			return s.next(by, its)
+		}
+		return ""
+	case u.State == undoUndone && u.left:
+		return "midstream undo " + table + " is the redo"
+	case u.State == undoUnfit:
+		return "change these rows; or " + submit + " --option=park copies them to a table of their own, and" + does
+	case u.State == string(leftovers.UndoEnded) && !u.late && u.left:
+		return "midstream undo --end " + table + " removes what is left"
+	case u.gone() && strings.Contains(e.Why, keptAs):
+		return "midstream cleanup --old " + table + " drops the old table, if it is left"
+	case u.gone():
+		return ""
+	case u.late:
+		return submit + " still" + does + "; midstream undo --end " + table + " removes what is left"
+	case u.Mode == undoWarm:
+		return submit + does + "; to give the " + word + " up: midstream abort " + table + ", then midstream undo --end " + table
+	case u.State == string(leftovers.UndoRevoked):
+		does += ", by all rows"
+	}
+	return submit + does + "; midstream undo --end " + table + " gives the " + word + " up"
+}
