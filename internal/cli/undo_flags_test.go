@@ -53,7 +53,7 @@ func TestU5_NoFlagOfUndoIsIgnored(t *testing.T) {
 		"ALTER TABLE t ADD COLUMN l INT": "--key, --shadow-name, --old-name, --no-prescan, --no-verify, --repair",
 		"DROP TABLE t": "--lazy, --merge, --park, --undo-fill, --key, --shadow-name, --old-name, --method, --zero-dates, --no-prescan, --no-verify, " +
 			"--repair, --native-max-build, --native-max-replica-stall",
-		"TRUNCATE TABLE t": "--lazy, --park, --undo-fill, --key, --shadow-name, --old-name, --method, --zero-dates, --no-prescan, --no-verify, " +
+		"TRUNCATE TABLE t": "--lazy, --undo-fill, --key, --shadow-name, --old-name, --method, --zero-dates, --no-prescan, --no-verify, " +
 			"--repair, --native-max-build, --native-max-replica-stall",
 		"RENAME TABLE t TO u": "--lazy, --merge, --park, --undo-fill, --key, --shadow-name, --old-name, --method, --zero-dates, --no-prescan, " +
 			"--no-verify, --repair, --native-max-build, --native-max-replica-stall",
