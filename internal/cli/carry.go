@@ -99,7 +99,9 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 }
 
 // underControl does a run while other processes may command it.
-func (c *change) underControl(ctx context.Context, table schema.Name, text string, s *server, do func() (migration.Result, error)) (migration.Result, error) {
+func (c *change) underControl(
+	ctx context.Context, table schema.Name, text string, s *server, do func() (migration.Result, error),
+) (migration.Result, error) {
 	var result migration.Result
 	err := c.begin(ctx, table, text, s)
 	if err == nil {

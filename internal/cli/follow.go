@@ -51,7 +51,7 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 		return result, nil
 	}
 	c.app.stands("undo", table.String()+" on "+address)
-	if why, next := session.CannotRelease(*c.undo, table); err == nil && why != nil {
+	if next, why := session.CannotRelease(*c.undo, table); err == nil && why != nil {
 		return result, &coded{code: exitNotNow, err: why, left: "nothing was changed", next: next}
 	}
 	if err != nil {

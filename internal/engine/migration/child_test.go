@@ -56,21 +56,33 @@ func (b *bench) undoing(flags ...string) *child {
 	return b.process("", nil, append([]string{"undo", b.schema + ".t"}, flags...)...)
 }
 
+// releasing has the process that follows table t take the change back. It has its own settings.
+func (b *bench) releasing(sockets string) *child {
+	b.Helper()
+	return b.command("", nil, "undo", b.schema+".t", sockets)
+}
+
 // process starts midstream with a verb of a change, and arguments.
 func (b *bench) process(at string, do func(*child), args ...string) *child {
 	b.Helper()
-	host, port, err := net.SplitHostPort(b.address)
-	if err != nil {
-		b.Fatal(err)
-	}
-	args = append(args, "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host="+host, "--port="+port, "--user="+b.server.User)
-	works := !slices.Contains(args, "--end")
+	works := !slices.ContainsFunc(args, func(a string) bool { return a == "--end" || strings.HasPrefix(a, "--extend") })
 	if works && !b.steered {
 		args = append(args, "--full-speed")
 	}
 	if way := cmp.Or(string(b.capture), *captured); works && way != "" {
 		args = append(args, "--capture="+way)
 	}
+	return b.command(at, do, args...)
+}
+
+// command starts midstream with arguments.
+func (b *bench) command(at string, do func(*child), args ...string) *child {
+	b.Helper()
+	host, port, err := net.SplitHostPort(b.address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	args = append(args, "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host="+host, "--port="+port, "--user="+b.server.User)
 	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}
 	c.do = func() {
 		if do != nil {

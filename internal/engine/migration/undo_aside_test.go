@@ -196,7 +196,7 @@ func TestU3_AnUndoThatReconnectsBecomesCold(t *testing.T) {
 		b.exec("TRUNCATE TABLE "+b.schema+".t", "INSERT INTO "+b.schema+".t (id, v) VALUES (3, 33), (7, 77)")
 		wire.LeadTo(b.server.Address)
 		follower.await("by all rows")
-		b.undoing(sockets).mustEnd()
+		b.releasing(sockets).mustEnd()
 		follower.mustEnd()
 		if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, v) ORDER BY id) FROM " + b.schema + ".t"); got != "3 33,7 77" {
 			b.Errorf("the rows are %s", got)

@@ -101,7 +101,7 @@ func warmUndoInAFailover(primary, replica *bench) {
 	follower.await("changes are read from")
 	time.Sleep(300 * time.Millisecond)
 	stop()
-	primary.undoing(sockets).mustEnd()
+	primary.releasing(sockets).mustEnd()
 	follower.mustEnd()
 	primary.address = primary.server.Address
 	if got, want := replica.sums("t"), replica.sums("t_undone"); got != want {

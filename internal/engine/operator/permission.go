@@ -64,8 +64,8 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 }
 
 // releasedBy is the verb that ends a hold.
-func (w When) releasedBy() string {
-	if w.Follow {
+func (when When) releasedBy() string {
+	if when.Follow {
 		return "undo"
 	}
 	return "cutover"

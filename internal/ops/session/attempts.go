@@ -205,7 +205,8 @@ func (p *carried) again(ctx context.Context, err error) bool {
 func whyLost(err error) string {
 	var refused *plan.Refused
 	isCode := func(r plan.Risk) bool { return r.Code == plan.CodeReadOnly }
-	if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) || errors.As(err, &refused) && slices.ContainsFunc(refused.Blocking, isCode) {
+	if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) ||
+		errors.As(err, &refused) && slices.ContainsFunc(refused.Blocking, isCode) {
 		return "the server is read-only, and the run continues once it can be written"
 	}
 	return FirstLine(err)

@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -38,8 +39,12 @@ func Finish(
 			left, next = leftovers.AfterTaken(name)
 		}
 		return name, migration.Result{Swapped: true}, false, &Error{Outcome: Unremoved, Err: err, Left: left, Next: next}
-	case dbconn.Denied(err): // the plan lists the privileges that the account lacks
-		return name, result, false, nil
+	case dbconn.Denied(err):
+		err = planning.Denied(ctx, s.Planning(), name, err)
+		if errors.Is(err, plan.ErrRefused) {
+			return name, result, false, err
+		}
+		fallthrough
 	case err != nil:
 		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}
 	}

@@ -90,22 +90,22 @@ func others(given []string, permitted ...string) (names []string) {
 	return names
 }
 
-// CannotRelease is why a process that follows a table cannot make an undo with these flags, and what to do; nil if it can.
-func CannotRelease(undo planning.Undo, table schema.Name) (why error, next string) {
+// CannotRelease is what to do about flags with which a process that follows a table cannot make an undo, and why; nil if it can.
+func CannotRelease(undo planning.Undo, table schema.Name) (next string, why error) {
 	names := others(undo.Given, "park", "lazy")
 	if len(names) == 0 && !undo.Cold && len(undo.Fills) == 0 {
-		return nil, ""
+		return "", nil
 	}
 	set, stop := table.Argument(), "stop it first: midstream abort "+table.Argument()
 	for _, name := range names {
 		if _, is := operator.SettingOf(strings.TrimPrefix(name, "--")); !is {
-			return fmt.Errorf("a process follows %s for a warm undo, which %s cannot change", table, strings.Join(names, ", ")),
-				"leave out " + strings.Join(names, ", ") + "; or " + stop
+			return "leave out " + strings.Join(names, ", ") + "; or " + stop,
+				fmt.Errorf("a process follows %s for a warm undo, which %s cannot change", table, strings.Join(names, ", "))
 		}
 		set += " " + strings.TrimPrefix(name, "--") + "=..."
 	}
-	return fmt.Errorf("a process follows %s for a warm undo, and has settings of its own: %s cannot change them", table, strings.Join(names, ", ")),
-		"change them there: midstream set " + set + "; or " + stop
+	return "change them there: midstream set " + set + "; or " + stop,
+		fmt.Errorf("a process follows %s for a warm undo, and has settings of its own: %s cannot change them", table, strings.Join(names, ", "))
 }
 
 // Check returns what is wrong with the flags of midstream undo, whichever change it is for.
