@@ -383,11 +383,7 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 		statements,
 	)
 	if len(c.facts.Foreign.Linked) > 0 {
-		var linked []string
-		for _, n := range c.facts.Foreign.Linked {
-			linked = append(linked, n.String())
-		}
-		why += "; the server also locks " + strings.Join(linked, ", ")
+		why += "; the server also locks " + schema.List(c.facts.Foreign.Linked)
 	}
 	c.warn(CodeConstraints, "the swap "+strings.Join(what, ", and "), why, "If the attempts take longer than --lock-work, raise it")
 }

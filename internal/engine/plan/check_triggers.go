@@ -127,13 +127,8 @@ func (c *checker) tellTriggers() {
 		c.names.Former().Table,
 	)
 	if len(c.facts.TriggerTables) > 0 {
-		var used []string
-		for _, n := range c.facts.TriggerTables {
-			used = append(used, n.String())
-		}
-		why += "; the server also locks the tables that they use (" + strings.Join(
-			used, ", ",
-		) + "): a session that uses one of these blocks the lock"
+		why += "; the server also locks the tables that they use (" + schema.List(c.facts.TriggerTables) +
+			"): a session that uses one of these blocks the lock"
 	}
 	c.warn(
 		CodeTriggers,

@@ -21,19 +21,8 @@ func MakeTablesBack(
 	settings operator.Settings,
 	options plan.TableOptions,
 	emit event.Listener,
-) (*plan.TablePlan, error) {
-	p, err := makeTablesBack(ctx, server, source, settings, options, emit)
-	return p, Denied(ctx, server, source, err)
-}
-
-func makeTablesBack(
-	ctx context.Context,
-	server Server,
-	source schema.Name,
-	settings operator.Settings,
-	options plan.TableOptions,
-	emit event.Listener,
-) (*plan.TablePlan, error) {
+) (p *plan.TablePlan, err error) {
+	defer func() { err = Denied(ctx, server, source, err) }()
 	saved, err := wholetables.Record(ctx, server.Pool, source)
 	if err != nil {
 		return nil, failed(ReadFacts, source, server.readingFrom(err))

@@ -11,7 +11,6 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/facts"
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
@@ -124,11 +123,6 @@ func (m *undoMaker) readRecord(ctx context.Context, name schema.Name) (err error
 		_, err = leftovers.CheckFollowing(ctx, m.server.Pool, m.saved) // the swap would break the replication
 	}
 	var refused *plan.Refused
-	if dbconn.Denied(err) {
-		if lacks, unread := facts.LackedByUndo(ctx, m.server.Pool.DB(), name, "SELECT"); unread == nil && lacks != nil {
-			return lacks
-		}
-	}
 	if errors.As(err, &refused) {
 		return err
 	}

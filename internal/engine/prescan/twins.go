@@ -105,22 +105,13 @@ func inCollation(c Column) string {
 	name := schema.Quote(c.From.Name)
 	switch {
 	case c.To.HasMembers():
-		return memberOf(c.To, name)
+		return c.To.InKey(name)
 	case c.To.Charset == "" || c.From.Charset == c.To.Charset && c.From.Collation == c.To.Collation:
 		return name
 	case c.From.Charset == c.To.Charset:
 		return name + " COLLATE " + c.To.Collation
 	}
 	return fmt.Sprintf("CONVERT(%s USING %s) COLLATE %s", name, c.To.Charset, c.To.Collation)
-}
-
-// memberOf has values of an ENUM or SET compare as a key does: by their numbers. No member and the member ” have the
-// same text, and 8.0 and 9.7 group the values of a SET by it.
-func memberOf(c schema.Column, value string) string {
-	if !c.HasMembers() {
-		return value
-	}
-	return "CAST(" + value + " AS UNSIGNED)"
 }
 
 // twinsOf begins the finding of a key, with what may be done about it.
@@ -257,7 +248,7 @@ func (w *worker) listTwins(ctx context.Context, st *stage, k schema.Key) error {
 	for i, p := range k.Parts {
 		value := schema.Quote(p.Column)
 		if c, ok := spec.Shadow.Column(p.Column); ok {
-			value = memberOf(c, value)
+			value = c.InKey(value)
 		}
 		if p.Expression != "" {
 			value = "(" + p.Expression + ")"

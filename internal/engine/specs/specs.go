@@ -249,19 +249,15 @@ func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[
 	return keys, others
 }
 
-// uniquePart compares the members of an ENUM or SET as numbers: members with the same text, as a
-// value that is no member and the member ”, are different values of the key. Their numbers are
-// the same on both sides, or the column is converted. (An index finds an ENUM by an integer, not by
-// a sum, which is a floating point number.)
+// uniquePart is a part of a unique key. Members of an ENUM or SET have the same numbers on both sides, or the column is
+// converted.
 func uniquePart(part schema.KeyPart, source string, column schema.Column) rowsync.UniquePart {
 	text := schema.Quote(source)
-	u := rowsync.UniquePart{Shadow: part.Of(schema.Quote(column.Name)), Text: text}
-	if column.HasMembers() {
-		u.Source = "CAST(" + text + " AS UNSIGNED)"
-		return u
+	u := rowsync.UniquePart{Shadow: part.Of(schema.Quote(column.Name)), Source: column.InKey(text), Text: text}
+	if !column.HasMembers() {
+		u.Source = part.Of(inCollation(text, column))
+		u.Text = u.Source
 	}
-	u.Source = part.Of(inCollation(text, column))
-	u.Text = u.Source
 	return u
 }
 

@@ -120,7 +120,7 @@ func (s *Spec) stagedValue(c Column) string {
 	switch {
 	case s.isKey(c.Name):
 	case c.Type.HasMembers() && c.Exact:
-		return "CAST(" + c.Source + " AS UNSIGNED)"
+		return c.Type.InKey(c.Source)
 	case s.staysText(c) && !c.Exact:
 		// The shadow's type cuts blanks beyond its length.
 		return fmt.Sprintf("LEFT(%s, %d)", c.Source, c.Type.Length)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"midstream/internal/engine/carry"
@@ -243,11 +242,8 @@ func (c *Change) end(result *migration.Result) error {
 // failure returns what is left after an error, and what to do.
 func (c *Change) failure(ctx context.Context, err error) error {
 	f := &migration.Failure{Phase: c.phase, Err: err, Swapped: c.done}
-	names := make([]string, 0, 2)
-	for _, name := range c.plan.Statement.Tables() {
-		names = append(names, name.String())
-	}
-	all, table := strings.Join(names, ", "), c.plan.Statement.Tables()[0]
+	tables := c.plan.Statement.Tables()
+	all, table := schema.List(tables), tables[0]
 	switch {
 	case errors.Is(err, tableddl.ErrUnknown):
 		f.Left = fmt.Sprintf("The outcome of the %s is unknown (%s).", c.plan.Statement.Kind, all)

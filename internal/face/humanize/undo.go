@@ -35,7 +35,11 @@ func SetAside(rows int, table, again string) string {
 	}
 	text := fmt.Sprintf("Set aside: %s in %s", Plural(rows, "row"), schema.NameOf(table))
 	if again != "" {
-		text += "; the " + again + " brings " + map[bool]string{true: "it", false: "them"}[rows == 1] + " back into the table"
+		them := "them"
+		if rows == 1 {
+			them = "it"
+		}
+		text += "; the " + again + " brings " + them + " back into the table"
 	}
 	return text + ". No command drops that table while it has rows.\n"
 }

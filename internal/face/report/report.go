@@ -63,9 +63,7 @@ func (r *Report) Unfit() (texts []string) {
 		return nil
 	}
 	for _, found := range r.Result.Unfit {
-		if f, is := record.EventOf(found).(event.Finding); is {
-			texts = append(texts, humanize.Finding(f))
-		}
+		texts = append(texts, humanize.Finding(found.Found()))
 	}
 	return texts
 }

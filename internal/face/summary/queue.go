@@ -5,12 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/queue"
-	"midstream/internal/ops/record"
 )
 
 // ChangeLine writes the state of a change.
@@ -51,8 +49,6 @@ func OfChange(c queue.Change) string {
 	line("history", c.History)
 	if c.Undo != nil {
 		line("undo", strings.TrimPrefix(c.Undo.Text, "undo: "))
-	}
-	if c.Undo != nil {
 		for _, text := range c.Undo.Warns {
 			line("warning", text)
 		}
@@ -65,9 +61,7 @@ func OfChange(c queue.Change) string {
 // UnfitOf lists the rows because of which a change has ended, by reason, as its run does; "" if there are none.
 func UnfitOf(c queue.Change) (text string) {
 	for _, found := range c.Unfit {
-		if f, is := record.EventOf(found).(event.Finding); is {
-			text += "  " + humanize.Finding(f) + "\n"
-		}
+		text += "  " + humanize.Finding(found.Found()) + "\n"
 	}
 	return text
 }

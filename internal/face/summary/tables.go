@@ -2,22 +2,18 @@ package summary
 
 import (
 	"fmt"
-	"strings"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // TableNames writes the tables of a statement on complete tables.
 func TableNames(p *plan.TablePlan) string {
-	var names []string
-	for _, name := range p.Statement.Tables() {
-		names = append(names, name.String())
-	}
-	return strings.Join(names, ", ")
+	return schema.List(p.Statement.Tables())
 }
 
 // OfTablePlan writes what a run of a statement on complete tables will do.

@@ -47,11 +47,7 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 		return s.String()
 	}
 	s.heading("Done: gave up the undo of the last change of %s on %s.", *only, escape.Line(address))
-	var names []string
-	for _, name := range t.Ended.Dropped {
-		names = append(names, name.String())
-	}
-	s.line("Dropped", "%s", strings.Join(names, ", "))
+	s.line("Dropped", "%s", schema.List(t.Ended.Dropped))
 	if t.Ended.Old != (schema.Name{}) {
 		with := ""
 		if t.Ended.Rows != "" {
@@ -62,13 +58,9 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 			s.line("Rows", "%s", t.Ended.Rows)
 		}
 	}
-	names = nil
-	for _, name := range t.Ended.Parked {
-		names = append(names, name.String())
-	}
-	if len(names) > 0 {
+	if len(t.Ended.Parked) > 0 {
 		s.line("Kept", "%s, with rows that undos have set aside. No command of Midstream drops a table with such rows: DROP TABLE it once you do not need them",
-			strings.Join(names, ", "))
+			schema.List(t.Ended.Parked))
 	}
 	return s.String()
 }

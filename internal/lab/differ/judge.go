@@ -157,10 +157,10 @@ func (b *bench) judge(ctx context.Context, c *Case, log []done, ours, copied, th
 	return Verdict{Outcome: Equal}, nil
 }
 
-// emptyMember is the member ” in the definition of a SET.
+// emptyMember is the empty member in the definition of a SET.
 var emptyMember = regexp.MustCompile(`[(,]''[,)]`)
 
-// lighter says that the ALTER changes a SET with the member ”, and that the run's table is what the server makes by the way
+// lighter says that the ALTER changes a SET with an empty member, and that the run's table is what the server makes by the way
 // that it chooses itself. Its copy reads the values as texts, and loses that member.
 func (b *bench) lighter(ctx context.Context, c *Case, log []done) (bool, error) {
 	changed := func(column Column) bool {

@@ -32,6 +32,15 @@ func (n Name) Dotted() string {
 // it must not change.
 func (n Name) Bare() string { return n.Schema + "." + n.Table }
 
+// List is a list of names for people, as String has them.
+func List(names []Name) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = name.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
 // Quoted returns `schema`.`table` for a statement.
 func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Table) }
 

@@ -265,6 +265,16 @@ func (c Column) Temporal() bool {
 // HasMembers reports whether the values are members of a list, and numbers of them: ENUM and SET.
 func (c Column) HasMembers() bool { return c.DataType == "enum" || c.DataType == "set" }
 
+// InKey has a value of the column compare as a key does: a member of an ENUM or SET by its number. No member and the
+// empty member have one text, and MySQL 8.0 and 9.7 group the values of a SET by it. An index finds an ENUM by an integer,
+// and not by a sum, which is a floating point number.
+func (c Column) InKey(value string) string {
+	if !c.HasMembers() {
+		return value
+	}
+	return "CAST(" + value + " AS UNSIGNED)"
+}
+
 // Fixed reports whether a number has a fixed number of decimals. FLOAT and DOUBLE have it only in
 // their old form, FLOAT(7,2).
 func (c Column) Fixed() bool { return c.Family() != "float" || strings.Contains(c.Type, "(") }

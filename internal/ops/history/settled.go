@@ -57,16 +57,17 @@ func (e *Entry) settle(folder string) {
 
 // LastDone returns the newest run that has changed a table; nil if there is none. Its undo is as Settle has left it.
 func LastDone(folder, table string) *Entry {
-	for _, e := range Done(folder) {
-		if e.Of(table) {
-			return &e
-		}
+	if done := newest(folder, func(e *Entry) bool { return e.Of(table) }); len(done) > 0 {
+		return &done[0]
 	}
 	return nil
 }
 
 // Done returns the newest run that has changed each table of each server, the newest first. Their undos are as Settle has left them.
-func Done(folder string) (done []Entry) {
+func Done(folder string) []Entry { return newest(folder, func(*Entry) bool { return true }) }
+
+// newest is Done for the wanted runs.
+func newest(folder string, wanted func(*Entry) bool) (done []Entry) {
 	entries, err := List(folder)
 	if err != nil {
 		return nil
@@ -75,7 +76,7 @@ func Done(folder string) (done []Entry) {
 	seen := map[subject]bool{}
 	for _, e := range entries {
 		of := subject{e.Run.Server, e.Run.Table}
-		if e.Result == nil || e.Result.Outcome != "done" || e.Run.Rehearsal != "" || seen[of] {
+		if e.Result == nil || e.Result.Outcome != "done" || e.Run.Rehearsal != "" || seen[of] || !wanted(&e) {
 			continue
 		}
 		seen[of] = true

@@ -70,10 +70,7 @@ func Read(line []byte) (event.Event, *Result, error) {
 				Elapsed: r.ElapsedMS.Duration(), At: at}
 		})
 	case NameFinding:
-		return into(line, func(r Finding) event.Event {
-			return event.Finding{Kind: r.Kind, Name: r.Name, What: r.What, Rows: r.Rows, AtLeast: r.AtLeast, Keys: r.Keys,
-				Query: r.Query, Fix: r.Fix, Refused: r.Refused, At: at}
-		})
+		return into(line, func(r Finding) event.Event { return r.Found() })
 	case NameUnfitFound:
 		return into(line, func(r UnfitFound) event.Event { return event.UnfitFound{Key: r.Key, Cause: r.Cause, At: at} })
 	case NameParked:
@@ -105,6 +102,12 @@ func EventOf(told any) event.Event {
 		return nil
 	}
 	return e
+}
+
+// Found is the event of a finding.
+func (r Finding) Found() event.Finding {
+	return event.Finding{Kind: r.Kind, Name: r.Name, What: r.What, Rows: r.Rows, AtLeast: r.AtLeast, Keys: r.Keys,
+		Query: r.Query, Fix: r.Fix, Refused: r.Refused, At: r.Time()}
 }
 
 // At is the time of a record; zero if it has none.

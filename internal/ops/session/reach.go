@@ -197,12 +197,8 @@ func (r *Reach) leaveAlone(ctx context.Context) error {
 	if err != nil {
 		return unread(err)
 	}
-	var names []string
-	for _, n := range left {
-		names = append(names, n.String())
-	}
-	if len(names) > 0 {
-		r.Note("not in the files, and unchanged: " + strings.Join(names, ", "))
+	if len(left) > 0 {
+		r.Note("not in the files, and unchanged: " + schema.List(left))
 	}
 	return nil
 }

@@ -215,9 +215,5 @@ func ObjectOf(statement *ddl.Statement, s *Server) string {
 	if statement == nil {
 		return s.Address
 	}
-	var names []string
-	for _, name := range statement.Tables() {
-		names = append(names, name.String())
-	}
-	return strings.Join(names, ", ") + " on " + s.Address
+	return schema.List(statement.Tables()) + " on " + s.Address
 }
