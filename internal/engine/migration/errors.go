@@ -81,3 +81,10 @@ func sourceChanged(err error) bool {
 func binlogLost(err error) bool {
 	return isAny(err, binlog.ErrPurged, binlog.ErrOtherServer, binlog.ErrIncident)
 }
+
+// OnlyByAllRows reports whether a lazy undo has failed because the binlog does not show by keys what has happened to the
+// table. An undo by all rows needs nothing of it.
+func OnlyByAllRows(err error) bool {
+	return sourceChanged(err) || binlogLost(err) ||
+		isAny(err, intake.ErrNotByKeys, intake.ErrNotSince, intake.ErrStatementFormat, binlog.ErrSchemaDrift)
+}

@@ -17,7 +17,6 @@ import (
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
-	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -190,8 +189,7 @@ func (r *run) notRemoved() (left, next string) {
 
 // nextAfter is NextAfter for this run. A cold undo needs nothing of the time since the swap.
 func (r *run) nextAfter(ctx context.Context, err error) string {
-	unknown := isAny(err, intake.ErrOldWritten, intake.ErrNotByKeys, intake.ErrNotSince, binlog.ErrSchemaDrift, ErrMismatch)
-	if r.plan.Lazy() && (unknown || sourceChanged(err) || binlogLost(err)) {
+	if r.plan.Lazy() && (OnlyByAllRows(err) || isAny(err, intake.ErrOldWritten, ErrMismatch)) {
 		return SameCommand + " with --cold: it looks at all rows."
 	}
 	return NextAfter(ctx, err)

@@ -20,7 +20,6 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/engine/rowsync"
-	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
@@ -258,7 +257,7 @@ func UndoFailed(p *plan.Plan, err error) error {
 	}
 	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still %s", source, p.Names.Shadow, open)
 	switch {
-	case errors.Is(err, intake.ErrOldWritten), errors.Is(err, intake.ErrNotSince):
+	case p.Lazy() && (errors.Is(err, intake.ErrOldWritten) || migration.OnlyByAllRows(err)):
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
 	case errors.Is(err, follow.ErrOver):
 		f.Next = strings.ReplaceAll(afterOver, "database.table", table)
@@ -281,8 +280,8 @@ func UndoFailed(p *plan.Plan, err error) error {
 // table cannot be known by keys; nil if the error is another one. Nothing has swapped, and nothing is left.
 func ColdAfter(p *plan.Plan, undo *planning.Undo, err error) *planning.Undo {
 	var f *migration.Failure
-	unknown := errors.Is(err, intake.ErrNotByKeys) || errors.Is(err, intake.ErrNotSince) || errors.Is(err, binlog.ErrSchemaDrift)
-	if undo == nil || undo.Lazy || undo.Cold || p == nil || !p.Lazy() || !unknown || !errors.As(err, &f) || f.Kept || f.Swapped {
+	if undo == nil || undo.Lazy || undo.Cold || p == nil || !p.Lazy() || !migration.OnlyByAllRows(err) ||
+		!errors.As(err, &f) || f.Kept || f.Swapped {
 		return nil
 	}
 	cold := *undo
