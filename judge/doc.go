@@ -8,7 +8,7 @@
 // gh-ost's localtests are run by their own script, which gets our program under gh-ost's name, a
 // primary and a replica. Vitess's cases need Vitess to run. So the judge does with one server what
 // Vitess's runner does with a case. It creates the case's table and an event that writes to it,
-// runs the ALTER, and stops the writing just before the swap. Then it compares the former table
+// runs the ALTER, and stops the writing just before the swap. Then it compares the old table
 // with the new one by the case's columns.
 //
 // A case has one of these outcomes:

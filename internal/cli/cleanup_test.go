@@ -148,7 +148,7 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "Dropped 1 table.", "t_old2 is left alone: it has no mark of a former table")
+	contains(t, stdout, "Dropped 1 table.", "t_old2 is left alone: it has no mark of an old table")
 	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t,t_old2" {
 		t.Errorf("tables %s", got)
 	}

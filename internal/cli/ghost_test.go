@@ -68,7 +68,7 @@ func TestGhost(t *testing.T) {
 	)
 	tables("_t_del,t")
 	drops := "--alter=DROP INDEX added, DROP COLUMN added, ADD COLUMN zero DATE NOT NULL DEFAULT '1970-00-00'"
-	d.ghosts(1, []string{drops, "--execute"}, "FATAL ", "_t_del is a former table")
+	d.ghosts(1, []string{drops, "--execute"}, "FATAL ", "_t_del is an old table")
 	d.ghosts(0, []string{drops, "--initially-drop-old-table", "--allow-zero-in-date"}, "_t_del is dropped first", "# Done\n")
 	tables("_t_del,t")
 	d.ghosts(0, []string{drops, "--execute", "--timestamp-old-table", "--quiet", "--allow-zero-in-date"}, "# Done\n")

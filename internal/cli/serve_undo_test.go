@@ -130,7 +130,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	q.undoIs("a", string(leftovers.UndoEnded))
 }
 
-// TestU4_UnfitRowsOfAFollowerInAQueue: within seconds of its commit, a row that the former definition refuses is in the state of
+// TestU4_UnfitRowsOfAFollowerInAQueue: within seconds of its commit, a row that the old definition refuses is in the state of
 // the undo, in the metrics, and known to the hook. The undo stops before its lock, or parks the row.
 func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	mysqltest.Seldom(t)

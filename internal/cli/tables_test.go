@@ -140,7 +140,7 @@ func TestTableStatements(t *testing.T) {
 			"Old table kept: "+d+".c_old. To drop it: midstream cleanup --old "+d+".c",
 		)
 		r.are("c_old,p,t,v")
-		r.exec("DELETE FROM p WHERE id = 1") // no foreign key of the former table keeps it, or goes on
+		r.exec("DELETE FROM p WHERE id = 1") // no foreign key of the old table keeps it, or goes on
 		if got := r.query("SELECT COUNT(*) FROM c_old"); got != "2" {
 			r.Errorf("%s rows", got)
 		}

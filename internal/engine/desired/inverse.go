@@ -11,7 +11,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Inverse finds the ALTER by which the server leads a table back to its former definition, with its comment, indexes and
+// Inverse finds the ALTER by which the server leads a table back to its old definition, with its comment, indexes and
 // CHECKs. says has the table's column for each column of the former one, "" for none. It is nil if nothing differs. The
 // error is the reason why no ALTER leads back.
 func Inverse(table, former *schema.Table, says map[string]string, version plan.Version) (*ddl.Alter, error) {

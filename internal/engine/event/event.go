@@ -124,7 +124,7 @@ type Progress struct {
 	Scanned  int64 // rows that the prescan has checked
 	// Deadline is the last report about the deadline; By is zero if there is none.
 	Deadline Deadline
-	// Unfit is what an undo knows of rows that the former definition refuses; nil for other runs.
+	// Unfit is what an undo knows of rows that the old definition refuses; nil for other runs.
 	Unfit *Unfit
 }
 
@@ -140,7 +140,7 @@ func (p Progress) Still(earlier Progress) bool {
 	return p.Unfit == nil || earlier.Unfit != nil && p.Unfit.Rows == earlier.Unfit.Rows
 }
 
-// Unfit are rows that the former definition refuses: their number, and the keys of some, as literals.
+// Unfit are rows that the old definition refuses: their number, and the keys of some, as literals.
 type Unfit struct {
 	Rows int64
 	Keys []string
@@ -225,7 +225,7 @@ type Finding struct {
 	At      time.Time
 }
 
-// UnfitFound means that an undo has found a row that the former definition refuses, and that the definition has taken
+// UnfitFound means that an undo has found a row that the old definition refuses, and that the definition has taken
 // all rows before it.
 type UnfitFound struct {
 	Key   string // of the row, as a literal
@@ -233,7 +233,7 @@ type UnfitFound struct {
 	At    time.Time
 }
 
-// Parked means that an undo has copied the rows that the former definition refuses.
+// Parked means that an undo has copied the rows that the old definition refuses.
 type Parked struct {
 	Table string   // the table with the copies: schema.table
 	Rows  int      //

@@ -46,7 +46,7 @@ func LogsCascades(ctx context.Context, q schema.Querier) (bool, error) {
 }
 
 // LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop the
-// tables. With old it adds those for checking whether a session uses a former source.
+// tables. With old it adds those for checking whether a session uses an old table.
 func LackedByCleanup(ctx context.Context, q schema.Querier, drop []schema.Name, old bool) ([]plan.Risk, error) {
 	f := gatherer{&plan.Facts{}}
 	if err := f.readVariables(ctx, q); err != nil {

@@ -8,7 +8,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// FreeOld returns the name that Make would choose now for the former source of a table, and whether
+// FreeOld returns the name that Make would choose now for the old table of a table, and whether
 // there is any. The names in refused are taken, though the account may not see by what.
 func FreeOld(ctx context.Context, q schema.Querier, table schema.Name, refused []schema.Name) (old schema.Name, free bool, err error) {
 	f := gatherer{&plan.Facts{}}

@@ -60,7 +60,7 @@ func (d *Denied) Error() string {
 
 // Cleanup removes what former runs on a source left. These are tables with our mark for the source,
 // and a shadow that a marked state table records (its own mark goes shortly before the swap). With
-// old, Cleanup also removes the former sources that swaps have left and marked, if the source
+// old, Cleanup also removes the old tables that swaps have left and marked, if the source
 // exists and no session uses them. It never touches the source itself.
 //
 // Cleanup holds the advisory lock of the source. So no run is at work (ErrClaimed), here or on a
@@ -228,7 +228,7 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		t.Why = "the table before a swap" + itsComment(beforeSwap)
 		return true, c.idle(ctx, t.Name)
 	case !isOld:
-		t.Spared, t.Why = true, "it has no mark of a former table"
+		t.Spared, t.Why = true, "it has no mark of an old table"
 		return true, nil
 	}
 	return false, nil // without the source, the old table is all that is left

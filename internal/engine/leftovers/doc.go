@@ -1,5 +1,5 @@
 // Package leftovers finds, finishes and removes what runs have left on a source: their tables,
-// their triggers, second foreign keys, and the former source of a swap.
+// their triggers, second foreign keys, and the old table of a swap.
 //
 // A Cleaner lists the tables of one source, and judges who owns each table: by its mark, or by its
 // record in the state table. It never drops a table that has neither. Cleanup removes leftovers for

@@ -18,14 +18,14 @@ import (
 type Finished struct {
 	Alter string // the clauses
 	Undid bool   // it was an undo
-	Old   string // the former source; "" if it was dropped
+	Old   string // the old table; "" if it was dropped
 }
 
 // Ending defines how Finish completes a run that has swapped.
 type Ending struct {
 	// Lock bounds each wait for a lock. Its parts default to 250 ms.
 	Lock    cutover.Budget
-	DropOld bool // drops the former source
+	DropOld bool // drops the old table
 }
 
 // Finish looks for an earlier run on the source that was stopped between its swap and its end, and
@@ -112,7 +112,7 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 	return finished, f.sweep(ctx)
 }
 
-// sweep removes what is left apart from the former source. First the log of triggers, then
+// sweep removes what is left apart from the old table. First the log of triggers, then
 // sentinels of runs that were killed before that one and had another name for the source. The state
 // table is last, because it records the others.
 func (f *finisher) sweep(ctx context.Context) error {
@@ -129,7 +129,7 @@ func (f *finisher) sweep(ctx context.Context) error {
 	return err
 }
 
-// swapped returns what a run began with that has swapped, or nil, and the former source, if it is
+// swapped returns what a run began with that has swapped, or nil, and the old table, if it is
 // there.
 func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
 	there, err := f.List(ctx)
@@ -170,7 +170,7 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 }
 
 // HasSwapped reports whether the run that saved this has swapped, among these tables. It returns
-// the former source, if that exists.
+// the old table, if that exists.
 //
 // REQUIRES: the sessions of that run had ended when the tables were listed.
 func (c *Cleaner) HasSwapped(

@@ -11,7 +11,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Old is the former source after the swap.
+// Old is the old table after the swap.
 type Old struct {
 	Pool   *dbconn.Pool
 	Source schema.Name
@@ -27,7 +27,7 @@ func (o Old) Drop(ctx context.Context) error {
 	return nil
 }
 
-// markPatience is how long the mark of the former source is tried for.
+// markPatience is how long the mark of the old table is tried for.
 const markPatience = 5 * time.Second
 
 // Keep gives the table, which has the given comment, the mark that Cleanup recognizes. It also
@@ -52,7 +52,7 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.Name, name, err))
 	}
 	if err := o.alter(ctx, mark, wait); err != nil {
-		note(fmt.Sprintf("cannot mark %s as the former table: %v; midstream cleanup --old will not drop it", o.Name, err))
+		note(fmt.Sprintf("cannot mark %s as the old table: %v; midstream cleanup --old will not drop it", o.Name, err))
 	}
 }
 

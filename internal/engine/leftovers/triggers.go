@@ -19,7 +19,7 @@ func (c *Cleaner) dropLog(ctx context.Context, log schema.Name) error {
 		return err
 	}
 	watcher := lock.Watcher{DB: c.pool.DB()}
-	for _, t := range found { // after the swap: on the former source
+	for _, t := range found { // after the swap: on the old table
 		watcher.Tables = append(watcher.Tables, log.Sibling(t.Table))
 	}
 	return trigger.Drop(

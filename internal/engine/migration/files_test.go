@@ -56,7 +56,7 @@ func TestL9_ASwapOfManyFilesIsRefusedByThePlan(t *testing.T) {
 				b.child("MODIFY v BIGINT", "", nil, "--lock-work=30s").mustEnd()
 				b.hasTables("t,t_old")
 				if new, old := b.filed("t"), b.filed("t_old"); new != old {
-					b.Errorf("rows and checksum are %s, of the former source %s", new, old)
+					b.Errorf("rows and checksum are %s, of the old table %s", new, old)
 				}
 			})
 		})

@@ -59,7 +59,7 @@ func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestL8_FinishSparesAYoungerTable: the former source was dropped before the run was killed, and
+// TestL8_FinishSparesAYoungerTable: the old table was dropped before the run was killed, and
 // another session has since created a table with its name and columns.
 func TestL8_FinishSparesAYoungerTable(t *testing.T) {
 	sideBySide(t)

@@ -36,7 +36,7 @@ func (b *bench) sums(table string) string {
 func (b *bench) equal() {
 	b.Helper()
 	if new, old := b.sums("t"), b.sums("t_old"); new != old {
-		b.Errorf("rows and checksum are %s, of the former source %s", new, old)
+		b.Errorf("rows and checksum are %s, of the old table %s", new, old)
 	}
 }
 
@@ -330,7 +330,7 @@ func TestL8_FormerSourceIsMarked(t *testing.T) {
 			)
 		}
 		if was, marked := schema.MarkedOld(comment("t_old"), name); !marked || was != "it's ours" {
-			b.Errorf("the comment of the former source is %q", comment("t_old"))
+			b.Errorf("the comment of the old table is %q", comment("t_old"))
 		}
 		if got := comment("t"); got != "it's ours" {
 			b.Errorf("the comment of the table is %q", got)
@@ -424,7 +424,7 @@ func TestRowsAreOverwritten(t *testing.T) {
 		r.wait(b)
 		all := "SELECT GROUP_CONCAT(CONCAT_WS('/', HEX(id), HEX(v), u, j, at%s) ORDER BY id) FROM " + b.schema + "."
 		if new, old := b.value(fmt.Sprintf(all, ", added, number")+"t"), b.value(fmt.Sprintf(all, ", 7")+"t_old"); new != old {
-			b.Errorf("rows are\n%s, of the former source\n%s", new, old)
+			b.Errorf("rows are\n%s, of the old table\n%s", new, old)
 		}
 	})
 }

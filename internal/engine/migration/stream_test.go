@@ -31,7 +31,7 @@ func (b *bench) same() {
 	b.Helper()
 	all := "SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(CONCAT_WS('/', id, v, COALESCE(u, 'NULL'), COALESCE(doc, 'NULL'), COALESCE(b, 'NULL'))))) FROM " + b.schema
 	if new, old := b.value(all+".t"), b.value(all+".t_old"); new != old {
-		b.Errorf("rows and checksum are %s, of the former source %s", new, old)
+		b.Errorf("rows and checksum are %s, of the old table %s", new, old)
 	}
 }
 

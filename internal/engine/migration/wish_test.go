@@ -97,7 +97,7 @@ func TestL8_WishedNamesAreFound(t *testing.T) {
 	}
 }
 
-// cleanedUp removes what runs have left, including former tables. It first marks former tables of
+// cleanedUp removes what runs have left, including old tables. It first marks old tables of
 // runs that have swapped, as a second run does.
 func (b *bench) cleanedUp() []leftovers.Table {
 	b.Helper()

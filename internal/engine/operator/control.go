@@ -410,7 +410,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	return still, err
 }
 
-// Release ends the hold of an undo that follows, and any window. With parks, it copies the rows that the former definition
+// Release ends the hold of an undo that follows, and any window. With parks, it copies the rows that the old definition
 // refuses to a table of their own. It fails with *NotNow, also if the undo is paused.
 func (c *Control) Release(ctx context.Context, parks bool) error {
 	const what = "the undo cannot be released"

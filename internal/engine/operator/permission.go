@@ -23,7 +23,7 @@ type When struct {
 	Hold bool
 	// Follow means that a held undo follows its table: only midstream undo releases it.
 	Follow bool
-	// Park has an undo copy the rows that the former definition refuses to a table of their own.
+	// Park has an undo copy the rows that the old definition refuses to a table of their own.
 	Park bool
 }
 

@@ -112,7 +112,7 @@ func (c *checker) noteAlter() {
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
 		why, fix := c.refusing("a duplicate")
-		c.warn(CodeUnique, c.saying("the ALTER adds a unique key", "the former definition has a unique key"), why, fix)
+		c.warn(CodeUnique, c.saying("the ALTER adds a unique key", "the old definition has a unique key"), why, fix)
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",

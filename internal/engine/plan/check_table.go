@@ -34,7 +34,7 @@ func (c *checker) checkTable() {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
 	if was, isOld := schema.MarkedOld(t.Comment, t.Name); isOld {
-		c.block(CodeArtefact, "the table's comment marks it as a former table",
+		c.block(CodeArtefact, "the table's comment marks it as an old table",
 			"midstream cleanup --old would drop it after a rename", fmt.Sprintf("Restore its comment: ALTER TABLE %s COMMENT = %s",
 				t.Name.Quoted(), schema.Literal(was)))
 	} else if schema.Marked(t.Comment) {
@@ -66,7 +66,7 @@ func (c *checker) checkNames() {
 	stopped := c.stopped()
 	for _, taken := range c.facts.Taken {
 		if !slices.ContainsFunc(c.names.All(), func(n schema.Name) bool { return c.facts.sameTable(n, taken.Name) }) {
-			continue // another table, or a kept former source
+			continue // another table, or a kept old table
 		}
 		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
 		switch {
@@ -76,10 +76,10 @@ func (c *checker) checkNames() {
 		case schema.MarkedFor(taken.Comment, c.table.Name):
 			ours = append(ours, taken.Name.Table)
 		case isOld && c.options.Names.Old == "":
-			c.block(CodeNameTaken, fmt.Sprintf("former tables have all the names up to %s", taken.Name), "the run needs one for the next",
+			c.block(CodeNameTaken, fmt.Sprintf("old tables have all the names up to %s", taken.Name), "the run needs one for the next",
 				fmt.Sprintf("Drop the unneeded ones: midstream cleanup --old %s", c.table.Name.Argument()))
 		case isOld:
-			c.block(CodeNameTaken, fmt.Sprintf("%s is a former table", taken.Name), "the run needs the name for the next",
+			c.block(CodeNameTaken, fmt.Sprintf("%s is an old table", taken.Name), "the run needs the name for the next",
 				fmt.Sprintf("If it is not needed, drop it: midstream cleanup --old %s", c.table.Name.Argument()))
 		case schema.Marked(taken.Comment):
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),

@@ -199,10 +199,10 @@ var judgements = []struct {
 	{"taken by another run", "", func(f *Facts, t *schema.Table) {
 		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_shadow"}, "midstream shadow of shop.other"}}
 	}, []string{"name-taken"}, nil},
-	{"a former source", "", func(f *Facts, t *schema.Table) {
+	{"an old table", "", func(f *Facts, t *schema.Table) {
 		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_old"}, "my orders"}}
 	}, nil, nil},
-	{"former sources everywhere", "", func(f *Facts, t *schema.Table) {
+	{"old tables everywhere", "", func(f *Facts, t *schema.Table) {
 		for _, old := range OldNames(t.Name) {
 			f.Taken = append(f.Taken, Taken{old, "my orders"})
 		}

@@ -6,7 +6,7 @@ import "midstream/internal/mysql/schema"
 const accesses = "table_io_waits_summary_by_table"
 
 // LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop the
-// tables. If old is set, it also checks the privileges to find sessions that use a former source.
+// tables. If old is set, it also checks the privileges to find sessions that use an old table.
 func LackedByCleanup(f *Facts, drop []schema.Name, old bool) []Risk {
 	c := checker{facts: f}
 	if old {

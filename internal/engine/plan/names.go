@@ -21,10 +21,10 @@ const maxName = maxServerName - len("_chk_99")
 // it replaces, so the cut name sorts after the original name. UTF-8 sorts as its characters do.
 var cutMarks = []rune{'~', '～', '\uFFFF'}
 
-// mostOld is the number of former sources of one table that may exist at the same time.
+// mostOld is the number of old tables of one table that may exist at the same time.
 const mostOld = 9
 
-// OldNames returns the names that a former source may get, the preferred one first: orders_old,
+// OldNames returns the names that an old table may get, the preferred one first: orders_old,
 // orders_old2, and so on to orders_old9.
 func OldNames(table schema.Name) []schema.Name {
 	names := []schema.Name{NamesOf(table).Old}
@@ -38,10 +38,10 @@ func OldNames(table schema.Name) []schema.Name {
 // always has the same name: other runs, and Cleanup, read there what the shadow is called.
 type Wish struct {
 	Shadow string
-	Old    string // of the former source
+	Old    string // of the old table
 }
 
-// freeNames returns the artefacts' names for a table: former sources of earlier runs keep their
+// freeNames returns the artefacts' names for a table: old tables of earlier runs keep their
 // names. It does not check whether a wished name is free: the run is refused if it is taken.
 func freeNames(table schema.Name, options Options, facts *Facts) Names {
 	names, wish := options.Purpose.NamesOf(table), options.Names

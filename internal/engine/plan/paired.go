@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Unclear are the columns that only the former table has, and those that only the table has: the change may have renamed
+// Unclear are the columns that only the old table has, and those that only the table has: the change may have renamed
 // one to the other.
 type Unclear struct{ Gone, Fresh []string }
 

@@ -343,7 +343,7 @@ func (m *tablePlanner) renamed(t *TableFacts, to schema.Name) {
 		)
 	}
 	if schema.MarkedAside(t.Table.Comment) {
-		m.warn(CodeArtefact, fmt.Sprintf("%s carries the mark of a former table (its comment is %q)", t.Name, t.Table.Comment),
-			"midstream cleanup --old may drop it if it gets a former table's name again", "Change its comment")
+		m.warn(CodeArtefact, fmt.Sprintf("%s carries the mark of an old table (its comment is %q)", t.Name, t.Table.Comment),
+			"midstream cleanup --old may drop it if it gets an old table's name again", "Change its comment")
 	}
 }

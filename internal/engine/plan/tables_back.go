@@ -17,7 +17,7 @@ type TablesBack struct {
 	Was   *schema.Table
 	Aside schema.Name
 	// Merge takes the rows over that were written since a TRUNCATE. Park keeps those rows in a table of their own: all of them, or,
-	// with Merge, those that the former table does not take.
+	// with Merge, those that the old table does not take.
 	Merge, Park bool
 	// Undone is the name that the table gets that was new after a TRUNCATE: with Park one of ParkedNames.
 	Undone schema.Name

@@ -85,7 +85,7 @@ func (m *tablePlanner) cantKeep(why string) {
 	case m.options.Undo > 0:
 		m.block(CodeNameTaken, "the statement could not be undone", why, "Leave --undo out")
 	case m.options.Keep:
-		m.block(CodeNameTaken, "the former table cannot be kept", why, "Leave --drop-later out")
+		m.block(CodeNameTaken, "the old table cannot be kept", why, "Leave --drop-later out")
 	}
 }
 
@@ -231,9 +231,9 @@ func (m *tablePlanner) againstTwin(t *TableFacts) string {
 	case len(t.Table.ReferencedBy)+len(t.Facts.Referencing) > 0:
 		return "it refers to itself"
 	case len(t.Table.Triggers) > 0:
-		return "it has triggers, which would stay with the former table"
+		return "it has triggers, which would stay with the old table"
 	case schema.MarkedAside(t.Table.Comment):
-		return "it is a former table, by its comment"
+		return "it is an old table, by its comment"
 	case taken != "":
 		return taken + " blocks the name of an empty copy"
 	case len(lacked) > 0 && m.options.Undo <= 0:

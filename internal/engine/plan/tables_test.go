@@ -61,7 +61,7 @@ func TestMakeTables(t *testing.T) {
 		{"of no table", "DROP TABLE x", nil, TableOptions{}, "refused: no such table: shop.x"},
 		{"if exists", "DROP TABLE IF EXISTS x", nil, TableOptions{}, "none: there is no such table"},
 		{"without privileges to rename it", "DROP TABLE t", only("DROP"), TableOptions{}, "DROP TABLE `shop`.`t` | instant: the server drops the table under the lock, because the account lacks ALTER, CREATE, INSERT"},
-		{"which can't be kept", "DROP TABLE t", only("DROP"), TableOptions{Keep: true}, "refused: the former table cannot be kept"},
+		{"which can't be kept", "DROP TABLE t", only("DROP"), TableOptions{Keep: true}, "refused: the old table cannot be kept"},
 		{"without any", "DROP TABLE t", only("SELECT"), TableOptions{}, "refused: account app@% lacks DROP on `shop`.`t`"},
 		{"of MyISAM", "DROP TABLE t", func(f *TableFacts) { f.Table.Engine = "MyISAM" }, TableOptions{}, "its engine is MyISAM"},
 		{"all names taken", "DROP TABLE t", func(f *TableFacts) {
@@ -86,7 +86,7 @@ func TestMakeTables(t *testing.T) {
 			f.Facts.Taken = []Taken{{Name: f.Name.Sibling("t_midstream"), Comment: schema.MarkFor("state", f.Name)}}
 		}, TableOptions{}, "refused: an earlier run on shop.t left t_midstream"},
 		{"an artefact", "DROP TABLE t", func(f *TableFacts) { f.Table.Comment = schema.MarkFor("state", f.Name.Sibling("x")) }, TableOptions{}, "refused: shop.t is an artefact of Midstream"},
-		{"a former table", "DROP TABLE t", func(f *TableFacts) { f.Table.Comment = schema.MarkOld(f.Name.Sibling("x"), "") }, TableOptions{}, "t_old is dropped"},
+		{"an old table", "DROP TABLE t", func(f *TableFacts) { f.Table.Comment = schema.MarkOld(f.Name.Sibling("x"), "") }, TableOptions{}, "t_old is dropped"},
 		{"the server's own", "DROP TABLE user", nil, TableOptions{}, "refused: mysql is the server's own schema"},
 		{"another method", "DROP TABLE t", nil, TableOptions{Method: MethodShadow}, "refused: a DROP TABLE can't be done by the method shadow"},
 		{"rename to a name that is taken", "RENAME TABLE x TO t", nil, TableOptions{}, "refused: no such table: shop.x"},

@@ -244,7 +244,7 @@ func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, rec
 	says := backwards(table, record.Native.Before, record.Pairs)
 	alter, err := desired.Inverse(table, record.Native.Before, says, version)
 	if err == nil && alter == nil {
-		err = errors.New("the definition is the former one already")
+		err = errors.New("the definition is the old one already")
 	}
 	if err != nil {
 		return nil, refuse(table.Name, notBack, err.Error(), "Change the table with midstream run")

@@ -35,7 +35,7 @@ type merger struct {
 	source, aside, merged schema.Name
 	spec                  *compare.Spec
 	columns               []string // that have values of their own
-	// parks means that rows may stay behind which the former table does not take. taken are the keys of those that it had itself.
+	// parks means that rows may stay behind which the old table does not take. taken are the keys of those that it had itself.
 	parks bool
 	taken map[key.Key]bool
 }
@@ -384,7 +384,7 @@ func (s swapBack) refuse(m *merger, refused []key.Key) error {
 	return &unfit{what: fmt.Sprintf("%s %s: %s", rowsText(f.Rows), f.What, listed), next: s.afterMerge()}
 }
 
-// afterMerge is what to do about rows that the former table does not take.
+// afterMerge is what to do about rows that the old table does not take.
 func (s swapBack) afterMerge() string {
 	b := s.plan.Back
 	return fmt.Sprintf("Take the other rows over, and keep these in %s: midstream undo --merge --park %s. Or give these rows other keys; "+

@@ -118,7 +118,7 @@ func (l *snapshotLookout) Blockers(ctx context.Context, longer time.Duration) ([
 func (s swapBack) markAgain(ctx context.Context) {
 	mark := schema.Literal(schema.MarkOld(s.plan.Back.Source, s.plan.Back.Was.Comment))
 	if err := s.alterAside(context.WithoutCancel(ctx), "COMMENT = "+mark); err != nil {
-		s.note(fmt.Sprintf("cannot mark %s as the former table: %v", s.plan.Back.Aside, err))
+		s.note(fmt.Sprintf("cannot mark %s as the old table: %v", s.plan.Back.Aside, err))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // UnfitFound reports the first row that an undo cannot bring back.
 func UnfitFound(e event.UnfitFound) string {
-	return fmt.Sprintf("unfit: the former definition refuses the row with key (%s): %s", escape.Line(e.Key), escape.Line(e.Cause))
+	return fmt.Sprintf("unfit: the old definition refuses the row with key (%s): %s", escape.Line(e.Key), escape.Line(e.Cause))
 }
 
 // Parked reports the rows that an undo has copied aside.
@@ -24,7 +24,7 @@ func Parked(e event.Parked) string {
 	if e.Rows > len(keys) {
 		keys = append(keys, "...")
 	}
-	return fmt.Sprintf("rows that the former definition refuses are in %s, %d of them: %s", schema.NameOf(e.Table), e.Rows, strings.Join(keys, ", "))
+	return fmt.Sprintf("rows that the old definition refuses are in %s, %d of them: %s", schema.NameOf(e.Table), e.Rows, strings.Join(keys, ", "))
 }
 
 // SetAside says in the result of an undo what has become of the rows that it has set aside; "" if there are none. again is the word

@@ -297,8 +297,8 @@ func TestUndoInReports(t *testing.T) {
 	says(undo, "takes back the change of 2026-01-02 03:04 UTC: ADD COLUMN n INT", "5 changed rows were synced", "refused 2 rows",
 		"shop.orders_parked", "could be redone until")
 	undo.Events = undo.Events[:len(undo.Events)-1]
-	says(undo, "The former definition took all rows.")
+	says(undo, "The old definition took all rows.")
 	undo.Result.Outcome = "unfit"
 	undo.Events = append(undo.Events, event.Progress{Unfit: &event.Unfit{Rows: 3}, At: after(93)})
-	says(undo, "The former definition refuses 3 rows. They need a decision")
+	says(undo, "The old definition refuses 3 rows. They need a decision")
 }

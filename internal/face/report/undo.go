@@ -52,7 +52,7 @@ func (r *Report) undoable() (told []string) {
 		told = append(told, "An undo gives up the values of the new columns: "+strings.Join(p.Undo.Lost, ", ")+".")
 	}
 	if r.Plan != nil && r.Plan.Statement == "" && open.Unfit == nil {
-		told = append(told, "The rows were not checked: an undo lists rows that the former definition refuses before its lock.")
+		told = append(told, "The rows were not checked: an undo lists rows that the old definition refuses before its lock.")
 	}
 	return told
 }
@@ -101,12 +101,12 @@ func (r *Report) notTaken(events []event.Event) (told []string) {
 	}
 	switch done := r.Result != nil && r.Result.Outcome == "done"; {
 	case done && parked != nil && parked.Rows > 0:
-		return []string{fmt.Sprintf("The former definition refused %s. Copies are in %s, with the keys (%s).",
+		return []string{fmt.Sprintf("The old definition refused %s. Copies are in %s, with the keys (%s).",
 			humanize.Plural(parked.Rows, "row"), schema.NameOf(parked.Table), strings.Join(parked.Keys, "), ("))}
 	case done:
-		return []string{"The former definition took all rows."}
+		return []string{"The old definition took all rows."}
 	case unfit > 0:
-		return []string{fmt.Sprintf("The former definition refuses %s. They need a decision: change them, or give --park.", humanize.Plural(unfit, "row"))}
+		return []string{fmt.Sprintf("The old definition refuses %s. They need a decision: change them, or give --park.", humanize.Plural(unfit, "row"))}
 	}
 	return nil
 }

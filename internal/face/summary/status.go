@@ -69,7 +69,7 @@ func OfStatus(s socket.Status) string {
 	return b.String()
 }
 
-// Unfit names rows that the former definition refuses by their keys, of which it has some.
+// Unfit names rows that the old definition refuses by their keys, of which it has some.
 func Unfit(rows int64, keys []string) string {
 	with := ", such as ("
 	switch {

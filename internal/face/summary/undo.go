@@ -142,7 +142,7 @@ func modeOf(s undos.Standing) string {
 	return "cold: " + anUndo(s.Kept.Record.Back) + " syncs all rows"
 }
 
-// unfitOf is what is known of rows that the former definition refuses; "" if there can be none.
+// unfitOf is what is known of rows that the old definition refuses; "" if there can be none.
 func unfitOf(s undos.Standing) string {
 	switch {
 	case s.Follows() && s.Follower.Unfit > 0:

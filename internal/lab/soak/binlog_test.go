@@ -120,7 +120,7 @@ func (s *shop) equal(changed string) {
 	s.Helper()
 	all := "SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(CONCAT_WS('/', id, v)))) FROM "
 	if new, old := s.value(all+"t"), s.value(all+"t_old"); new != old {
-		s.Errorf("rows and checksum are %s, of the former source %s", new, old)
+		s.Errorf("rows and checksum are %s, of the old table %s", new, old)
 	}
 	if got := s.value("SELECT CONCAT_WS(' ', SUM(v > 0), SUM(id > 5000)) FROM t"); got != changed {
 		s.Errorf("changed rows are %s, want %s", got, changed)

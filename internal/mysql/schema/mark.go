@@ -25,13 +25,13 @@ func CommentQuery(name Name) string {
 }
 
 // MarkedFor reports whether a table's comment is the mark of an artefact of a run on the source. A
-// former source is none: it has the mark of MarkOld, or MarkDropped, and behind it any text.
+// old table is none: it has the mark of MarkOld, or MarkDropped, and behind it any text.
 func MarkedFor(comment string, source Name) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(comment, Mark), " ")
 	return kind != oldKind && kind != droppedKind && comment == MarkFor(kind, source)
 }
 
-// oldKind is the kind of a former source. droppedKind is the kind of a table that a DROP has put
+// oldKind is the kind of an old table. droppedKind is the kind of a table that a DROP has put
 // aside. wasMark separates the mark from the former comment.
 const (
 	oldKind     = "old"
@@ -42,7 +42,7 @@ const (
 // MaxComment is the server's limit for the comment of a table, in characters.
 const MaxComment = 2048
 
-// MarkOld returns the comment that a former source carries: the mark, and what its comment
+// MarkOld returns the comment that an old table carries: the mark, and what its comment
 // was, cut to what the server takes.
 func MarkOld(source Name, was string) string { return markWith(oldKind, source, was) }
 
@@ -78,7 +78,7 @@ func SourceOfAside(comment, database string) (source Name, is bool) {
 	return source, false
 }
 
-// MarkedOld reports whether a table's comment is that of a former source, and returns the former
+// MarkedOld reports whether a table's comment is that of an old table, and returns the former
 // comment.
 func MarkedOld(comment string, source Name) (was string, marked bool) {
 	return strings.CutPrefix(comment, MarkFor(oldKind, source)+wasMark)

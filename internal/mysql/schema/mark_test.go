@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestL8_FormerSourceIsNoArtefact: whatever its comment was, a former source is not removed with a
+// TestL8_FormerSourceIsNoArtefact: whatever its comment was, an old table is not removed with a
 // run's artefacts.
 func TestL8_FormerSourceIsNoArtefact(t *testing.T) {
 	source := Name{"shop", "orders"}

@@ -15,7 +15,7 @@ import (
 // ErrHeld means that the follower is held again, and follows on.
 var ErrHeld = errors.New("the undo was not made")
 
-// ErrUnfit means that the former definition refuses rows: the follower is held again, and follows on.
+// ErrUnfit means that the old definition refuses rows: the follower is held again, and follows on.
 var ErrUnfit = errors.New("the old definition refuses some rows")
 
 // Advice is what to do about an undo that was not made.
@@ -28,7 +28,7 @@ func Advice(err error) string {
 }
 
 // Release has a follower take the change back, and returns its result when it has ended. show is called with its events.
-// With parks, it copies the rows that the former definition refuses to a table of their own; otherwise Release fails with
+// With parks, it copies the rows that the old definition refuses to a table of their own; otherwise Release fails with
 // ErrUnfit if there are any, and before that, show has got a finding for each reason. It fails with ErrHeld if the follower
 // is held again for another reason, with a *socket.Problem if it is paused, and with socket.ErrKilled if its process ends
 // without a result.

@@ -32,7 +32,7 @@ type Standing struct {
 	Why string
 	// Behind is how far the old table is behind.
 	Behind time.Duration
-	// Unfit is the number of rows that the former definition refuses; Keys are those of some, as literals.
+	// Unfit is the number of rows that the old definition refuses; Keys are those of some, as literals.
 	Unfit int64
 	Keys  []string
 	// Compared is when it last compared the tables; nil: not yet.

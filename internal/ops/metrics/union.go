@@ -66,7 +66,7 @@ var (
 	}
 	undoUnfitOf = Description{
 		prefix + "undo_unfit_rows", "gauge",
-		"Rows that the former definition refuses, as a follower has found; no sample if none runs.", undoLabels,
+		"Rows that the old definition refuses, as a follower has found; no sample if none runs.", undoLabels,
 	}
 )
 

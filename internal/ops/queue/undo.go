@@ -39,7 +39,7 @@ type Undo struct {
 	Why      string     `json:"why" doc:"the reason for the state; may be empty"`
 	Until    *time.Time `json:"open_until" doc:"until when the undo is promised; null if it is not known"`
 	Mode     string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; native: the server alters the table back; rename: the tables get their names back; may be empty"`
-	Unfit    *int64     `json:"unfit" doc:"rows that the former definition refuses; null: not checked, because no follower runs"`
+	Unfit    *int64     `json:"unfit" doc:"rows that the old definition refuses; null: not checked, because no follower runs"`
 	Keys     []string   `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
 	Compared *time.Time `json:"compared" doc:"when the follower last compared the tables; null: not yet, or no follower runs"`
 	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
@@ -230,17 +230,17 @@ func (u *Undo) warnings() []string {
 		if len(u.Lost) > 1 {
 			columns = "columns "
 		}
-		warnings = append(warnings, "The values of "+columns+strings.Join(u.Lost, ", ")+" are lost: the former table does not have them.")
+		warnings = append(warnings, "The values of "+columns+strings.Join(u.Lost, ", ")+" are lost: the old table does not have them.")
 	}
 	if len(u.later) > 0 {
 		warnings = append(warnings, "The undo takes back later changes of the table too: "+strings.Join(u.later, ", ")+".")
 	}
 	switch {
 	case u.State == undoUnfit:
-		warnings = append(warnings, fmt.Sprintf("The former definition refuses %s, such as (%s). The undo stops before its lock, unless you park them.",
+		warnings = append(warnings, fmt.Sprintf("The old definition refuses %s, such as (%s). The undo stops before its lock, unless you park them.",
 			plural(*u.Unfit, "row"), strings.Join(u.Keys, "), (")))
 	case u.Unfit == nil && !u.whole:
-		warnings = append(warnings, "The rows were not checked. If the former definition refuses some, the undo stops before its lock, unless you park them.")
+		warnings = append(warnings, "The rows were not checked. If the old definition refuses some, the undo stops before its lock, unless you park them.")
 	}
 	if u.State == string(leftovers.UndoRevoked) {
 		warnings = append(warnings, "The undo copies and compares all rows, because "+u.Why+".")

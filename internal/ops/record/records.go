@@ -180,7 +180,7 @@ type Progress struct {
 	Verified        int64    `json:"rows_verified" doc:"rows compared with the new table's"`
 	Scanned         int64    `json:"rows_scanned" doc:"rows that the prescan has checked"`
 	Deadline        Goal     `json:"deadline" doc:"the deadline of the run (--finish-by, --finish-within), as the last report about it"`
-	Unfit           *int64   `json:"unfit_rows" doc:"of an undo: rows that the former definition refuses, as far as it has synced; null: no undo"`
+	Unfit           *int64   `json:"unfit_rows" doc:"of an undo: rows that the old definition refuses, as far as it has synced; null: no undo"`
 	UnfitKeys       []string `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
 	ComparedAt      string   `json:"compared_at" doc:"when the last comparison ended, RFC 3339 (a lazy undo may compare changed rows only); empty: not in this run"`
 }
@@ -353,7 +353,7 @@ type Finding struct {
 type UnfitFound struct {
 	Head
 	Key   string `json:"key" doc:"key of the row, as a literal"`
-	Cause string `json:"cause" doc:"why the former definition refuses the row"`
+	Cause string `json:"cause" doc:"why the old definition refuses the row"`
 }
 
 // Parked tells which rows an undo has copied aside.
@@ -389,7 +389,7 @@ type Result struct {
 	Passing         bool      `json:"passing" doc:"true: the cause is temporary (the server is full, the connection broke, this machine has no file or disk left), and the same command may be run again unchanged"`
 	Problems        []Risk    `json:"problems" doc:"every reason of a refusal"`
 	Unfit           []Finding `json:"unfit" doc:"if the outcome is unfit: the rows that the definition refuses, a finding for each reason; otherwise empty"`
-	Old             string    `json:"old" doc:"the former table, if it was kept"`
+	Old             string    `json:"old" doc:"the old table, if it was kept"`
 	ParkedRows      int       `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
 	ParkedTable     string    `json:"parked_table" doc:"the table that has these rows; empty: none"`
 	ElapsedMS       MS        `json:"elapsed_ms" doc:"duration of the run"`
@@ -441,7 +441,7 @@ type Table struct {
 	Place   string `json:"place" doc:"file:line of the desired definition"`
 	State   string `json:"state" doc:"equal: it had this definition already; planned, checked, changed or created: the verb has done its work; failed; waiting: its turn had not come"`
 	Method  string `json:"method" doc:"method of the change; may be empty"`
-	Old     string `json:"old" doc:"the former table, if it was kept"`
+	Old     string `json:"old" doc:"the old table, if it was kept"`
 	Elapsed MS     `json:"elapsed_ms" doc:"duration of the table's change"`
 }
 

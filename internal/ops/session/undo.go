@@ -269,9 +269,9 @@ func UndoFailed(p *plan.Plan, err error) error {
 	case dbconn.NoDefault(err):
 		f.Next = "The column is in the old table only. Give new rows a value: midstream undo --undo-fill column=expression " + table
 	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
-		f.Next = "The former definition has a unique key that these rows violate. Change one of them, then " + again + "."
+		f.Next = "The old definition has a unique key that these rows violate. Change one of them, then " + again + "."
 	case errors.Is(err, migration.ErrUnfit), dbconn.ValueRefused(err):
-		f.Next = "The former definition refuses this row. Change it, then " + again + "."
+		f.Next = "The old definition refuses this row. Change it, then " + again + "."
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u
 	return s, nil
 }
 
-// lost returns the columns whose values an undo gives up: the former table has none for them. later are the clauses of
+// lost returns the columns whose values an undo gives up: the old table has none for them. later are the clauses of
 // changes since then, which it takes back too.
 func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) (names, later []string, err error) {
 	if u.Record.Ledger != nil || u.State == leftovers.UndoEnded || len(u.Record.Pairs) == 0 {
@@ -83,7 +83,7 @@ func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) (names, 
 // Follows reports whether a follower keeps the undo warm.
 func (s Standing) Follows() bool { return s.Follower != nil && s.Follower.State != followers.Swapping }
 
-// MayRefuse reports whether an undo may meet rows that the former definition refuses.
+// MayRefuse reports whether an undo may meet rows that the old definition refuses.
 func (s Standing) MayRefuse() bool { return s.Kept.Record.Ledger == nil && s.Kept.Record.Native == nil }
 
 // Records are the records of undos.
