@@ -61,7 +61,7 @@ func Phases() []Phase {
 type PhaseEntered struct {
 	Phase Phase
 	At    time.Time
-	Undo  bool // of a run that takes a change back
+	Undo  bool // it brings an old table up to date
 }
 
 // Note is something that an operator should read once.

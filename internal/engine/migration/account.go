@@ -23,7 +23,7 @@ type account struct {
 	phase        event.Phase
 	lastProgress event.Progress
 	method       plan.Method // that is at work
-	undo         bool        // the run takes a change back
+	undo         bool        // the run brings an old table up to date
 	resumed      bool
 	times        struct{ prescan, copy, index, verify, native time.Duration }
 	// repaired counts rows that differed and were synced again.
@@ -55,7 +55,7 @@ func (noRows) Rows() int64 { return 0 }
 type flying interface{ InFlight() int }
 
 func newAccount(m *Migration) *account {
-	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, undo: m.plan.Back != nil, scanned: noRows{},
+	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, undo: m.plan.Back.Adopts(), scanned: noRows{},
 		verified: noRows{}, forecast: forecast.NewForecaster()}
 }
 

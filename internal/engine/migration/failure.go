@@ -212,7 +212,7 @@ func NextAfter(ctx context.Context, err error) string {
 		{sourceChanged(err), SameCommand + "; make sure that no session alters the table during the run."},
 		{binlogLost(err), SameCommand + " to start again."},
 		{is(shadow.ErrRefused), "Correct the statement."},
-		{is(park.ErrUnfit), "Change the rows that are listed; or --park copies them to a table of their own and goes back without them; or, for a column without a value, --undo-fill."},
+		{is(park.ErrUnfit), "Change the rows that are listed; or --park copies them to a table of their own and goes back without them."},
 		{is(ErrUnfit), "Change the rows that are listed, or the ALTER. With --no-prescan a run would stop at the first of them."},
 		{is(rowsync.ErrDuplicate) || dbconn.Duplicate(err), "Remove the duplicates, or change the ALTER."},
 		{dbconn.ValueRefused(err), "Change the row, or the ALTER."},

@@ -29,7 +29,7 @@ func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	r.account.update(func() { r.account.method = plan.MethodShadow })
-	r.note(fmt.Sprintf("%v: the table is unchanged, and the run builds a shadow instead", err))
+	r.note(fmt.Sprintf("%v: the table is unchanged, and the run copies it to a new table instead", err))
 	return false, nil
 }
 

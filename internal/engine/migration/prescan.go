@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/park"
 	"midstream/internal/engine/prescan"
 )
 
@@ -104,7 +105,11 @@ func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 		event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: took, At: time.Now()},
 	)
 	if len(refused) > 0 {
-		return fmt.Errorf("%w: %s", ErrUnfit, strings.Join(refused, "; "))
+		unfit := ErrUnfit
+		if r.plan.Back != nil {
+			unfit = park.ErrUnfit
+		}
+		return fmt.Errorf("%w: %s", unfit, strings.Join(refused, "; "))
 	}
 	return nil
 }

@@ -94,6 +94,11 @@ func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (*plan.Answer, erro
 	return q.outcome(ctx, pool, q.Alter)
 }
 
+// Then is Ask for a statement that comes after the one of the question.
+func Then(ctx context.Context, pool *dbconn.Pool, q Question, next *ddl.Alter) (*plan.Answer, error) {
+	return q.outcome(ctx, pool, q.Alter, next)
+}
+
 // try lets the server run the statement on the clone, and returns how it did so. before is the
 // clone's state before the statement.
 func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *sight) (*plan.Answer, error) {

@@ -228,6 +228,9 @@ func (l *Lot) Findings(rows []rowsync.UnfitRow) []event.Finding {
 	}
 	for reason, at := range places {
 		all[at].Query = "SELECT * FROM " + l.source.Name.Quoted() + " WHERE " + rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys[reason])
+		if more := all[at].Rows; more > int64(len(keys[reason])) {
+			all[at].Query += fmt.Sprintf(" /* %d of %d rows */", len(keys[reason]), more)
+		}
 	}
 	return all
 }

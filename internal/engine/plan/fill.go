@@ -105,3 +105,23 @@ func (b *Back) fillsOf(pairs []columnPair, old *schema.Table) (fills []Fill, kep
 	}
 	return fills, kept
 }
+
+// Unfilled are the columns of the old table for which an undo has no value in rows that are new since the swap: the change has
+// dropped them, and they have no default and no --undo-fill.
+func (p *Plan) Unfilled() (names []string) {
+	if !p.Back.Adopts() || p.Back.Old == nil {
+		return nil
+	}
+	m := mapper{source: p.Source, shadow: p.Back.Old, alter: p.Alter, user: p.Map}
+	pairs, err := m.pairs()
+	if err != nil {
+		return nil // the run reports it
+	}
+	fills, _ := p.Back.fillsOf(pairs, p.Back.Old)
+	for _, c := range undefaulted(p.Back.Old, pairs) {
+		if !slices.ContainsFunc(fills, func(f Fill) bool { return f.Shadow == c.Name }) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

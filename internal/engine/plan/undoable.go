@@ -26,6 +26,10 @@ type Undoable struct {
 	Changes string
 	// By has the clauses with which the server alters the table back; "" if there is an old table.
 	By string
+	// Copies means that the server copies the table then, or a run does. Refuses are the rows that the server refuses then; ""
+	// for none.
+	Copies  bool
+	Refuses string
 	// Instead is the cost of a method that can be undone, if this one cannot; nil if there is none.
 	Instead *Prediction
 	// NotInstead is why there is none.
@@ -66,7 +70,7 @@ func (p *Plan) undoneByServer() Undoable {
 	case v == nil:
 		return Undoable{Why: fmt.Sprintf("%s leaves no old table", strings.ToUpper(string(p.Choice.Method)))}
 	case p.Keeps():
-		return Undoable{Possible: true, Lost: v.Lost, By: v.Clauses}
+		return Undoable{Possible: true, Lost: v.Lost, By: v.Clauses, Copies: v.By != nil && v.By.Method == MethodCopy, Refuses: v.Refuses}
 	}
 	return Undoable{Why: v.Why, Instead: v.Instead, NotInstead: v.NotInstead}
 }

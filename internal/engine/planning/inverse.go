@@ -106,6 +106,7 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 		v.Why = "the definition stays as it is"
 	case back != nil:
 		v.Back(&before, back, says)
+		v.By = m.back
 	}
 	return &v
 }
@@ -259,6 +260,7 @@ func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, rec
 	if err != nil {
 		return nil, err
 	}
+	p.WarnOfValues(record.Native.Before)
 	for fresh, old := range says {
 		if old == "" && record.Back {
 			p.Risks = append(p.Risks, plan.Risk{

@@ -94,6 +94,8 @@ type maker struct {
 	open *leftovers.Undoable
 	// earlier is the undo of the change before, open or not; nil if there is none.
 	earlier *plan.Earlier
+	// back is how the server would alter the table back itself; nil if it was not asked, or refuses.
+	back *plan.Answer
 }
 
 // decide makes the plan from the known facts.
@@ -195,6 +197,13 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 	}
 	if m.facts.Native != nil {
 		m.facts.Trial = m.facts.Native.Trial
+	}
+	p, err := m.decide()
+	if err != nil || m.options.Config.Undo <= 0 || p.Inverse == nil || !p.Keeps() {
+		return p, err
+	}
+	if m.back, err = native.Then(ctx, m.server.Pool, m.question(), p.Inverse.Alter); err != nil && !errors.Is(err, native.ErrRefused) {
+		return nil, failed(AskServer, m.table.Name, fmt.Errorf("ask %s how it would change %s back: %w", m.server.Address, m.table.Name, err))
 	}
 	return m.decide()
 }

@@ -164,7 +164,10 @@ func (f *findings) events(s *Spec) []event.Finding {
 		slices.SortStableFunc(found.listed, f.order)
 		e := event.Finding{Kind: string(found.kind), What: found.what, Name: found.owner, Rows: found.rows, AtLeast: found.more,
 			Query: s.queryOf(found), Fix: found.fix, Refused: found.kind != KindLoss, At: time.Now()}
-		if e.Fix == "" {
+		switch {
+		case s.Old:
+			e.Fix = ""
+		case e.Fix == "":
 			e.Fix = fixOf(found)
 		}
 		for _, n := range found.first {

@@ -33,6 +33,8 @@ type Spec struct {
 	Shadow *schema.Table
 	// Columns are all columns that the shadow takes from the source.
 	Columns []Column
+	// Old means that the shadow has an old definition: no other one is the fix of a finding.
+	Old bool
 	// Violable means that rows of the source may violate its CHECKs (MariaDB).
 	Violable bool
 }

@@ -68,6 +68,7 @@ func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 	}
 	s.Pairs = columns.Pairs
 	s.Prescan = prescanSpecOf(s.Sync, p.Source, shadow, columns.Mappings)
+	s.Prescan.Old = p.Back != nil
 	if !s.Sync.KeyChanged {
 		s.Sync.Again = s.Prescan.Again(plan.Varies)
 	}

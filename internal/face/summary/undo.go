@@ -297,6 +297,13 @@ func undoable(p Planned) string {
 	case u.By != "":
 		text = fmt.Sprintf("possible for %s afterwards, with midstream undo %s (the server does it: %s)", humanize.About(open),
 			escape.Line(p.Source.Name.Argument()), escape.Line(ddl.Shorten(u.By)))
+		if u.Copies {
+			text += "; the server copies the table for that while writes wait, and if they would wait for longer than --native-max-lock, " +
+				"the undo copies it to a new table"
+		}
+		if u.Refuses != "" {
+			text += "; it ends with the table unchanged if rows have " + escape.Line(u.Refuses)
+		}
 	case !u.Lazy:
 		text += "; it syncs all rows"
 	}

@@ -127,7 +127,7 @@ func Risks(risks []plan.Risk) []Risk {
 // Phase tells the begin of a phase.
 type Phase struct {
 	Head
-	Undo  bool   `json:"undo" doc:"true: a phase of a run that takes a change back"`
+	Undo  bool   `json:"undo" doc:"true: a phase of an undo that brings an old table up to date"`
 	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, hold, cutover, lock (in a rehearsal), cleanup or done. catchup comes before verify and before each cutover or lock"`
 }
 

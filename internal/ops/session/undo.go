@@ -240,12 +240,19 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Left, f.Next = fmt.Sprintf("this undo has not touched %s", p.Source.Name), leftovers.AfterOvertaken(p.Source.Name)
 		return err
 	}
-	if p == nil || !p.Back.Adopts() || !errors.As(err, &f) || f.Swapped ||
+	if p == nil || p.Back == nil || !errors.As(err, &f) || f.Swapped ||
 		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers) {
 		return err
 	}
 	source, table := p.Source.Name, p.Source.Name.Argument()
 	again := "run the same command again"
+	if p.Back.Native {
+		if errors.Is(err, park.ErrUnfit) || dbconn.Duplicate(err) || dbconn.ValueRefused(err) {
+			f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone, and the undo is still open", source)
+			f.Next = "Change the rows, then " + again + ". It has no old table, so it can neither park rows nor fill columns."
+		}
+		return err
+	}
 	if f.Kept {
 		f.Left = fmt.Sprintf("%s is unchanged; %s and %s are kept", source, p.Names.Shadow, p.Names.State)
 		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup %s", migration.SameCommand, table)
@@ -265,15 +272,31 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = "Stop these writes, or choose a time with fewer of them; then " + again + "."
 	case errors.Is(err, park.ErrSlow):
 		f.Next = "Allow more time under the lock, in which queries wait, such as --lock-work=2s; then " + again + "."
-	case errors.Is(err, park.ErrUnfit): // Next has the ways out already
-	case dbconn.NoDefault(err):
-		f.Next = "The column is in the old table only. Give new rows a value: midstream undo --undo-fill column=expression " + table
+	case errors.Is(err, park.ErrUnfit), dbconn.NoDefault(err):
+		f.Next = afterUnfit(p)
 	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
 		f.Next = "The old definition has a unique key that these rows violate. Change one of them, then " + again + "."
 	case errors.Is(err, migration.ErrUnfit), dbconn.ValueRefused(err):
 		f.Next = "The old definition refuses this row. Change it, then " + again + "."
 	}
 	return err
+}
+
+// afterUnfit is what to do about rows that the old definition refuses.
+func afterUnfit(p *plan.Plan) string {
+	next, unfilled := "Change the rows that are listed; or --park copies them to a table of their own and goes back without them.", p.Unfilled()
+	if len(unfilled) == 0 {
+		return next
+	}
+	command := "midstream undo"
+	for _, name := range slices.Sorted(maps.Keys(p.Back.Fills)) {
+		command += " --undo-fill " + schema.Shell(name+"="+p.Back.Fills[name])
+	}
+	for _, name := range unfilled {
+		command += " --undo-fill " + schema.Shell(name+"=expression")
+	}
+	return fmt.Sprintf("%s Rows that are new since the swap need a value for %s (no default): %s %s",
+		next, strings.Join(unfilled, ", "), command, p.Source.Name.Argument())
 }
 
 // ColdAfter is the undo by all rows that takes the place of a lazy one, because the binlog has shown that the changes of the

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// lacks reports texts that belong to another verb.
+func lacks(t *testing.T, text string, unwanted ...string) {
+	t.Helper()
+	for _, no := range unwanted {
+		if strings.Contains(text, no) {
+			t.Errorf("%q is in:\n%s", no, text)
+		}
+	}
+}
+
+// TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo: rows do not fit the old definition. An undo by all rows names the ways
+// out of an undo, with each column that needs a value, and no way to change the ALTER.
+func TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(20) NOT NULL, ADD COLUMN kind INT NOT NULL")
+		r.says("run", exitDone, "ALTER TABLE t MODIFY a BIGINT, DROP COLUMN note, DROP COLUMN kind", []string{"--undo=1h"})
+		r.exec("UPDATE t SET a = 5000000000 ORDER BY id LIMIT 30")
+		fill := " --undo-fill note=expression --undo-fill kind=expression " + r.database + ".t"
+		out := r.says("undo", exitUnfit, "t", []string{"--cold"}, "the old definition refuses some rows: 30 rows out of range", "is still open",
+			"--park copies them to a table of their own", "need a value for note, kind (no default): midstream undo"+fill)
+		lacks(r.T, out, "fix:  MODIFY")
+
+		r.exec("INSERT INTO t (a) VALUES (1)")
+		r.says("undo", exitUnfit, "t", nil, "doesn't have a default value", "need a value for note, kind (no default): midstream undo"+fill,
+			"/* 20 of 30 rows */")
+		r.says("undo", exitUnfit, "t", []string{"--undo-fill=kind=1 + 1"},
+			"need a value for note (no default): midstream undo --undo-fill 'kind=1 + 1' --undo-fill note=expression "+r.database+".t")
+		r.says("undo", exitDone, "t", []string{"--park", "--undo-fill=kind=1 + 1", "--undo-fill=note=''"})
+		r.says("undo", exitDone, "t", []string{"--end"})
+		r.exec("DROP TABLE t_parked")
+	})
+}
+
+// TestAnUndoByTheServerSaysWhichRowsItRefuses: the server's own ALTER that leads back copies the table and may refuse rows. The
+// plan of the change says so, and a refused undo speaks of the undo.
+func TestAnUndoByTheServerSaysWhichRowsItRefuses(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE n (id INT PRIMARY KEY, v VARCHAR(10) NOT NULL, u INT, UNIQUE KEY u (u))", "INSERT INTO n VALUES (1, 'x', 1), (2, 'x', 2)")
+		change, hour := "ALTER TABLE n MODIFY v VARCHAR(20) NOT NULL, DROP KEY u", []string{"--undo=1h"}
+		warns := []string{"the server copies the table for that while writes wait", "values that do not fit in v, or duplicates in a unique key over u"}
+		r.says("plan", exitDone, change, hour, warns...)
+		r.says("run", exitDone, change, hour, warns...)
+		r.exec("UPDATE n SET v = '123456789012', u = 2 WHERE id = 1")
+		for _, method := range [][]string{nil, {"--method=shadow"}} {
+			out := r.says("undo", exitUnfit, "n", method, "the old definition may refuse values of v", "The undo lists them",
+				"the old definition refuses some rows: 1 row too long", "2 rows sharing the value of unique key u", "the undo is still open",
+				"Change the rows, then run the same command again. It has no old table")
+			lacks(r.T, out, "builds a shadow", "fix:  MODIFY", "old table taken over", "nothing is left")
+		}
+		r.exec("UPDATE n SET v = '1', u = 1 WHERE id = 1")
+		r.says("undo", exitDone, "n", nil)
+		r.says("undo", exitDone, "n", []string{"--end"})
+		out := r.says("plan", exitDone, "ALTER TABLE n ADD KEY (v)", hour, "(the server does it: DROP INDEX `v`)")
+		lacks(r.T, out, "copies the table for that", "if rows have")
+	})
+}
