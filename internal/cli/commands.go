@@ -54,6 +54,7 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	cmd.Flags().StringVar(&c.server, "server", "", "only runs on this server, as midstream status spells it (host:port)")
 	cmd.Flags().StringVar(&c.folder, "control-dir", "", controlDirUse)
+	inCommon(cmd.Flags())
 	cmd.RunE = a.verb(c.command)
 	return c, cmd
 }
@@ -254,13 +255,15 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 	if set, is := body.(socket.SetCommand); is && len(set.Settings) == 0 {
 		return c.listSettings(ctx, runs)
 	}
+	// Without a table, a follower has no swap to release: it is reported, and left to midstream undo.
+	swaps := slices.ContainsFunc(runs, func(r *socket.Client) bool { return !r.Found.Follows })
 	var first error
 	for _, run := range runs {
 		err := c.tell(ctx, run, body)
 		if err != nil && len(runs) > 1 {
 			fmt.Fprintf(c.app.Stderr, "%s: %s\n", schema.NameOf(run.Found.Table), escape.Error(err))
 		}
-		if first == nil {
+		if left := c.verb == "cutover" && swaps && run.Found.Follows; first == nil && !left {
 			first = err
 		}
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"midstream/internal/engine/operator"
-	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/socket"
 )
@@ -70,13 +68,7 @@ func (a *app) tablesOfRuns(cmd *cobra.Command, args []string, _ string) ([]strin
 		folder = socket.Folder(a.Getenv)
 	}
 	runs, _ := socket.Find(ctx, folder) // none can be offered then
-	var names []string
-	for _, r := range runs {
-		if escape.Line(r.Found.Table) == r.Found.Table { // a shell would not complete it
-			names = append(names, r.Found.Table)
-		}
-	}
-	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+	return socket.Tables(runs), cobra.ShellCompDirectiveNoFileComp
 }
 
 // runsAndSettings offers tables first, and then settings.
@@ -100,12 +92,5 @@ func (a *app) toldRuns(cmd *cobra.Command, args []string, _ string) ([]string, c
 	}
 	flags := historyFlags{folder: cmd.Flags().Lookup("history-dir").Value.String()}
 	entries, _ := history.List(flags.in(a)) // none can be offered then
-	var tables, ids []string
-	for _, e := range entries {
-		ids = append(ids, e.Run.ID)
-		if !slices.Contains(tables, e.Run.Table) && escape.Line(e.Run.Table) == e.Run.Table {
-			tables = append(tables, e.Run.Table)
-		}
-	}
-	return append(tables, ids...), cobra.ShellCompDirectiveDefault
+	return history.Words(entries), cobra.ShellCompDirectiveDefault
 }

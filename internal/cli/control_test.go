@@ -43,7 +43,16 @@ func beginControlled(t *testing.T, rows int, flagsOfRun ...string) *controlling 
 // toControl makes a table with rows, in which a writer changes, adds and deletes rows until the test ends.
 func toControl(t *testing.T, rows int) *controlling {
 	t.Helper()
-	i := mysqltest.Server(t, "9.7")
+	return toControlOn(t, "9.7", rows)
+}
+
+// everyServer are the versions of servers.
+var everyServer = []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}
+
+// toControlOn is toControl on a server of a version.
+func toControlOn(t *testing.T, version string, rows int) *controlling {
+	t.Helper()
+	i := mysqltest.Server(t, version)
 	name, query := table(t, i, rows)
 	database, _, _ := strings.Cut(name, ".")
 	c := &controlling{t: t, i: i, name: name, query: query, folder: filepath.Join(t.TempDir(), "c")}
@@ -148,11 +157,7 @@ func (c *controlling) awaitProgressOfPause() {
 
 func (c *controlling) await(what string, is func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			c.t.Fatalf("never: %s\n%s\n%s", what, &c.run.stdout, &c.run.stderr)
-		}
-	}
+	until(c.t, func() string { return fmt.Sprintf("%s\n%s\n%s", what, &c.run.stdout, &c.run.stderr) }, is)
 }
 
 func (c *controlling) phase(p string) {

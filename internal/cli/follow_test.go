@@ -8,7 +8,6 @@ import (
 
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/followers"
-	"midstream/internal/ops/queue"
 )
 
 // follower waits until a follower of the table stands so.
@@ -161,58 +160,34 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	c.undo(exitDone, "--end")
 }
 
-// TestU3_ServeFollowsUntilTheUndo: a change of the queue with undo-mode=warm has a follower when it is done. The follower
-// blocks no other change, comes back after a kill, outlives the daemon, gives way to a change of its own table, and takes
-// the change back when the queue is asked for that.
-func TestU3_ServeFollowsUntilTheUndo(t *testing.T) {
+// TestCutoverOfAllRunsLeavesAFollower: without a table, cutover releases each held run. It reports a follower, which has no
+// swap to release and follows on, and exits with 0; if there is nothing but followers, it is exit code 19.
+func TestCutoverOfAllRunsLeavesAFollower(t *testing.T) {
 	mysqltest.Seldom(t)
 	t.Parallel()
-	q := toQueue(t, 1000)
-	q.serve()
-	ask := func(want func(followers.Standing) bool) followers.Standing {
-		t.Helper()
-		for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-			now, err := followers.Ask(t.Context(), q.folder, "", q.name)
-			if err == nil && now != nil && want(*now) {
-				return *now
-			}
-			if time.Now().After(end) {
-				t.Fatalf("the follower is %+v (%v)\n%s", now, err, &q.daemon.stdout)
-			}
-		}
+	c := beginControlled(t, 1000, "--undo=1h", "--undo-mode=warm")
+	c.follower(following)
+	database, _, _ := strings.Cut(c.name, ".")
+	executing(t, c.i, database)("CREATE TABLE u LIKE t")
+	all := []string{"cutover", "--yes", "--control-dir=" + c.folder}
+	code, _, stderr := midstream(t, all...)
+	if code != exitNotNow {
+		t.Errorf("of a follower alone: exit code %d", code)
 	}
-	q.submit("warm", q.name+" ADD COLUMN c INT", "--option=undo=1h", "--option=undo-mode=warm", "--option=method=shadow")
-	q.becomes("warm", queue.StateDone)
-	compared := func(s followers.Standing) bool { return following(s) && s.Compared != nil }
-	first := ask(compared)
-	list, _ := q.undo(exitDone, "--list")
-	contains(t, list, "Unfit rows none, compared ")
-	_, status, _ := midstream(t, "status", "--control-dir="+q.folder, q.name)
-	contains(t, status, " compared ", " ago")
-	q.submit("other", q.database()+".u ADD COLUMN c INT", "--option=method=shadow", "--option=drop-old")
-	q.becomes("other", queue.StateDone)
-
-	if err := syscall.Kill(first.Process, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
+	contains(t, stderr, "this process follows the table for an undo", "midstream undo "+c.name)
+	other := append(flags(t, c.i), "run", "ALTER TABLE "+database+".u ADD COLUMN d INT", "--method=shadow", "--hold", "--drop-old")
+	held := start(t, command(t, append(other, "--control-dir="+c.folder)...))
+	held.await(&held.stdout, "on hold")
+	code, stdout, stderr := midstream(t, all...)
+	if code != exitDone {
+		t.Errorf("of a held run and a follower: exit code %d\n%s", code, stderr)
 	}
-	second := ask(func(s followers.Standing) bool { return compared(s) && s.Process != first.Process })
-	if first.Compared == nil || second.Compared == nil || !second.Compared.After(*first.Compared) {
-		t.Errorf("it was compared at %v, and by the next process at %v", first.Compared, second.Compared)
+	contains(t, stdout, database+".u: the run cuts over")
+	contains(t, stderr, c.name+": there is no change to cut over: this process follows the table for an undo")
+	if code := held.exit(); code != exitDone {
+		t.Errorf("the held run: exit code %d\n%s\n%s", code, &held.stdout, &held.stderr)
 	}
-	q.kill()
-	q.serve()
-	q.submit("same", q.name+" ADD INDEX by_b (b(10))", "--option=method=inplace")
-	q.becomes("same", queue.StateDone)
-	ask(func(s followers.Standing) bool { return following(s) && s.Process != second.Process })
-
-	if status, answer := q.http("POST", "/v1/changes/warm/undo", "{}"); status != 200 && status != 201 {
-		t.Fatalf("undo: %d %s", status, answer)
-	}
-	if c := q.becomes("warm-undo", queue.StateDone); !strings.Contains(c.Why, "undo") {
-		t.Errorf("the undo is %+v", c)
-	}
-	if got := q.columns(); got != "id,a,b" {
-		t.Errorf("the undo has left the columns %s", got)
-	}
-	q.undo(exitDone, "--end")
+	c.follower(following)
+	c.undo(exitDone)
+	c.undo(exitDone, "--end")
 }

@@ -40,14 +40,24 @@ type group struct {
 	flags *pflag.FlagSet
 }
 
+// inCommon marks the flags that a verb has in common with others.
+func inCommon(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{"in common": nil} })
+}
+
+// isCommon reports whether inCommon has marked a flag.
+func isCommon(f *pflag.Flag) bool { _, is := f.Annotations["in common"]; return is }
+
 // groupsOf are a verb's flags as its help shows them: the verb's own first, then what verbs have in common.
 func groupsOf(cmd *cobra.Command) []group {
 	count := 0
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { count++ })
 	var groups []group
-	titles := []string{"Flags", "Most used"}
+	titles := []string{"Flags", strings.ToUpper(cmd.Name()[:1]) + cmd.Name()[1:], "Most used"} // such as Undo
 	for _, g := range flagGroups {
-		titles = append(titles, g.title)
+		if !slices.Contains(titles, g.title) {
+			titles = append(titles, g.title)
+		}
 	}
 	titles = append(titles, "Others")
 	for _, title := range titles {
@@ -60,11 +70,14 @@ func groupsOf(cmd *cobra.Command) []group {
 				}
 			}
 		}
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if of.flags.Lookup(f.Name) == nil && !f.Hidden && f.Name != "help" && titleOf(f.Name, count >= manyFlags) == title {
-				of.flags.AddFlag(f)
-			}
-		})
+		for _, common := range []bool{false, true} {
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				shown := isCommon(f) == common && !f.Hidden && f.Name != "help" && titleOf(f.Name, count >= manyFlags) == title
+				if shown && of.flags.Lookup(f.Name) == nil {
+					of.flags.AddFlag(f)
+				}
+			})
+		}
 		if of.flags.HasFlags() {
 			groups = append(groups, of)
 		}
@@ -101,6 +114,10 @@ func (a *app) helpWidth() int {
 
 // help prints the help of a verb, a topic, or the program.
 func (a *app) help(cmd *cobra.Command, _ []string) {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		a.unhelped = cmd.ValidateArgs(words)
+		return
+	}
 	text := helpOf(cmd, a.helpWidth())
 	if !cmd.HasParent() {
 		text = helpOfAll(cmd)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"midstream/internal/engine/operator"
@@ -73,6 +74,26 @@ func TestHelpOfVerbs(t *testing.T) {
 				t.Errorf("%s: flags that stand in no group of help.go:\n%s", c.Name(), g.flags.FlagUsages())
 			}
 		}
+	}
+}
+
+// TestTheHelpOfAVerbBeginsWithItsOwnFlags: what only this verb has comes before what it has in common with others.
+func TestTheHelpOfAVerbBeginsWithItsOwnFlags(t *testing.T) {
+	for verb, first := range map[string]string{
+		"undo": "list", "cutover": "yes", "abort": "keep", "status": "history-dir", "pause": "stop-capture", "submit": "server", "cleanup": "old",
+		"verify": "other-host", "report": "list", "serve": "server", "run": "host", "plan": "host",
+	} {
+		_, verbs, _ := documented()
+		at := slices.IndexFunc(verbs, func(c *cobra.Command) bool { return c.Name() == verb })
+		var names []string
+		groupsOf(verbs[at])[0].flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if len(names) == 0 || names[0] != first {
+			t.Errorf("the help of %s begins with %q", verb, names)
+		}
+	}
+	text := helpOf(newApp(Env{}).undoCommand(), 80)
+	if own, more := strings.Index(text, "\n      --cold "), strings.Index(text, "\nMost used:\n"); own < 0 || own > more {
+		t.Errorf("--cold is at %d, what undo has in common with run at %d", own, more)
 	}
 }
 

@@ -44,12 +44,11 @@ func (l *listening) serve(
 	}
 	l.server, err = l.door.Open(source, map[string]http.Handler{"GET /metrics": metrics})
 	if err != nil {
-		return nil, &coded{
-			code: exitFailed,
-			err:  err,
-			left: untouched,
-			next: "name another address by --listen or another file by --token-file, or stop the process that uses the port",
+		failed := &coded{code: exitFailed, err: err, left: untouched}
+		if closed := (*web.Closed)(nil); errors.As(err, &closed) {
+			failed.next = closed.Next
 		}
+		return nil, failed
 	}
 	stopped := make(chan struct{})
 	go func() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ type app struct {
 	password  given
 	flagNames map[string]bool // of the flags of all verbs
 	entered   bool            // a verb has begun: errors are its own, not the command line's
+	unhelped  error           // why --help has printed no help
 	at        atomic.Pointer[place]
 	reach     string         // the flags by which a command reaches the server of this one; "" for none
 	speech    *speech.Speech // of the program whose command line it is; nil for midstream's own
@@ -67,7 +69,7 @@ func Main(ctx context.Context, env Env) int {
 		args, a.password = takePassword(args, root, env.Wipe)
 	}
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), a.unhelped)
 	var u *usage
 	if err != nil && !a.entered && !errors.As(err, &u) {
 		err = usageOf("midstream help", err)
@@ -147,7 +149,7 @@ func (a *app) onlyVerbs(group *cobra.Command) {
 		for _, verb := range cmd.SuggestionsFor(args[0]) {
 			verbs = append(verbs, strconv.Quote(verb))
 		}
-		return meant(err, verbs)
+		return usageOf("midstream help"+strings.TrimPrefix(cmd.CommandPath(), "midstream"), meant(err, verbs))
 	}
 	group.RunE = func(cmd *cobra.Command, _ []string) error {
 		a.entered = true

@@ -252,6 +252,16 @@ func table(t *testing.T, i *mysqltest.Instance, rows int) (name string, query fu
 	}
 }
 
+// until waits until something is so, and fails the test with what is told of it if it never is.
+func until(t *testing.T, told func() string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", told())
+		}
+	}
+}
+
 // executing returns what runs statements in a database.
 func executing(t *testing.T, i *mysqltest.Instance, database string) func(statements ...string) {
 	db := i.Open(t, database)

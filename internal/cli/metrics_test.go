@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/metrics"
@@ -193,15 +192,11 @@ func TestMetricsOfAQueue(t *testing.T) {
 	}
 	await := func(wants ...string) (text string) {
 		t.Helper()
-		for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		until(t, func() string { return fmt.Sprintf("%s:\n%s\n%s", wants, text, &q.daemon.stdout) }, func() bool {
 			text = scrape(strings.TrimSpace(string(token)), http.StatusOK)
-			if !slices.ContainsFunc(wants, func(want string) bool { return !regexp.MustCompile(want).MatchString(text) }) {
-				return text
-			}
-			if time.Now().After(end) {
-				t.Fatalf("never %s:\n%s\n%s", wants, text, &q.daemon.stdout)
-			}
-		}
+			return !slices.ContainsFunc(wants, func(want string) bool { return !regexp.MustCompile(want).MatchString(text) })
+		})
+		return text
 	}
 	q.submit("first", q.name+" ADD COLUMN c INT", held...)
 	await(

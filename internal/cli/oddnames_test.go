@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
@@ -174,24 +172,23 @@ func TestL9_OddNamesAreTaken(t *testing.T) {
 // awaitStatus waits until the run of a folder stands so.
 func awaitStatus(t *testing.T, run *running, folder string, is func(socket.Status) bool) socket.Status {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	var now socket.Status
+	until(t, func() string { return fmt.Sprintf("%+v\n%s\n%s", now, &run.stdout, &run.stderr) }, func() bool {
 		runs, err := socket.Find(context.WithoutCancel(t.Context()), folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(runs) == 1 && is(runs[0].Found) {
-			return runs[0].Found
+		if len(runs) == 1 {
+			now = runs[0].Found
 		}
 		select {
 		case <-run.done:
 			t.Fatalf("it has ended\n%s\n%s", &run.stdout, &run.stderr)
 		default:
 		}
-		if time.Now().After(end) {
-			text, _ := json.Marshal(runs)
-			t.Fatalf("never: %s\n%s\n%s", text, &run.stdout, &run.stderr)
-		}
-	}
+		return len(runs) == 1 && is(now)
+	})
+	return now
 }
 
 // TestL9_OddNamesAborted: watch ends with the run, and abort ends that of such a table.

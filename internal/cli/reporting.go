@@ -8,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/face/humanize"
 	"midstream/internal/face/report"
-	"midstream/internal/mysql/escape"
-	"midstream/internal/mysql/schema"
+	"midstream/internal/face/summary"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 )
@@ -99,14 +97,7 @@ func (r *reporting) listRuns(table string) error {
 		case r.json:
 			r.app.record(listed{e.Run, e.Result})
 		default:
-			end := "no end recorded"
-			if e.Result != nil {
-				end = e.Result.Outcome + ", after " + humanize.Span(e.Result.ElapsedMS.Duration())
-			}
-			fmt.Fprintf(
-				r.app.Stdout, "%s  %s on %s  %s  %s\n", escape.Line(e.Run.ID), schema.NameOf(e.Run.Table),
-				escape.Line(e.Run.Server), escape.Line(end), humanize.OneLine(e.Run.Alter, 60),
-			)
+			fmt.Fprint(r.app.Stdout, summary.OfEntry(e))
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/mysqltest"
@@ -48,26 +47,16 @@ func (q *queueing) takes(printed string) {
 func (q *queueing) nextIs(id string, want ...string) {
 	q.t.Helper()
 	var got []string
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if got = q.steps(id); fmt.Sprint(got) == fmt.Sprint(want) {
-			return
-		}
+	told := func() string {
+		return fmt.Sprintf("the next step of %s is %q (%q), want %q", id, q.at(id).Next, got, want)
 	}
-	q.t.Fatalf("the next step of %s is %q (%q), want %q", id, q.at(id).Next, got, want)
+	until(q.t, told, func() bool { got = q.steps(id); return fmt.Sprint(got) == fmt.Sprint(want) })
 }
 
 // followsOnce waits until a process other than this one follows the table.
 func (q *queueing) followsOnce(former int) (process int) {
 	q.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		now, err := followers.Ask(q.t.Context(), q.folder, "", q.name)
-		if err == nil && now != nil && following(*now) && now.Process != former {
-			return now.Process
-		}
-		if time.Now().After(end) {
-			q.t.Fatalf("the follower is %+v (%v)\n%s", now, err, &q.daemon.stdout)
-		}
-	}
+	return q.followed(func(s followers.Standing) bool { return following(s) && s.Process != former }).Process
 }
 
 // TestU3_TheNextStepOfAChangeIsPermitted: what the queue prints as the next step of a change with an undo is a command that the

@@ -3,12 +3,12 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/mysqltest"
@@ -18,14 +18,7 @@ import (
 // undoIs waits until the undo of a change is in a state.
 func (q *queueing) undoIs(id, state string) queue.Undo {
 	q.t.Helper()
-	var c queue.Change
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if c = q.at(id); c.Undo != nil && c.Undo.State == state {
-			return *c.Undo
-		}
-	}
-	q.t.Fatalf("the undo of %s is %+v, want %s", id, c.Undo, state)
-	return queue.Undo{}
+	return *q.reaches(id, func(c queue.Change) bool { return c.Undo != nil && c.Undo.State == state }).Undo
 }
 
 // TestU3_UndoOfAQueue: a change of the queue has the state of its undo. Its undo is a change of its own, and so is the redo.
@@ -85,12 +78,12 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if u := q.undoIs("a", "undone"); u.By != "a-undo" {
 		t.Errorf("%+v", u)
 	}
+	if u := q.undoIs("a-undo", string(leftovers.UndoOpen)); !u.Redo {
+		t.Errorf("%+v", u)
+	}
 	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "midstream submit --undo=a-undo makes the change again")
 	if a := q.at("a"); strings.Contains(a.Why, "_old") || !strings.HasPrefix(a.Next, "midstream submit --undo=a-undo makes the change again; ") {
 		t.Errorf("a change that was undone names its old table, which is the table now: %q, %q", a.Why, a.Next)
-	}
-	if u := q.undoIs("a-undo", string(leftovers.UndoOpen)); !u.Redo {
-		t.Errorf("%+v", u)
 	}
 	code, stdout, stderr := q.ask("submit", "--undo=a-undo", "--wait")
 	if code != exitDone {
@@ -152,14 +145,10 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	q.becomes("a", queue.StateDone)
 	follows := func(rows int64) queue.Undo {
 		t.Helper()
-		var u *queue.Undo
-		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			if u = q.at("a").Undo; u != nil && u.Mode == "warm" && u.Unfit != nil && *u.Unfit == rows && u.Compared != nil {
-				return *u
-			}
-		}
-		t.Fatalf("the undo is %+v, want %d unfit rows", u, rows)
-		return *u
+		return *q.reaches("a", func(c queue.Change) bool {
+			u := c.Undo
+			return u != nil && u.Mode == "warm" && u.Unfit != nil && *u.Unfit == rows && u.Compared != nil
+		}).Undo
 	}
 	if u := follows(0); u.State != string(leftovers.UndoOpen) || u.Behind == nil ||
 		!strings.Contains(u.Text, "0 unfit rows, compared less than a minute ago, behind ") {
@@ -174,15 +163,11 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	contains(t, stdout, " open ", " warm 1\n")
 	_, page := q.http("GET", "/metrics", "")
 	contains(t, page, `midstream_undo_open{change="a",`, `midstream_undo_unfit_rows{change="a",`)
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		text, _ := os.ReadFile(told)
-		if string(text) == "on-undo-unfit "+q.name+"\n" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the hook was told %q", text)
-		}
-	}
+	var text []byte
+	until(t, func() string { return fmt.Sprintf("the hook was told %q", text) }, func() bool {
+		text, _ = os.ReadFile(told)
+		return string(text) == "on-undo-unfit "+q.name+"\n"
+	})
 	code, stdout, stderr := q.ask("submit", "--undo=a", "--wait")
 	if code != exitUnfit {
 		t.Errorf("exit code %d\n%s", code, stderr)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
@@ -28,7 +27,19 @@ type queueing struct {
 // toQueue makes a table with rows and a writer, and the option file of its server; a second table u is there too.
 func toQueue(t *testing.T, rows int) *queueing {
 	t.Helper()
-	q := &queueing{controlling: toControl(t, rows), home: t.TempDir()}
+	return queueOf(t, toControl(t, rows))
+}
+
+// toQueueOn is toQueue on a server of a version.
+func toQueueOn(t *testing.T, version string, rows int) *queueing {
+	t.Helper()
+	return queueOf(t, toControlOn(t, version, rows))
+}
+
+// queueOf is toQueue with a table that exists.
+func queueOf(t *testing.T, c *controlling) *queueing {
+	t.Helper()
+	q := &queueing{controlling: c, home: t.TempDir()}
 	var file strings.Builder
 	file.WriteString("[client]\n")
 	for _, flag := range flags(t, q.i) {
@@ -90,7 +101,7 @@ func (q *queueing) nothingLeft() {
 	}
 	var left string
 	// a run has told its end before it ends
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	until(q.t, func() string { return left }, func() bool {
 		left = ""
 		for _, path := range locks {
 			file, err := os.Open(path)
@@ -105,11 +116,8 @@ func (q *queueing) nothingLeft() {
 		if entries, _ := os.ReadDir(q.folder); len(entries) > 0 {
 			left += fmt.Sprintf("%v is left in the folder of the sockets", entries)
 		}
-		if left == "" {
-			return
-		}
-	}
-	q.t.Error(left)
+		return left == ""
+	})
 }
 
 // ask runs a verb that talks to the service.
@@ -150,33 +158,41 @@ func (q *queueing) at(id string) (c queue.Change) {
 // becomes waits until a change is in a state.
 func (q *queueing) becomes(id string, state queue.State) queue.Change {
 	q.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		c := q.at(id)
-		if c.State == state {
-			return c
-		}
-		if c.State.Over() || time.Now().After(end) {
-			q.t.Fatalf("%s never: %+v\n%s\n%s", state, c, &q.daemon.stdout, &q.daemon.stderr)
-		}
+	c := q.reaches(id, func(c queue.Change) bool { return c.State == state || c.State.Over() })
+	if c.State != state {
+		q.t.Fatalf("%s never: %+v\n%s\n%s", state, c, &q.daemon.stdout, &q.daemon.stderr)
 	}
+	return c
+}
+
+// reaches waits until a change is so.
+func (q *queueing) reaches(id string, is func(queue.Change) bool) (c queue.Change) {
+	q.t.Helper()
+	told := func() string {
+		return fmt.Sprintf("%+v, undo %+v\n%s\n%s", c, c.Undo, &q.daemon.stdout, &q.daemon.stderr)
+	}
+	until(q.t, told, func() bool { c = q.at(id); return is(c) })
+	return c
 }
 
 // holds waits until the run of a change waits with its swap.
 func (q *queueing) holds(id string) queue.Change {
 	q.t.Helper()
 	q.becomes(id, queue.StateRunning)
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if runs, err := socket.Find(q.t.Context(), q.folder); err == nil && len(runs) > 0 && runs[0].Found.State == "held" {
-			c := q.at(id)
-			if c.Process != runs[0].Found.Process {
-				q.t.Fatalf("process %d holds: %+v", runs[0].Found.Process, c)
-			}
-			return c
+	process := 0
+	until(q.t, func() string { return "it does not hold\n" + q.daemon.stdout.String() }, func() bool {
+		runs, err := socket.Find(q.t.Context(), q.folder)
+		if err != nil || len(runs) == 0 || runs[0].Found.State != "held" {
+			return false
 		}
-		if time.Now().After(end) {
-			q.t.Fatalf("it does not hold\n%s", &q.daemon.stdout)
-		}
+		process = runs[0].Found.Process
+		return true
+	})
+	c := q.at(id)
+	if c.Process != process {
+		q.t.Fatalf("process %d holds: %+v", process, c)
 	}
+	return c
 }
 
 // http asks the API as no verb does.

@@ -40,6 +40,7 @@ func (a *app) newAsking(use, short string) (*asking, *cobra.Command) {
 		&q.ca, "tls-ca", "",
 		"PEM file of the certificates that sign the service's certificate, in addition to those of this machine",
 	)
+	inCommon(cmd.Flags())
 	return q, cmd
 }
 
@@ -249,7 +250,7 @@ func (q *asking) failed(ctx context.Context, err error) error {
 	var p *socket.Problem
 	switch {
 	case errors.Is(err, queue.ErrToken):
-		return &coded{code: exitUsage, err: err, left: "midstream sent no request", next: "name the file by --token-file"}
+		return &coded{code: exitUsage, err: err, left: "midstream sent no request", next: "check --token-file: midstream serve prints the name of the file when it begins"}
 	case errors.Is(err, queue.ErrUnreached) && interruptedBy(ctx, err):
 		return errInterrupted
 	case errors.Is(err, queue.ErrUnreached):

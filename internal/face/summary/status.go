@@ -10,6 +10,7 @@ import (
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -90,6 +91,18 @@ func OfSettings(s socket.Status, settings []socket.Setting) string {
 		text += fmt.Sprintf("  %-20s %-16s %s\n", escape.Args(s.Name, cmp.Or(s.Value, "-"), s.Range)...)
 	}
 	return text
+}
+
+// OfEntry is the line of a run in a list of histories.
+func OfEntry(e history.Entry) string {
+	end := "no end recorded"
+	if e.Result != nil {
+		end = e.Result.Outcome + ", after " + humanize.Span(e.Result.ElapsedMS.Duration())
+	}
+	return fmt.Sprintf(
+		"%s  %s on %s  %s  %s\n", escape.Line(e.Run.ID), schema.NameOf(e.Run.Table),
+		escape.Line(e.Run.Server), escape.Line(end), humanize.OneLine(e.Run.Alter, 60),
+	)
 }
 
 // OfEnd reports how a run that was watched has ended.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"midstream/internal/mysql/schema"
 )
 
 // Door says where the server serves pages, and who may see them. Its fields have the names of the flags.
@@ -68,6 +70,21 @@ func (d Door) Check() error {
 	return errors.Join(wrong...)
 }
 
+// Closed is why the pages cannot be served, with what to do.
+type Closed struct {
+	Err  error
+	Next string
+}
+
+func (c *Closed) Error() string { return c.Err.Error() }
+func (c *Closed) Unwrap() error { return c.Err }
+
+// writeToken is what to do about a file that has no token.
+func writeToken(path string) string {
+	file := schema.Shell(path)
+	return "write a token to the file: (umask 077; openssl rand -hex 32 > " + file + "); or leave --token-file out, and one is made"
+}
+
 // loopback reports whether a host is certainly this machine.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
@@ -86,13 +103,17 @@ func (d Door) token() (token, path string, err error) {
 		}
 	}
 	if token, err = TokenIn(path); err != nil {
-		return "", "", fmt.Errorf("read the token: %w", err)
+		next := "check --token-file, and that this user may read the file"
+		if errors.Is(err, fs.ErrNotExist) {
+			next = writeToken(path)
+		}
+		return "", "", &Closed{fmt.Errorf("cannot read the token: %w", err), next}
 	}
 	if len(token) < shortestToken {
-		return "", "", fmt.Errorf(
-			"the token in %s has %d characters: the first line must have at least %d (openssl rand -hex 32)",
-			path, len(token), shortestToken,
-		)
+		return "", "", &Closed{
+			fmt.Errorf("the token in %s has %d characters: the first line must have at least %d", path, len(token), shortestToken),
+			writeToken(path),
+		}
 	}
 	return token, path, nil
 }
@@ -135,13 +156,17 @@ func (d Door) listen() (net.Listener, *crowd, error) {
 	if d.Certificate != "" {
 		pair, err := tls.LoadX509KeyPair(d.Certificate, d.Key)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read --tls-cert and --tls-key: %w", err)
+			return nil, nil, &Closed{
+				fmt.Errorf("cannot read --tls-cert and --tls-key: %w", err), "check both: each must be a PEM file that this user may read",
+			}
 		}
 		secure = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
 	}
 	listener, err := net.Listen("tcp", d.Listen)
 	if err != nil {
-		return nil, nil, fmt.Errorf("serve pages: %w", err)
+		return nil, nil, &Closed{
+			fmt.Errorf("cannot serve pages: %w", err), "name another address by --listen, or stop the process that uses the port",
+		}
 	}
 	crowd := newCrowd(listener, fewer(mostConnections))
 	if secure != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 )
@@ -160,6 +161,18 @@ type Entry struct {
 // Of reports whether the run is on the table that a word means, with or without backticks.
 func (e Entry) Of(word string) bool {
 	return e.Run.Table == word || schema.NameOf(e.Run.Table) == schema.NameOf(word)
+}
+
+// Words are the tables of runs and the ids of the runs, as a shell may offer them: without tables that it could not complete.
+func Words(entries []Entry) []string {
+	var tables, ids []string
+	for _, e := range entries {
+		ids = append(ids, e.Run.ID)
+		if !slices.Contains(tables, e.Run.Table) && escape.Line(e.Run.Table) == e.Run.Table {
+			tables = append(tables, e.Run.Table)
+		}
+	}
+	return append(tables, ids...)
 }
 
 // List returns the runs of a folder, the newest first. Files that are no histories are passed over.

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"midstream/internal/mysql/escape"
 )
 
 // Client talks to one run of this machine.
@@ -50,6 +52,16 @@ func OfTable(runs []*Client, table string) []*Client {
 		called = func(r *Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
 	}
 	return slices.DeleteFunc(runs, func(r *Client) bool { return !called(r) })
+}
+
+// Tables are the tables of runs, as a shell may offer them: without those that it could not complete.
+func Tables(runs []*Client) (names []string) {
+	for _, r := range runs {
+		if escape.Line(r.Found.Table) == r.Found.Table {
+			names = append(names, r.Found.Table)
+		}
+	}
+	return slices.Compact(names)
 }
 
 // FindProcess returns the run of a process whose socket is in a folder, as soon as it answers; nil

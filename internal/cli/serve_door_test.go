@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestServeSaysWhatToDoAboutItsDoor: the next step is about the flag that is wrong, and writes the token if its file is missing.
+func TestServeSaysWhatToDoAboutItsDoor(t *testing.T) {
+	sideBySide(t)
+	home := t.TempDir()
+	short, missing := filepath.Join(home, "short"), filepath.Join(home, "the token")
+	file := filepath.Join(home, "main.cnf")
+	for path, text := range map[string]string{short: "short\n", file: "[client]\nhost=127.0.0.1\nport=1\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, c := range []struct {
+		flags []string
+		want  []string
+		not   string
+	}{
+		{[]string{"--token-file=" + missing}, []string{
+			"cannot read the token", "openssl rand -hex 32 > '" + missing + "'", "leave --token-file out",
+		}, "uses the port"},
+		{[]string{"--token-file=" + short}, []string{"has 5 characters", "openssl rand -hex 32 > '" + short + "'"}, "uses the port"},
+		{[]string{"--token-file=" + home}, []string{"cannot read the token", "this user may read the file"}, "uses the port"},
+		{[]string{"--tls-cert=" + missing, "--tls-key=" + missing}, []string{"cannot read --tls-cert and --tls-key", "PEM file"}, "uses the port"},
+		{[]string{"--listen=" + taken.Addr().String()}, []string{"cannot serve pages", "stop the process that uses the port"}, "token"},
+	} {
+		args := []string{"serve", "--server=main=" + file, "--listen=127.0.0.1:0", "--state-dir=" + filepath.Join(home, "state")}
+		code, stdout, stderr := midstream(t, append(args, c.flags...)...)
+		if code != exitFailed {
+			t.Errorf("%q: exit code %d\n%s", c.flags, code, stdout)
+		}
+		flat := strings.Join(strings.Fields(stderr), " ")
+		contains(t, flat, c.want...)
+		if strings.Contains(flat, c.not) {
+			t.Errorf("%q: %s", c.flags, stderr)
+		}
+	}
+	code, _, stderr := midstream(t, "queue", "--token-file="+missing)
+	if code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "cannot read the token of the service", "check --token-file: midstream serve prints")
+}
