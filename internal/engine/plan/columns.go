@@ -146,7 +146,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		c.invert(pairs, p.Back.Redo)
 	}
 	p.refuseZeros(c, pairs)
-	p.pad(c)
+	p.pad(c, pairs)
 	index, reordered := indexOf(shadow, c.Key)
 	if index == nil && p.Key.Helper {
 		_, err := helperOf(shadow, c.Key)

@@ -203,16 +203,26 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 	})
 }
 
-// pad makes a sync select CHAR values with their padding, for a session without the sql_mode
-// PAD_CHAR_TO_FULL_LENGTH. It leaves out columns of the key, and columns with an expression.
-func (p *Plan) pad(c *Columns) {
-	if _, is := p.hiddenByBlanks(); !is || !p.Server.hasMode(dbconn.PadChar) {
+// pad is for a server with the sql_mode PAD_CHAR_TO_FULL_LENGTH. Its ALTER reads a CHAR with the padding, and a column that is
+// shorter than it cuts blanks off. If our sessions cannot have the mode, a sync selects the values with their padding. That
+// leaves out columns of the key, and columns with an expression.
+func (p *Plan) pad(c *Columns, pairs []columnPair) {
+	if !p.Server.hasMode(dbconn.PadChar) {
 		return
 	}
+	_, hidden := p.hiddenByBlanks()
 	for i, m := range c.Mappings {
-		from, _ := p.Source.Column(m.Source)
+		at := slices.IndexFunc(pairs, func(pair columnPair) bool { return pair.to.Name == m.Shadow })
+		from, to := pairs[at].from, pairs[at].to
 		inKey := slices.ContainsFunc(p.Key.Parts, func(part key.Part) bool { return part.Column.Name == m.Source })
-		if from.DataType == "char" && !m.toChar && !inKey && m.Expr == schema.Quote(m.Source) {
+		switch {
+		case from.DataType != "char":
+		case !hidden:
+			c.Mappings[i].Exact = m.Exact && (m.Fits || m.toChar)
+			if noPad(to.Collation) && !inKey && (!m.Fits || m.toChar && to.Length != from.Length) {
+				c.Mappings[i].Change = Converted // the two values are not equal under the mode
+			}
+		case !m.toChar && !inKey && m.Expr == schema.Quote(m.Source):
 			c.Mappings[i].Expr, c.Mappings[i].Change, c.Mappings[i].Exact, c.Mappings[i].Fits = fullLength(from), Converted, false, false
 		}
 	}
