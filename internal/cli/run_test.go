@@ -224,6 +224,9 @@ func TestExitCodes(t *testing.T) {
 			[]string{"failed in phase prescan", "2 rows sharing the value", "left:", "is untouched and nothing is left", "--no-prescan"}},
 		{"duplicate in the copy", append(reach, "run", "--method=shadow", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
 			[]string{"failed in phase copy", "left:", "is untouched and nothing is left"}},
+		{"value that does not fit, in the copy", append(reach, "run", "--method=shadow", "--no-prescan",
+			"ALTER TABLE "+database+".twice MODIFY a BIT(1)"), exitUnfit,
+			[]string{"failed in phase copy: row copy", "row with key (", "is untouched and nothing is left", "next:  Change the row, or the ALTER."}},
 		{"nobody there", []string{"run", "--host=127.0.0.1", "--port=1", "ALTER TABLE a.b ADD COLUMN c INT"}, exitFailed,
 			[]string{"connection refused", "nothing was changed"}},
 	} {

@@ -147,6 +147,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	}
 	p.refuseZeros(c, pairs)
 	p.pad(c, pairs)
+	p.refuseNulls(c, pairs)
 	index, reordered := indexOf(shadow, c.Key)
 	if index == nil && p.Key.Helper {
 		_, err := helperOf(shadow, c.Key)
@@ -247,6 +248,22 @@ func (p *Plan) refuseZeros(c *Columns, pairs []columnPair) {
 			}
 			c.Mappings[i].Expr = fmt.Sprintf("IF(%s = 0, CAST(CONCAT('x', %s) AS UNSIGNED), %[2]s)", number, m.Expr)
 			c.Mappings[i].Fits = false
+		}
+	}
+}
+
+// refuseNulls makes syncs fail at a NULL in a column that becomes TIMESTAMP NOT NULL. Every server's own ALTER writes the time of
+// the ALTER for it, which a run cannot know. MySQL's INSERT refuses it under explicit_defaults_for_timestamp, MariaDB's never does.
+func (p *Plan) refuseNulls(c *Columns, pairs []columnPair) {
+	for _, pair := range pairs {
+		if !p.Server.Version.MariaDB || pair.to.DataType != "timestamp" || pair.to.Nullable || !pair.from.Nullable {
+			continue
+		}
+		for i, m := range c.Mappings {
+			if m.Shadow == pair.to.Name {
+				c.Mappings[i].Expr = fmt.Sprintf("IF(ISNULL(%s) AND CAST(%s AS SIGNED) = 0, NULL, %s)",
+					schema.Quote(m.Source), schema.Literal("NULL in column "+m.Source), m.Expr)
+			}
 		}
 	}
 }

@@ -16,6 +16,16 @@ import (
 // ErrMerges means that the key of a row may become equal to another one (Column.Apart).
 var ErrMerges = errors.New("its value may become equal to another one")
 
+// ErrRefused means that the shadow refuses a row of the source because of its values.
+var ErrRefused = errors.New("the altered table refuses a row")
+
+// refusal is such an error of the server's. It is an ErrRefused.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
+func (r *refusal) Is(target error) bool { return target == ErrRefused }
+
 // blame adds the row to an error that a value in the row has caused, and the reason if its key may become equal to
 // another one. The server's own message names "row 1" of its own statement, or no row.
 func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate, err error) error {
@@ -28,13 +38,13 @@ func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate
 			continue
 		}
 		if row, merges := s.describe(ctx, session, p.failing(c.Apart)); merges {
-			return fmt.Errorf("row with key (%s): column %s, the key that the run follows: %w: %w", row, c.Shadow, ErrMerges, err)
+			return &refusal{fmt.Errorf("row with key (%s): column %s, the key that the run follows: %w: %w", row, c.Shadow, ErrMerges, err)}
 		}
 	}
 	if row, found := s.culprit(ctx, session, p, dbconn.Number(err)); found {
-		return fmt.Errorf("row with key (%s): %w", row, err)
+		err = fmt.Errorf("row with key (%s): %w", row, err)
 	}
-	return err
+	return &refusal{err}
 }
 
 // describe runs a query that describes one row by its key. The text of a key may be empty.

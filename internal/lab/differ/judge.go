@@ -366,7 +366,7 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 
 // refusesNull says that a run has ended because of a NULL.
 func refusesNull(err error) bool {
-	return errors.Is(err, migration.ErrUnfit) || dbconn.Number(err) == 1048
+	return errors.Is(err, migration.ErrUnfit) || dbconn.Number(err) == 1048 || strings.Contains(err.Error(), "'NULL in column ") // MariaDB
 }
 
 // named is a name in a message.
