@@ -159,7 +159,8 @@ func exitCode(err error, interrupted bool) int {
 		return exitStopped
 	case interrupted, errors.Is(err, follow.ErrOver):
 		return exitAborted
-	case errors.Is(err, migration.ErrUnfit), errors.Is(err, park.ErrUnfit), errors.Is(err, rowsync.ErrDuplicate), errors.Is(err, rowsync.ErrRefused):
+	case errors.Is(err, migration.ErrUnfit), errors.Is(err, park.ErrUnfit),
+		errors.Is(err, rowsync.ErrDuplicate), errors.Is(err, rowsync.ErrRefused):
 		return exitUnfit
 	case errors.Is(err, migration.ErrMismatch):
 		return exitMismatch
