@@ -63,3 +63,46 @@ func TestAnUndoByTheServerSaysWhichRowsItRefuses(t *testing.T) {
 		lacks(r.T, out, "copies the table for that", "if rows have")
 	})
 }
+
+// TestU3_AnUndoOfADroppedDate: a change has dropped columns without a default that has a meaning: a date, and numbers of the
+// server. The undo is open, so it takes them back.
+func TestU3_AnUndoOfADroppedDate(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE d (id INT PRIMARY KEY, d DATE NOT NULL, ts DATETIME NOT NULL, n INT NOT NULL AUTO_INCREMENT, KEY (n))",
+			"INSERT INTO d VALUES (1, '2020-01-01', '2020-01-01 01:00:00', 5), (2, '2020-01-02', '2020-01-01 01:00:00', 9)")
+		r.says("run", exitDone, "ALTER TABLE d DROP COLUMN d, DROP COLUMN ts, DROP COLUMN n", []string{"--undo=1h"}, "--undo-fill for columns d, ts")
+		r.exec("INSERT INTO d VALUES (3)")
+		r.says("undo", exitUnfit, "d", nil, "need a value for d, ts (no default)")
+		out := r.says("undo", exitDone, "d", []string{"--undo-fill=d='2020-01-03'", "--undo-fill=ts=NOW()"})
+		lacks(r.T, out, "the ALTER", "warning")
+		if got := r.query("SELECT GROUP_CONCAT(id, ' ', d, ' ', n > 9 ORDER BY id) FROM d"); got != "1 2020-01-01 0,2 2020-01-02 0,3 2020-01-03 1" {
+			r.Errorf("rows after the undo: %s", got)
+		}
+		r.says("undo", exitDone, "d", []string{"--end"})
+	})
+}
+
+// TestWarningsOfAnUndo: the plan of an undo with --park does not warn that rows end it, and that of a redo speaks of the undo.
+// Nothing is reported as asked for or renamed that is not.
+func TestWarningsOfAnUndo(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE w (id INT PRIMARY KEY, a INT NOT NULL, b DECIMAL(10,2), c INT)", "INSERT INTO w VALUES (1, 1, 1, 1)")
+		r.says("run", exitDone, "ALTER TABLE w MODIFY a BIGINT, MODIFY b DECIMAL(12,4) NOT NULL, RENAME COLUMN c TO cc", []string{"--undo=1h", "--method=shadow"})
+		r.exec("INSERT INTO w VALUES (2, NULL, 2, 2)")
+		r.says("undo", exitUnfit, "w", nil, "column a was NOT NULL before the change: a NULL ends the undo before its swap", "--park. SELECT COUNT(*)")
+		out := r.says("undo", exitDone, "w", []string{"--park", "--json"})
+		for _, want := range []string{`"why":"the undo goes back to the old table"`, `{"source":"a","target":"a","what":"redefined"}`,
+			`{"source":"cc","target":"c","what":"renamed"}`, "a NULL is copied to a table of its own, and the undo goes back without it"} {
+			contains(r.T, out, want)
+		}
+		lacks(r.T, out, "you asked for it", `"source":"id"`, "the ALTER ", "To copy such rows")
+		r.exec("INSERT INTO w VALUES (3, 3, NULL, 3)")
+		r.says("undo", exitUnfit, "w", nil, "column b was NOT NULL before the undo: a NULL ends the redo before its swap")
+		r.exec("DELETE FROM w WHERE id = 3")
+		r.says("undo", exitDone, "w", nil)
+		r.says("undo", exitDone, "w", []string{"--end"})
+		r.exec("DROP TABLE w_parked")
+	})
+}

@@ -158,21 +158,35 @@ func (c *checker) checkNulls() {
 	for _, name := range distinct(filled) {
 		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable {
 			why, fix := c.refusing("a NULL")
-			c.warn(CodeNotNull, c.saying("the ALTER makes column "+from.Name+" NOT NULL", "column "+from.Name+" was NOT NULL before the change"), why,
-				fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them", fix, c.table.Name.Quoted(), schema.Quote(from.Name)))
+			c.warn(CodeNotNull, c.saying("the ALTER makes column "+from.Name+" NOT NULL", "column "+from.Name+" was NOT NULL before "+c.takenBack()), why,
+				strings.TrimPrefix(fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them", fix, c.table.Name.Quoted(), schema.Quote(from.Name)), ". "))
 		}
 	}
 }
 
 // refusing is what a row does that the new definition refuses, and what helps.
 func (c *checker) refusing(row string) (why, fix string) {
+	back, this := c.options.Back, "the undo"
+	if back != nil && back.Redo {
+		this = "the redo"
+	}
 	switch {
-	case c.options.Back.Adopts():
-		return row + " ends the undo before its swap, with the table unchanged", "To copy such rows to a table of their own, and go back without them: --park"
-	case c.options.Purpose == Undoing:
-		return row + " ends the undo, with the table unchanged", "Change such rows before the undo"
+	case back.Adopts() && back.Park:
+		return row + " is copied to a table of its own, and " + this + " goes back without it (--park)", ""
+	case back.Adopts():
+		return row + " ends " + this + " before its swap, with the table unchanged", "To copy such rows to a table of their own, and go back without them: --park"
+	case back != nil:
+		return row + " ends " + this + ", with the table unchanged", "Change such rows before"
 	}
 	return row + " stops the run, with the table untouched", "To find them first: midstream check lists every row"
+}
+
+// takenBack is what an undo, or a redo, takes back.
+func (c *checker) takenBack() string {
+	if c.options.Back != nil && c.options.Back.Redo {
+		return "the undo"
+	}
+	return "the change"
 }
 
 // saying chooses what is said of a change, or of its undo.
@@ -185,6 +199,9 @@ func (c *checker) saying(change, undo string) string {
 
 // checkDates finds new columns for dates that have no date for existing rows.
 func (c *checker) checkDates() {
+	if c.options.Back.Adopts() { // its rows have their values, and new rows those of --undo-fill
+		return
+	}
 	for _, to := range c.alter.Defined {
 		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
 		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" {
@@ -238,6 +255,7 @@ func (c *checker) checkNumbers() {
 	for _, name := range c.alter.Numbered {
 		from, continues := c.table.Column(c.origin(name))
 		switch {
+		case !continues && c.options.Back.Adopts(): // its rows have their numbers
 		case !continues:
 			c.warn(
 				CodeNumbers,
@@ -253,7 +271,7 @@ func (c *checker) checkNumbers() {
 				"Give those rows numbers and make the column NOT NULL first, or run the ALTER natively")
 		case !contains(c.facts.SQLMode, "NO_AUTO_VALUE_ON_ZERO"):
 			why, fix := c.refusing("a row whose value is 0")
-			c.warn(CodeNumbers, c.saying("the ALTER makes column "+from.Name+" AUTO_INCREMENT", "column "+from.Name+" was AUTO_INCREMENT before the change"),
+			c.warn(CodeNumbers, c.saying("the ALTER makes column "+from.Name+" AUTO_INCREMENT", "column "+from.Name+" was AUTO_INCREMENT before "+c.takenBack()),
 				why+": the server's own ALTER would give it a new number", fix)
 		}
 	}

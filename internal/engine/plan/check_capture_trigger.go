@@ -32,6 +32,8 @@ const CodeCaptureTrigger Code = "capture-trigger"
 func (c *checker) chooseCapture() {
 	c.captured = Captured{By: CaptureBinlog}
 	switch lacks, hindered := c.unreadable(), c.hinderTriggers(); {
+	case c.options.Back.Adopts() && c.options.Back.Log != "":
+		c.captured = Captured{By: CaptureTrigger, Why: "triggers have logged the changes since the swap"}
 	case c.options.Capture == CaptureTrigger:
 		c.captured = Captured{By: CaptureTrigger, Why: "you asked for it"}
 	case c.options.Capture == CaptureBinlog, len(lacks) == 0:

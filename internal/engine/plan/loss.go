@@ -21,7 +21,7 @@ func (c *checker) checkLosses() {
 		if lost := losses(from, to); len(lost) > 0 {
 			c.warn(
 				CodeLossy,
-				fmt.Sprintf("the ALTER may change values of column %s: they %s", from.Name, strings.Join(lost, ", and they ")),
+				fmt.Sprintf("%s may change values of column %s: they %s", c.saying("the ALTER", "the way back"), from.Name, strings.Join(lost, ", and they ")),
 				"neither the server nor a run reports that as an error", "",
 			)
 		}

@@ -230,9 +230,11 @@ func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 // choose takes a method, or returns a *Refused.
 func (c *checker) choose() (Choice, error) {
 	if len(c.blocking) == 0 && c.facts.Native == nil {
-		switch wish := c.options.Method; wish {
-		case "":
-		case MethodShadow:
+		switch wish := c.options.Method; {
+		case wish == "":
+		case c.options.Back.Adopts():
+			return Choice{Method: MethodShadow, Why: "the undo goes back to the old table"}, nil
+		case wish == MethodShadow:
 			return Choice{Method: MethodShadow, Why: "you asked for it"}, nil
 		default:
 			c.warn(

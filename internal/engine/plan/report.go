@@ -36,8 +36,11 @@ func (p *Plan) ColumnChanges() []ColumnChange {
 	}
 	for target, source := range p.Map {
 		what := "renamed"
-		if source == "" {
+		switch {
+		case source == "":
 			what = "added"
+		case strings.EqualFold(source, target): // it stays, and may be redefined
+			continue
 		}
 		changes = append(changes, ColumnChange{source, target, what})
 	}

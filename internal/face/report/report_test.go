@@ -283,7 +283,7 @@ func TestUndoInReports(t *testing.T) {
 	says(change, "This change cannot be undone: the run kept no undo")
 	change.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "lazy", Until: until, Swapped: began}
 	says(change, "could be undone until 2026-01-03 03:04 UTC, with: midstream undo shop.orders", "gives up the values of the new columns: n",
-		"The rows were not checked", "To give the undo up first: midstream undo --end shop.orders")
+		"For the undo, the rows were not checked", "To give the undo up first: midstream undo --end shop.orders")
 	change.Result.Undo = nil
 	change.Plan.Undo = &record.Undoable{Why: "the server changes the table itself"}
 	says(change, "This change cannot be undone: the server changes the table itself.")
@@ -295,7 +295,7 @@ func TestUndoInReports(t *testing.T) {
 		event.Parked{Table: "shop.orders_parked", Rows: 2, Keys: []string{"7", "8"}, At: after(92)})
 	undo.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "lazy", Until: until, Swapped: began}
 	says(undo, "takes back the change of 2026-01-02 03:04 UTC: ADD COLUMN n INT", "5 changed rows were synced", "refused 2 rows",
-		"shop.orders_parked", "could be redone until")
+		"shop.orders_parked", "with the keys (7), (8). The redo brings the rows back", "could be redone until", "For the redo, the rows were not checked")
 	undo.Events = undo.Events[:len(undo.Events)-1]
 	says(undo, "The old definition took all rows.")
 	undo.Result.Outcome = "unfit"

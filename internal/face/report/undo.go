@@ -36,9 +36,9 @@ func (r *Report) undoable() (told []string) {
 	case open == nil:
 		return []string{"This change cannot be undone: " + strings.TrimSuffix(r.Plan.Undo.Why, ".") + "."}
 	}
-	word, how := "undone", "midstream undo "
-	if r.Run.Undoes && (r.Plan == nil || r.Plan.Undoes == nil || !r.Plan.Undoes.Redo) {
-		word = "redone"
+	word, next, how := "undone", "undo", "midstream undo "
+	if r.isUndo() {
+		word, next = "redone", "redo"
 	}
 	if open.State == string(leftovers.UndoRevoked) {
 		how += "--cold "
@@ -51,10 +51,15 @@ func (r *Report) undoable() (told []string) {
 	if p := r.Plan; p != nil && p.Undo != nil && len(p.Undo.Lost) > 0 {
 		told = append(told, "An undo gives up the values of the new columns: "+strings.Join(p.Undo.Lost, ", ")+".")
 	}
-	if r.Plan != nil && r.Plan.Statement == "" && open.Unfit == nil {
-		told = append(told, "The rows were not checked: an undo lists rows that the old definition refuses before its lock.")
+	if r.Plan != nil && r.Plan.Statement == "" && open.Unfit == nil && open.Mode != plan.UndoNative {
+		told = append(told, fmt.Sprintf("For the %s, the rows were not checked: before its lock it lists rows that the old table does not take.", next))
 	}
 	return told
+}
+
+// isUndo reports whether the run was an undo, and no redo.
+func (r *Report) isUndo() bool {
+	return r.Run.Undoes && (r.Plan == nil || r.Plan.Undoes == nil || !r.Plan.Undoes.Redo)
 }
 
 // takenBack says what an undo takes back.
@@ -101,8 +106,15 @@ func (r *Report) notTaken(events []event.Event) (told []string) {
 	}
 	switch done := r.Result != nil && r.Result.Outcome == "done"; {
 	case done && parked != nil && parked.Rows > 0:
-		return []string{fmt.Sprintf("The old definition refused %s. Copies are in %s, with the keys (%s).",
-			humanize.Plural(parked.Rows, "row"), schema.NameOf(parked.Table), strings.Join(parked.Keys, "), ("))}
+		more, again := "", "undo"
+		if parked.Rows > len(parked.Keys) {
+			more = ", ..."
+		}
+		if r.isUndo() {
+			again = "redo"
+		}
+		return []string{fmt.Sprintf("The old definition refused %s. Copies are in %s, with the keys (%s)%s. The %s brings the rows back into the table.",
+			humanize.Plural(parked.Rows, "row"), schema.NameOf(parked.Table), strings.Join(parked.Keys, "), ("), more, again)}
 	case done:
 		return []string{"The old definition took all rows."}
 	case unfit > 0:
