@@ -197,6 +197,11 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	if u := q.undoIs("a", "undone"); u.By != "a-undo-2" {
 		t.Errorf("%+v", u)
 	}
+	_, shown, _ = q.ask("queue", "a-undo-2")
+	contains(t, strings.Join(strings.Fields(shown), " "), "1 row set aside in "+q.name+"_parked, and the redo brings them back")
+	if c := q.at("a-undo-2"); c.ParkedRows != 1 || c.ParkedTable != q.name+"_parked" {
+		t.Errorf("of an undo that has parked rows, the API has %+v", c)
+	}
 	if got := q.query("SELECT b FROM " + q.name + "_parked"); got != "large" {
 		t.Errorf("%s is parked", got)
 	}

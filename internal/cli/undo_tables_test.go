@@ -122,3 +122,52 @@ func TestU3_AnUndoThatWouldBeRefusedIsNotOpen(t *testing.T) {
 		r.exec("CREATE TABLE t (id INT)")
 	})
 }
+
+// TestTheRedoOfATruncateParksNothing: the redo empties the table again. It refuses --park and --merge, and nothing has happened.
+func TestTheRedoOfATruncateParksNothing(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.says("run", exitDone, "TRUNCATE t", []string{"--undo=1h"})
+		r.says("undo", exitDone, "t", nil)
+		for _, flag := range []string{"--park", "--merge"} {
+			r.says("undo", exitRefused, "t", []string{flag}, "the undo cannot use "+flag, "its redo empties the table", "Leave out "+flag)
+		}
+		if got := r.query("SELECT COUNT(*) FROM t"); got != "100" {
+			r.Errorf("%s rows", got)
+		}
+		r.says("undo", exitDone, "t", nil)
+		r.says("undo", exitDone, "t", nil)
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
+
+// TestTheListNamesTheTableOfADrop: a DROP has put a table aside, and its undo was given up, or was never kept. The list names
+// the table that has the rows and how they come back, also if another table has the name by now.
+func TestTheListNamesTheTableOfADrop(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE c (id INT PRIMARY KEY)", "INSERT INTO c VALUES (1)", "CREATE TABLE k (id INT PRIMARY KEY)")
+		r.says("run", exitDone, "DROP TABLE c", []string{"--undo=1h"})
+		r.says("undo", exitDone, "c", []string{"--end"})
+		r.says("run", exitDone, "DROP TABLE k", []string{"--drop-later"})
+		back := "RENAME TABLE `" + r.database + "`.`c_old` TO `" + r.database + "`.`c"
+		for table, flags := range map[string][]string{"c": {"--list"}, "k": {"--list"}} {
+			r.says("undo", exitDone, table, flags, "nothing was kept of its DROP but "+r.database+"."+table+"_old, which has its rows", "To get the table back")
+		}
+		r.says("undo", exitDone, "c", []string{"--list", "--json"}, `"state":"ended"`, `"old":"`+r.database+`.c_old"`)
+		for _, flags := range [][]string{nil, {"--cold"}} {
+			r.says("undo", exitRefused, "c", flags, "but "+r.database+".c_old has the rows of its last DROP", back+"`")
+		}
+		r.exec("CREATE TABLE c (id INT PRIMARY KEY)")
+		r.says("undo", exitDone, "c", []string{"--list"}, back+"_back`")
+		r.says("undo", exitRefused, "c", []string{"--cold"}, "no change of this table can be undone")
+		r.exec("DROP TABLE c")
+		r.says("run", exitDone, strings.TrimSuffix(back, "`.`c")+"`.`c`", nil)
+		if got := r.query("SELECT COUNT(*) FROM c"); got != "1" {
+			r.Errorf("%s rows", got)
+		}
+		r.says("undo", exitRefused, "c", []string{"--cold"}, "no change of this table can be undone")
+		r.exec("ALTER TABLE c COMMENT ''")
+		r.says("cleanup", exitDone, "k", []string{"--old", "--yes"})
+	})
+}

@@ -33,6 +33,10 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 		return refused // the server hides the tables of the undo
 	}
 	if _, err := schema.Load(ctx, pool.DB(), table); errors.Is(err, schema.ErrNotFound) {
+		if olds, err := Unrecorded(ctx, pool, &table); err == nil && len(olds) > 0 && olds[0].Dropped {
+			return missing(fmt.Sprintf("%v: no such table: %s, but %s has the rows of its last DROP. %s", ErrNoUndo, table, olds[0].Name,
+				renameBack(olds[0].Name, table)))
+		}
 		return missing(fmt.Sprintf("%v: no such table: %s%s", ErrNoUndo, table, tablesOf(all)))
 	}
 	old := plan.NamesOf(table).Old

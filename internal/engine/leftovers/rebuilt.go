@@ -104,8 +104,11 @@ func OnlyRows(table, old schema.Name) (why, next string) {
 			schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", table.Quoted(), aside.Quoted(), old.Quoted(), table.Quoted())))
 }
 
-// OldTable is a table that a swap has put aside.
-type OldTable struct{ Name, Source schema.Name }
+// OldTable is a table that a swap has put aside, or, if Dropped is set, a DROP.
+type OldTable struct {
+	Name, Source schema.Name
+	Dropped      bool
+}
 
 // Unrecorded lists, by their marks, the old tables of sources without a record: of one source, or of all. It leaves out sources
 // of which the account may not see a record.
@@ -132,7 +135,9 @@ func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Ol
 			recorded[t.Name.Sibling(source)] = true
 		}
 		t.Source, _ = schema.SourceOfAside(comment, t.Name.Schema)
-		if _, marked := schema.MarkedOld(comment, t.Source); marked && (only == nil || t.Source == *only) {
+		_, marked := schema.MarkedOld(comment, t.Source)
+		_, t.Dropped = schema.MarkedDropped(comment, t.Source)
+		if (marked || t.Dropped) && t.Name != t.Source && (only == nil || t.Source == *only) {
 			found = append(found, t)
 		}
 	}
@@ -160,16 +165,41 @@ func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Ol
 	return all, nil
 }
 
+// dropped is what can be said of a table that a DROP has put aside. taken means that there is another table of its former name.
+func dropped(t OldTable, taken bool) Undoable {
+	back := t.Source
+	if taken {
+		back = t.Source.Sibling(t.Source.Table + "_back")
+	}
+	return Undoable{
+		Table: t.Source, Old: t.Name, State: UndoEnded, Why: fmt.Sprintf("nothing was kept of its DROP but %s, which has its rows", t.Name),
+		OnlyRows: renameBack(t.Name, back),
+		Record:   checkpoint.Undo{Rebuilt: true, Table: t.Source.Table, Old: t.Name.Table},
+	}
+}
+
+// renameBack is how a table that a DROP has put aside gets its name back.
+func renameBack(old, table schema.Name) string {
+	return "To get the table back: midstream run " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s", old.Quoted(), table.Quoted())) +
+		"; without its foreign keys, and those of other tables to it"
+}
+
 // ColdOnly lists the changes of which nothing was kept, and which can be taken back by all rows: those of the sources that
-// exist.
+// exist. It also lists the tables that a DROP has put aside: they have all that is left of the rows.
 func ColdOnly(ctx context.Context, pool *dbconn.Pool, only *schema.Name) (all []Undoable, err error) {
 	olds, err := Unrecorded(ctx, pool, only)
 	of := map[schema.Name]int{}
 	for _, t := range olds {
-		of[t.Source]++
+		if !t.Dropped {
+			of[t.Source]++
+		}
 	}
 	for _, t := range olds {
 		table, err := schema.Load(ctx, pool.DB(), t.Source)
+		if t.Dropped && (err == nil || errors.Is(err, schema.ErrNotFound)) {
+			all = append(all, dropped(t, err == nil))
+			continue
+		}
 		if gone(t.Source, err) != "" {
 			continue
 		}

@@ -89,8 +89,7 @@ func rowsBack(l *checkpoint.Ledger, table, old schema.Name) string {
 		_, next := OnlyRows(table, old)
 		return next
 	}
-	return "To get the table back: midstream run " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s", old.Quoted(), table.Quoted())) +
-		"; without its foreign keys, and those of other tables to it"
+	return renameBack(old, table)
 }
 
 // endedUndo compares the tables before and after the end of an undo.

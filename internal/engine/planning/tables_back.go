@@ -39,8 +39,11 @@ func MakeTablesBack(
 		return nil, failed(ReadFacts, source, leftovers.ErrNoUndo)
 	}
 	if next == wholetables.Redo {
-		if options.Merge {
-			return nil, refuse(source, cannotUse("--merge"), "the last TRUNCATE was undone, and its redo takes over no rows", "Leave out --merge")
+		for flag, given := range map[string]bool{"--merge": options.Merge, "--park": options.Park} {
+			if given {
+				return nil, refuse(source, cannotUse(flag), "the last TRUNCATE was undone, and its redo empties the table: it takes over no rows and sets none aside",
+					"Leave out "+flag)
+			}
 		}
 		statement, err := ddl.ParseStatement(l.Statement)
 		if err != nil {

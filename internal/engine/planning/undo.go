@@ -68,7 +68,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return nil, err
 	}
 	if m.saved.Undo.Native != nil {
-		const kind = "a change that the server has made itself"
+		const kind = "a change that the server has made itself, which has left no old table"
 		if err := undo.Only(name, kind, append(byShadow, byServer...)...); err != nil {
 			return nil, err
 		}

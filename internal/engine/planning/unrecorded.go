@@ -23,6 +23,7 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 	if err != nil {
 		return err
 	}
+	olds = slices.DeleteFunc(olds, func(t leftovers.OldTable) bool { return t.Dropped })
 	var names []string
 	for _, t := range olds {
 		names = append(names, t.Name.Table)

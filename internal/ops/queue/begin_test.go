@@ -181,8 +181,8 @@ func TestVersionTellsTheForm(t *testing.T) {
 			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "why",
 		},
 		2: {
-			"after", "began", "ended", "exit_code", "history", "id", "kept", "next", "options", "place", "process",
-			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "undo", "undoes",
+			"after", "began", "ended", "exit_code", "history", "id", "kept", "next", "options", "parked_rows", "parked_table", "place",
+			"process", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "undo", "undoes",
 			"unfit", "why",
 		},
 	}

@@ -57,6 +57,8 @@ type Change struct {
 	Process     int               `json:"process" doc:"id of its run's process; 0 before there is one"`
 	ExitCode    *int              `json:"exit_code" doc:"exit code of the run (docs/exit-codes.md); null until the run has ended, or if the code is not known"`
 	Unfit       []record.Finding  `json:"unfit" doc:"rows that the run refused because they do not fit the definition, a finding for each reason; empty unless it ended because of them"`
+	ParkedRows  int               `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
+	ParkedTable string            `json:"parked_table" doc:"the table that has these rows; empty: none"`
 	History     string            `json:"history" doc:"path of the history of the run, on the machine of the service; empty until there is one"`
 	Undo        *Undo             `json:"undo" doc:"how the change can be taken back, by the last answer of its server; null unless it is done and has kept an undo"`
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/history"
@@ -234,6 +235,7 @@ func (e *entry) settle(result *record.Result) {
 		if result.Undoes {
 			e.Why += "; it was " + map[bool]string{true: "an undo", false: "a redo"}[result.Undo == nil || result.Undo.Redo]
 		}
+		e.Why += setAside(result)
 		if result.Old != "" {
 			e.Why += keptAs + schema.NameOf(result.Old).String()
 			if result.Undo == nil {
@@ -242,6 +244,23 @@ func (e *entry) settle(result *record.Result) {
 		}
 	}
 	e.ExitCode, e.Kept, e.Unfit = &result.ExitCode, keptOf(result), result.Unfit
+	e.ParkedRows, e.ParkedTable = result.ParkedRows, result.ParkedTable
+}
+
+// setAside says what has become of the rows that an undo has parked; "" if there are none. The redo of a TRUNCATE brings none back.
+func setAside(result *record.Result) string {
+	if result.ParkedRows == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; %s set aside in %s", plural(int64(result.ParkedRows), "row"), schema.NameOf(result.ParkedTable))
+	switch {
+	case result.Undo == nil || result.Undo.Mode == plan.UndoRename:
+	case result.Undo.Redo:
+		text += ", and the redo brings them back"
+	default:
+		text += ", and the undo brings them back"
+	}
+	return text
 }
 
 // keptAs introduces the name of the old table of a change that is done.
