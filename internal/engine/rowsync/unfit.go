@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/key"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -185,7 +187,7 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
 	}
 	var result Result
-	err := transact(ctx, session, func() (err error) {
+	err := s.clear(ctx, session, "keys", func() (err error) {
 		result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys})
 		return err
 	})
@@ -193,6 +195,22 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 		s.unfit.Put(keys[0], cause)
 	}
 	return result, err
+}
+
+// clear does work in a transaction next to other syncs, again and again until no other transaction is in its way.
+func (s *Syncer) clear(ctx context.Context, session *dbconn.Session, what string, work func() error) error {
+	for try := 1; ; try++ {
+		s.alone.RLock()
+		err := transact(ctx, session, work)
+		s.alone.RUnlock()
+		if !dbconn.Contended(err) {
+			return err
+		}
+		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
+		if err := dbconn.BackOff(ctx, try); err != nil {
+			return err
+		}
+	}
 }
 
 // oneByOne syncs keys in one transaction: it deletes them all, and inserts one after the other. The server undoes a statement that
@@ -230,14 +248,14 @@ func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []k
 // rangeApart syncs the rows of a range key by key, with those that are in the shadow only.
 func (s *Syncer) rangeApart(ctx context.Context, session *dbconn.Session, r key.Range) (sum Result, err error) {
 	p := predicate{spec: s.spec, chunk: &r}
-	err = transact(ctx, session, func() (err error) {
-		sum.Deleted, err = s.empty(ctx, session, p)
+	var keys []key.Key
+	err = s.clear(ctx, session, "chunk", func() (err error) {
+		if sum.Deleted, err = s.empty(ctx, session, p); err != nil {
+			return err
+		}
+		keys, err = (&exclusive{Syncer: s, session: session}).keys(ctx, p.keysOf())
 		return err
 	})
-	var keys []key.Key
-	if err == nil {
-		keys, err = (&exclusive{Syncer: s, session: session}).keys(ctx, p.keysOf())
-	}
 	if err != nil {
 		return sum, err
 	}

@@ -59,8 +59,9 @@ func (s *Spec) sourceKey(i int) string {
 	return name
 }
 
-// fillComputed returns the statements that compute the rows of the source under a condition.
-func (s *Spec) fillComputed(condition string) []string {
+// fillComputed returns the statements that compute the rows of the source under a condition. ignore is "", or " IGNORE" to compute
+// as a lax session does.
+func (s *Spec) fillComputed(condition, ignore string) []string {
 	var columns, exprs []string
 	for _, c := range s.Sync.Columns {
 		if slices.ContainsFunc(s.Sources, func(source schema.Column) bool { return strings.EqualFold(source.Name, c.Shadow) }) {
@@ -77,13 +78,13 @@ func (s *Spec) fillComputed(condition string) []string {
 	statements := []string{
 		"DELETE FROM " + s.computedName(),
 		fmt.Sprintf(
-			"INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", s.computedName(),
+			"INSERT%s INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", ignore, s.computedName(),
 			strings.Join(columns, ", "), strings.Join(exprs, ", "), s.Sync.Source.Quoted(),
 			schema.Quote(s.Sync.SourceIndex), condition,
 		),
 	}
 	if s.Sync.Silent {
-		statements = append(statements, "UPDATE "+s.computedName()+" SET "+s.again())
+		statements = append(statements, "UPDATE"+ignore+" "+s.computedName()+" SET "+s.again())
 	}
 	return statements
 }
@@ -155,14 +156,26 @@ func (s *Spec) compareComputed(ctx context.Context, session *dbconn.Session, p p
 
 // compute fills the temporary table. Its transaction is READ COMMITTED: at REPEATABLE READ an
 // INSERT .. SELECT locks what it reads. REQUIRES: no transaction is open.
+//
+// A sync is strict, and so is this. But the old table of an undo may have rows of a lax session of the application, such as a
+// letter that became a question mark. They are computed as the server has computed them then.
 func (s *Spec) compute(ctx context.Context, session *dbconn.Session, p predicate) error {
-	statements := append([]string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}, s.fillComputed(p.source)...)
-	for _, statement := range statements {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return err
-		}
+	if _, err := session.Exec(ctx, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"); err != nil {
+		return err
 	}
-	return nil
+	fill := func(ignore string) (err error) {
+		for _, statement := range s.fillComputed(p.source, ignore) {
+			if _, err = session.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := fill("")
+	if dbconn.ValueRefused(err) {
+		err = fill(" IGNORE")
+	}
+	return err
 }
 
 // computedDifferences reports the computed values that differ in the row of a key.

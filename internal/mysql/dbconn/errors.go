@@ -152,7 +152,8 @@ func Unconvertible(err error) bool {
 		// A geometry in another reference system than its column's.
 		3643,
 		// An expression of an index: too long, and an array with too many or too large elements.
-		3751, 3905, 3906:
+		3751, 3905, 3906,
+		6136: // A VECTOR that a lax session has left empty (MySQL 9).
 		return true
 	}
 	return false
