@@ -62,6 +62,24 @@ func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool)
 	if !l.wished && !wished {
 		return l.refused(rows)
 	}
+	if err := l.ready(ctx); err != nil || l.unseen {
+		return err
+	}
+	session, err := l.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for part := range slices.Chunk(rows, atOnce) {
+		if err := l.copy(ctx, session, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready has the table be there, with the mark that says that it goes with the run.
+func (l *Lot) ready(ctx context.Context) error {
 	session, err := l.pool.Session(ctx, l.pool.Defining()...)
 	if err != nil {
 		return err
@@ -73,15 +91,7 @@ func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool)
 		err = l.mark(ctx, session, checkpoint.ParkingKind)
 	}
 	l.keeps.Store(false)
-	if err != nil || l.unseen {
-		return err
-	}
-	for part := range slices.Chunk(rows, atOnce) {
-		if err := l.copy(ctx, session, part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // atOnce is the number of rows that are copied in one transaction.

@@ -324,7 +324,9 @@ func absent(keys []schema.ForeignKey, table *schema.Table) []schema.ForeignKey {
 func backwards(table, old *schema.Table, pairs map[string]string) map[string]string {
 	says := map[string]string{}
 	for _, c := range old.Columns {
-		if c.Generated == schema.NotGenerated {
+		present, there := table.Column(c.Name)
+		// A generated column is the present one of its name, unless that is another column, with values of its own.
+		if c.Generated == schema.NotGenerated || there && present.Generated == schema.NotGenerated {
 			says[c.Name] = ""
 		}
 	}

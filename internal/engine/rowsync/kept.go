@@ -299,12 +299,15 @@ func (s *Syncer) arrive(ctx context.Context, session *dbconn.Session, p predicat
 		return arrived, err
 	}
 	joins, condition := p.unknown(held)
-	row := ""
-	found := session.Rows(ctx, fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s)%s LIMIT 1", p.row(),
+	row, found := "", false // the text of a key may be empty
+	read := session.Rows(ctx, fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s)%s LIMIT 1", p.row(),
 		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), joins, p.on(s.spec.Key.Names()), condition),
-		func(rows *sql.Rows) error { return rows.Scan(&row) })
-	if found != nil || row == "" {
-		return 0, found
+		func(rows *sql.Rows) error {
+			found = true
+			return rows.Scan(&row)
+		})
+	if read != nil || !found {
+		return 0, read
 	}
 	return 0, fmt.Errorf("row with key (%s): %w: %w", row, ErrNoValue, err)
 }

@@ -62,7 +62,7 @@ func Lenient(statements ...string) []string {
 		lax = fmt.Sprintf("REPLACE(%s, '%s', '')", lax, not)
 	}
 	all := append(
-		[]string{"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = CONCAT(" + lax + ", ',ALLOW_INVALID_DATES')"},
+		[]string{"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = CONCAT(" + lax + ", ',ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO')"},
 		statements...)
 	return append(all, "SET SESSION sql_mode = @midstream_sql_mode")
 }
