@@ -58,9 +58,10 @@ func TestU4_AnEmptyVectorDoesNotFit(t *testing.T) {
 			b.Fatalf("%s: %v", s, err)
 		}
 	}
-	_, err := b.undo(b.ctx(), planning.Undo{})
-	if !errors.Is(err, park.ErrUnfit) {
-		b.Fatalf("the undo ends with %v", err)
+	for _, parks := range []bool{false, true} {
+		if _, err := b.undo(b.ctx(), planning.Undo{Park: parks}); !errors.Is(err, park.ErrUnfit) {
+			b.Fatalf("parks %t: the undo ends with %v", parks, err)
+		}
 	}
 	b.exec("DELETE FROM " + b.schema + ".t WHERE id = 2")
 	b.mustUndo(planning.Undo{})

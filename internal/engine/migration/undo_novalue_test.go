@@ -21,7 +21,9 @@ func TestU2_NewRowsWithoutAValueAreNotLost(t *testing.T) {
 				b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema,
 					"CREATE TABLE "+table+" (k CHAR(20) NOT NULL, v INT, c "+column+" NOT NULL, PRIMARY KEY (k))")
 				b.cfg.Undo = time.Hour
-				b.Cleanup(func() { b.exec("DROP TABLE IF EXISTS "+b.schema+".t_undo", "DROP TABLE IF EXISTS "+b.schema+".t_parked") })
+				b.Cleanup(func() {
+					b.exec("DROP TABLE IF EXISTS "+b.schema+".t_undo", "DROP TABLE IF EXISTS "+b.schema+".t_parked")
+				})
 				b.mustMigrate("DROP COLUMN c")
 				_, err := b.undo(b.ctx(), planning.Undo{}, onPhase(event.PhaseVerify, func() {
 					b.exec("INSERT INTO " + table + " (k, v) VALUES (" + k + ", 2)")
@@ -78,7 +80,9 @@ func TestU5_AGeneratedColumnIsNotTheNewOneOfItsName(t *testing.T) {
 		b.Cleanup(func() { b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_undo") })
 		b.mustMigrate("DROP COLUMN g, ADD COLUMN g VARCHAR(20)")
 		b.exec("UPDATE " + table + " SET g = CONCAT('kept ', id)")
-		rows := func() string { return b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, v, g) ORDER BY id) FROM " + table) }
+		rows := func() string {
+			return b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, v, g) ORDER BY id) FROM " + table)
+		}
 		for _, cold := range []bool{false, true} {
 			b.mustUndo(planning.Undo{Cold: cold})
 			if got, want := rows(), "1 1 2,2 2 3"; got != want {

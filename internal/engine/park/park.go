@@ -182,6 +182,9 @@ func (l *Lot) copy(ctx context.Context, session *dbconn.Session, rows []rowsync.
 	statements := []string{l.deletion(Keys(rows))}
 	statements = append(statements, rowsync.Lenient(l.spec.Park(l.table, columns, Keys(rows)))...) // as they are
 	if err := l.exec(ctx, session, statements...); err != nil {
+		if dbconn.ValueRefused(err) { // such as an empty VECTOR, which only a lax session has written
+			err = fmt.Errorf("%w: no other table takes one of them: %w", ErrUnfit, err)
+		}
 		return err
 	}
 	for _, r := range rows {
