@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/creack/pty"
 
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/schema"
 )
 
 // TestCleanupDropsOnlyOurs (law L8): a name proves nothing, a mark for another table
@@ -268,6 +270,32 @@ func TestCleanupWithoutPrivileges(t *testing.T) {
 					exec(grant)
 				}
 			}
+		}
+	}
+}
+
+// TestTheSizeOfAnOldTableIsThatOfNow: MySQL 8.0 and later keep the size that a session has read for a day. What is listed is
+// the size that the table has.
+func TestTheSizeOfAnOldTableIsThatOfNow(t *testing.T) {
+	sideBySide(t)
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
+		i := mysqltest.Server(t, version)
+		name, query := table(t, i, 10)
+		database, _, _ := strings.Cut(name, ".")
+		exec := executing(t, i, database)
+		exec("CREATE TABLE old LIKE t", "ALTER TABLE old COMMENT '"+schema.MarkOld(schema.NameOf(name), "")+"'", "RENAME TABLE old TO t_old")
+		const size = "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 't_old'"
+		before := query(size)
+		exec("INSERT INTO t_old (a, b) SELECT x.a, REPEAT('b', 100) FROM t x, t y, t z, t u") // 10,000 rows
+		until(t, func() string { return "the server has new statistics" }, func() bool {
+			return query("SELECT n_rows > 5000 FROM mysql.innodb_table_stats WHERE database_name = DATABASE() AND table_name = 't_old'") == "1"
+		})
+		if now := query(size); now != before {
+			t.Fatalf("a session of another program sees %s rows, and not %s", now, before)
+		}
+		code, stdout, stderr := midstream(t, append(flags(t, i), "cleanup", "--old", "--yes", name)...)
+		if code != exitDone || !regexp.MustCompile(`t_old, about (9|1\d),\d{3} rows, \d\.\d MB`).MatchString(stdout) {
+			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 	}
 }

@@ -57,6 +57,11 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 	if err != nil {
 		return result, commandError(err)
 	}
+	if c.planOnly {
+		c.follower, err = followers.Ask(ctx, folder.Path, address, table.Dotted())
+		c.options.Followed = c.follower != nil
+		return result, err
+	}
 	return c.underControl(ctx, table, "", &server{Address: address}, func() (result migration.Result, err error) {
 		c.showing(table.String(), summary.OfRelease(table), func(show event.Listener) {
 			c.released, err = followers.Release(ctx, run, c.undo.Park, c.run.Heard(show))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
@@ -57,6 +59,8 @@ type change struct {
 	undo *planning.Undo
 	// released is the result of the follower that has taken the change back; nil for none.
 	released *record.Result
+	// follower is the process that would take the change back, of a plan of that; nil for none.
+	follower *followers.Standing
 	// compared is when the last run compared the tables; zero for never.
 	compared time.Time
 	// endUndo lets the change end the undo of an earlier one.
@@ -220,6 +224,9 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	told := record.PlanOf(p, s.Address, summary.Predict(p, c.config, c.settings), c.config.Undo)
 	told.Former, told.Place = former, c.place
+	if c.follower != nil && told.Undoes != nil {
+		told.Undoes.Unfit = &c.follower.Unfit
+	}
 	c.run.Planned(told)
 	switch {
 	case c.output.own != nil:
@@ -230,18 +237,15 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
 		planned := summary.Planned{Plan: p, Address: s.Address, Former: former, Config: c.config, Settings: c.settings,
-			Keep: c.rehearsal.keep}
+			Keep: c.rehearsal.keep, Follower: c.follower}
 		if c.planOnly {
-			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), afterPlan))
+			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), summary.AfterPlan(p)))
 		} else {
 			fmt.Fprint(c.app.Stdout, summary.BeforeRun(planned, c.output.style()))
 		}
 	}
 	return p, nil
 }
-
-// afterPlan says what to do with a plan.
-const afterPlan = "the same command with run instead of plan; check tests every row first (--verbose: locks, grants, key)"
 
 // make reads the facts, asks the server, and makes the plan.
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
@@ -257,7 +261,7 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, unplanned(ctx, err)
 	}
-	p.Risks = append(append(p.Risks, p.UndoRisks(c.config.Undo)...), c.risks...)
+	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), c.risks, session.UnfitRisks(c.follower, c.undo))
 	return p, nil
 }
 

@@ -162,14 +162,17 @@ func (a *app) planCommand() *cobra.Command {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.planOnly = true
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		return c.conduct(ctx, args, doing{func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
-			_, err := c.plan(ctx, alter, s)
-			return migration.Result{}, err
-		}, func(ctx context.Context, statement *ddl.Statement, s *server) (migration.Result, error) {
-			_, err := c.planTables(ctx, statement, s)
-			return migration.Result{}, err
-		}})
-	})
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return c.conduct(ctx, args, onlyPlan(c)) })
 	return cmd
+}
+
+// onlyPlan prints the plan of a change, and does no more.
+func onlyPlan(c *change) doing {
+	return doing{func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+		_, err := c.plan(ctx, alter, s)
+		return migration.Result{}, err
+	}, func(ctx context.Context, statement *ddl.Statement, s *server) (migration.Result, error) {
+		_, err := c.planTables(ctx, statement, s)
+		return migration.Result{}, err
+	}}
 }

@@ -51,7 +51,7 @@ func give(f *pflag.Flag, s dbconn.Setting) error {
 		take = checked.take // its Set would tell of no place
 	}
 	if err := take(value); err != nil {
-		return fmt.Errorf("%s: %s %s: %w", s.Place, s.Name, harmless(s.Name, value), err)
+		return fmt.Errorf("%s: %s %s: %w", s.Place, s.Name, operator.Harmless(s.Name, value), err)
 	}
 	return nil
 }

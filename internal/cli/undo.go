@@ -28,7 +28,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 		Use:     "undo database.table",
 		Short:   "Take back the last change of a table, or list what can be taken back",
 		Long:    helpText("undo"),
-		Example: "  midstream undo shop.orders\n  midstream undo --list\n  midstream undo --extend=24h shop.orders\n  midstream undo --end shop.orders",
+		Example: "  midstream undo shop.orders\n  midstream undo --list\n  midstream undo --plan shop.orders\n  midstream undo --extend=24h shop.orders\n  midstream undo --end shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
 	c, u := a.newChange(cmd), session.Tending{}
@@ -43,6 +43,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	_ = f.flags.MarkHidden("swapped") // it has just been added
 	f.flags.Lookup("map").Usage = "the change has renamed old to new, or =new: it has added new; if nothing was kept of the change; may be repeated"
 	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
+	f.boolean(&c.planOnly, "", "plan", "print what this undo would do, and change nothing")
 	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
 	f.duration(&u.Extend, "extend", 0, time.Second, 10_000*time.Hour, "keep the undo open for longer by this time")
 	f.boolean(&c.undo.Cold, "", "cold", "look at all rows, and not only at the rows that have changed since the swap")
@@ -53,10 +54,13 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		f.flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
 		c.checks.problems = append(c.checks.problems, u.Check(*c.undo))
-		if !u.List && !u.End && u.Extend == 0 {
-			return c.conduct(ctx, args, doing{alter: c.migrate, tables: c.runTables})
+		switch {
+		case u.List || u.End || u.Extend > 0:
+			return c.tendUndo(ctx, args, u)
+		case c.planOnly:
+			return c.conduct(ctx, args, onlyPlan(c))
 		}
-		return c.tendUndo(ctx, args, u)
+		return c.conduct(ctx, args, doing{alter: c.migrate, tables: c.runTables})
 	})
 	return c, cmd
 }

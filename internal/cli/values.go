@@ -41,25 +41,9 @@ func (c *checked) take(text string) error {
 // Set never fails: its problem is one of many.
 func (c *checked) Set(text string) error {
 	if err := c.take(text); err != nil {
-		c.to.problems = append(c.to.problems, fmt.Errorf("--%s %s: %w", c.name, harmless(c.name, text), err))
+		c.to.problems = append(c.to.problems, fmt.Errorf("--%s %s: %w", c.name, operator.Harmless(c.name, text), err))
 	}
 	return nil
-}
-
-// harmless returns the value of a flag without what may be a secret, for an error about the value.
-func harmless(name, value string) string {
-	setting, is := operator.SettingOf(name)
-	switch {
-	case is:
-		return setting.Hidden(value)
-	case name == "hook" && strings.Contains(value, "://"):
-		moment, url, _ := strings.Cut(value, "=")
-		if strings.Contains(moment, "://") {
-			return operator.WithoutSecrets(value)
-		}
-		return moment + "=" + operator.WithoutSecrets(url)
-	}
-	return value
 }
 
 func (c *checks) add(short, name, kind, dflt, use string, parse func(string) error) {

@@ -52,6 +52,22 @@ func (s Setting) Hidden(text string) string {
 	return s.hide(text)
 }
 
+// Harmless returns the value of a flag without what may be a secret, for an error about the value.
+func Harmless(name, value string) string {
+	setting, is := SettingOf(name)
+	switch {
+	case is:
+		return setting.Hidden(value)
+	case name == "hook" && strings.Contains(value, "://"):
+		moment, url, _ := strings.Cut(value, "=")
+		if strings.Contains(moment, "://") {
+			return WithoutSecrets(value)
+		}
+		return moment + "=" + WithoutSecrets(url)
+	}
+	return value
+}
+
 // WithoutSecrets returns the scheme and the host of a URL, because its user, path and query may be secrets.
 func WithoutSecrets(text string) string {
 	const hidden = "***"

@@ -100,6 +100,7 @@ func (c *checker) checkNames() {
 			"Rename the old table first")
 	}
 	switch {
+	case c.options.Followed:
 	case c.facts.RunBy != 0:
 		c.atWork(c.table.Name, "another run of Midstream is working on the table", c.options.UndoRuns)
 	case len(ours) > 0:

@@ -21,6 +21,8 @@ type Options struct {
 	Names Wish
 	// Purpose is what the run is for. Defaults to Altering.
 	Purpose Purpose
+	// Followed means that the run which works on the table is the one that would make this undo.
+	Followed bool
 	// Method is the method to use, whatever it costs; "" for the lightest within the limits.
 	Method Method
 	Limits Limits

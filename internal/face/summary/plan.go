@@ -10,7 +10,10 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
 )
 
 // Planned is a plan with what else its summary needs.
@@ -21,6 +24,8 @@ type Planned struct {
 	Config   migration.Config
 	Settings operator.Settings
 	Keep     bool // a rehearsal keeps the new table
+	// Follower is the process that follows the table of an undo; nil for none.
+	Follower *followers.Standing
 	// Now is the moment at which a run of the plan would begin. Defaults to the present.
 	Now time.Time
 }
@@ -56,6 +61,27 @@ func predicted(p *plan.Plan, pace plan.Pace, cfg migration.Config, settings oper
 	return d
 }
 
+// AfterPlan is what to do with a plan.
+func AfterPlan(p *plan.Plan) string {
+	if p.Back != nil {
+		return "the same command without --plan (--verbose: locks, grants, key)"
+	}
+	return "the same command with run instead of plan; check tests every row first (--verbose: locks, grants, key)"
+}
+
+// unfitInPlan is what is known, before an undo, of rows that the old definition refuses; "" if there can be none.
+func unfitInPlan(p Planned) string {
+	switch {
+	case p.Back == nil || p.Back.Native:
+		return ""
+	case p.Follower == nil:
+		return "not checked; the undo lists them before its lock, and changes nothing then"
+	case p.Follower.Unfit == 0:
+		return "none, " + comparedBy(p.Follower)
+	}
+	return Unfit(p.Follower.Unfit, p.Follower.Keys) + ", " + comparedBy(p.Follower)
+}
+
 // OfPlan writes what a run will do, the verdict first. next is the last line, for what to do now.
 func OfPlan(p Planned, style Style, next string) string {
 	s := newSheet(style)
@@ -67,6 +93,9 @@ func OfPlan(p Planned, style Style, next string) string {
 			label = "Redo after"
 		}
 		s.line(label, "%s", takenBack(p.Back))
+		if p.Back.Native {
+			s.line("Statement", "ALTER TABLE %s %s", p.Source.Name, escape.Line(ddl.Shorten(p.Alter.Clauses)))
+		}
 	}
 	s.line("Method", "%s", method(p))
 	if why := whyNot(p.Choice, style.Verbose); why != "" {
@@ -109,10 +138,13 @@ func OfPlan(p Planned, style Style, next string) string {
 		lost, undo = "none; the undo is "+undo, ""
 	}
 	s.line("Data loss", "%s", lost)
+	if rows := unfitInPlan(p); rows != "" {
+		s.line("Unfit rows", "%s", escape.Line(rows))
+	}
 	if undo != "" {
 		s.line("Undo", "%s", undo)
 	}
-	if p.Former != "" {
+	if p.Former != "" && p.Follower == nil {
 		s.line("Resumes", "%s", p.Former)
 	}
 	if style.Verbose {
@@ -194,6 +226,8 @@ func found(risks []plan.Risk) string {
 // method says what the run does.
 func method(p Planned) string {
 	switch c := p.Choice; {
+	case p.Follower != nil:
+		return "warm: the process that follows the table (" + humanize.Span(p.Follower.Behind) + " behind) cuts over at once"
 	case p.Lazy() && p.Back.Unseen != "":
 		return "sync and compare the rows that have changed since the swap, then cut over"
 	case p.Lazy():
@@ -241,6 +275,9 @@ func size(t *schema.Table) string {
 }
 
 func duration(p Planned, d plan.Prediction) string {
+	if p.Follower != nil {
+		return "about a second"
+	}
 	if p.Lazy() {
 		return "as long as it takes to read the binlogs since the swap, and to sync the rows that have changed"
 	}

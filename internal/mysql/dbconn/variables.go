@@ -81,6 +81,7 @@ func ours() []variable {
 		{"max_sort_length", "8192"},
 		{"in_predicate_conversion_threshold", "0"},
 		{"optimizer_switch", "CONCAT('default', " + invisible + ")"},
+		{"information_schema_stats_expiry", "0"}, // sizes of now, not of yesterday
 		{"sql_quote_show_create", "1"},
 		{"show_create_table_verbosity", "0"},
 		{"show_old_temporals", "0"},

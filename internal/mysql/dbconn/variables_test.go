@@ -47,7 +47,7 @@ var harmless = map[string][]string{
 		"transaction_prealloc_size", "use_stat_tables", "secondary_engine_cost_threshold", "select_into_buffer_size",
 		"select_into_disk_sync", "select_into_disk_sync_delay", "net_retry_count", "tcp_nodelay",
 		"thread_pool_priority", "query_cache_strip_comments", "query_cache_wlock_invalidate",
-		"information_schema_stats_expiry", "mhnsw_ef_search", "innodb_support_xa", "binlog_alter_two_phase",
+		"mhnsw_ef_search", "innodb_support_xa", "binlog_alter_two_phase",
 		"enable_secondary_engine_statistics", "transaction_allow_batching", "transaction_write_set_extraction",
 		"xa_detach_on_prepare",
 	},

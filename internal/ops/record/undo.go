@@ -82,6 +82,7 @@ type Undoes struct {
 	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced; cold: all rows; native: the server alters the table back"`
 	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
 	// Compares is empty in records of earlier versions, which compared the changed rows if Mode is lazy.
+	Unfit    *int64 `json:"unfit" doc:"rows that the old definition refuses, as a process that follows the table has found; null: not checked"`
 	Compares string `json:"compares" doc:"changed: a lazy undo compares only the rows that have changed since the swap; all: all rows; may be empty"`
 }
 

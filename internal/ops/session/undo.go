@@ -24,6 +24,7 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/followers"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/undos"
 )
@@ -61,6 +62,10 @@ var NotForUndo = map[string]string{
 // OfRun explains a flag that a verb about undos does not have, because it belongs to the change; "" for other flags.
 func OfRun(verb, flag string) string {
 	switch {
+	case flag == "dry-run" && verb == "undo":
+		return "midstream undo --plan prints what the undo would do, and changes nothing"
+	case flag == "dry-run" || flag == "plan":
+		return "midstream plan prints what a run would do, and changes nothing"
 	case verb != "undo":
 		return ""
 	case flag == "undo-mode":
@@ -91,7 +96,7 @@ func others(given []string, permitted ...string) (names []string) {
 
 // CannotRelease is what to do about flags with which a process that follows a table cannot make an undo, and why; nil if it can.
 func CannotRelease(undo planning.Undo, table schema.Name) (next string, why error) {
-	names := others(undo.Given, "park", "lazy")
+	names := others(undo.Given, "park", "lazy", "plan")
 	if len(names) == 0 && !undo.Cold && len(undo.Fills) == 0 {
 		return "", nil
 	}
@@ -105,6 +110,17 @@ func CannotRelease(undo planning.Undo, table schema.Name) (next string, why erro
 	}
 	return "change them there: midstream set " + set + "; or " + stop,
 		fmt.Errorf("a process follows %s for a warm undo, and has settings of its own: %s cannot change them", table, strings.Join(names, ", "))
+}
+
+// UnfitRisks is what the follower of a table (nil: none) knows of rows that make its undo stop.
+func UnfitRisks(f *followers.Standing, undo *planning.Undo) []plan.Risk {
+	if f == nil || f.Unfit == 0 || undo.Park {
+		return nil
+	}
+	return []plan.Risk{{
+		Code: plan.CodeUndo, What: fmt.Sprintf("the old definition refuses some rows: %d", f.Unfit), Why: "the undo stops before its lock",
+		Fix: "Change the rows, or let the undo set them aside: --park",
+	}}
 }
 
 // Check returns what is wrong with the flags of midstream undo, whichever change it is for.
