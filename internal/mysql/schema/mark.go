@@ -104,15 +104,23 @@ func SplitAutoIncrement(create string) (definition string, next uint64) {
 	return create[:m[3]] + create[m[5]:], next
 }
 
-// quoted finds texts, and names in backticks that need none.
-var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|` + "`[A-Za-z0-9_$]+`")
+// quoted finds texts and names in backticks, and bare the names that need none.
+var (
+	quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|` + "`(?:[^`]|``)*`")
+	bare   = regexp.MustCompile("^`[A-Za-z0-9_$]+`$")
+)
 
 // SameDefinition reports whether two SHOW CREATE TABLE texts without their counters, or parts of them, are of one
 // definition. MySQL 5.7 shows a name in an expression with backticks or without them. That depends
 // on the session that opened the table (sql_quote_show_create).
 func SameDefinition(a, b string) bool {
 	plain := func(create string) string {
-		return quoted.ReplaceAllStringFunc(create, func(text string) string { return strings.Trim(text, "`") })
+		return quoted.ReplaceAllStringFunc(create, func(text string) string {
+			if bare.MatchString(text) {
+				return strings.Trim(text, "`")
+			}
+			return text
+		})
 	}
 	return a == b || plain(a) == plain(b)
 }

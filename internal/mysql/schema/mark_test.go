@@ -34,8 +34,11 @@ func TestL11_DefinitionsThatOneServerShowsInTwoWays(t *testing.T) {
 		{"s \\'`a`", "s \\'a", false},
 		{"`a` int", "`a b` int", false},
 	} {
-		if other := strings.Replace(quoted, c.old, c.new, 1); SameDefinition(quoted, other) != c.same {
-			t.Errorf("%s in place of %s: not %v", c.new, c.old, c.same)
+		for _, name := range []string{"t", "it's", "``"} { // a quote in a name begins no text
+			create := strings.Replace(quoted, "`t`", "`"+name+"`", 1)
+			if other := strings.Replace(create, c.old, c.new, 1); SameDefinition(create, other) != c.same {
+				t.Errorf("%s in place of %s, in a table named %s: not %v", c.new, c.old, name, c.same)
+			}
 		}
 	}
 }
