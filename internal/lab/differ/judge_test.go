@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/engine/migration"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/oracle"
 )
@@ -83,6 +84,70 @@ func TestL11_AnIndexThatTheServerCallsCorrupt(t *testing.T) {
 			differences, err := oracle.Differences(t.Context(), b.admin, b.tables[0], b.tables[1])
 			if err != nil || !slices.ContainsFunc(differences, func(d string) bool { return strings.HasPrefix(d, "check: ") }) {
 				t.Errorf("the damage of another row: %q, %v", differences, err)
+			}
+		})
+	}
+}
+
+// TestL11_ANumberOfAFailedInsertion: MySQL 8.0 and later count the number of an insertion that has failed when they open the table
+// again, which a run has them do and the twin does not. A counter that no such moment explains is a difference.
+func TestL11_ANumberOfAFailedInsertion(t *testing.T) {
+	for _, version := range mysqltest.InTurn(t, "8.0", "9.7") {
+		t.Run(version, func(t *testing.T) {
+			r := newRunner(t, version)
+			b := r.benches[0]
+			c := &Case{
+				Version: version,
+				Columns: []Column{
+					{Name: "id", Kind: kind{sql: "INT"}, Attrs: "NOT NULL AUTO_INCREMENT"},
+					{Name: "u", Kind: kind{sql: "INT"}},
+				},
+				Keys:    []string{"PRIMARY KEY (`id`)", "UNIQUE KEY `u` (`u`)"},
+				Clauses: []string{"DROP INDEX `u`"},
+				Writes: []Write{
+					{Stage: Before, Verb: "INSERT", Values: []value{{"id", "15"}, {"u", "1"}}},
+					{Stage: Before, Verb: "INSERT", Values: []value{{"id", "16"}, {"u", "1"}}},
+					{Stage: Early, Verb: "INSERT", Values: []value{{"u", "2"}}},
+				},
+			}
+			if got := b.Try(t.Context(), c); got.Outcome != Equal {
+				t.Errorf("%s: %s: %s", got.Outcome, got.Kind, got.Text)
+			}
+			if _, err := b.admin.ExecContext(t.Context(), "ALTER TABLE "+b.tables[0].Quoted()+" AUTO_INCREMENT = 19"); err != nil {
+				t.Fatal(err)
+			}
+			if is, err := b.reopened(t.Context(), c, []done{{"INSERT INTO t (u) VALUES (2)", 0}}); is || err != nil {
+				t.Errorf("another counter: %t, %v", is, err)
+			}
+		})
+	}
+}
+
+// TestL11_AnEmptyTextAsANumber: MariaDB's ALTER reads an empty text of a column that becomes TEXT as 0, and its own UPDATE refuses
+// the row afterwards, as a run does. Rows that the server's UPDATE takes are no such refusal.
+func TestL11_AnEmptyTextAsANumber(t *testing.T) {
+	for _, version := range mysqltest.InTurn(t, "mariadb-10.11", "mariadb-11.8") {
+		t.Run(version, func(t *testing.T) {
+			r := newRunner(t, version)
+			b := r.benches[0]
+			c := &Case{
+				Version: version,
+				Columns: []Column{
+					{Name: "id", Kind: kind{sql: "INT"}, Attrs: "NOT NULL"},
+					{Name: "s", Kind: kind{sql: "SET('y','')", family: sets}},
+					{Name: "n", Kind: kind{sql: "INT"}, Attrs: "GENERATED ALWAYS AS (`s` + 0) VIRTUAL", Generated: true},
+				},
+				Keys:    []string{"PRIMARY KEY (`id`)", "CHECK (`n` <> 77)"},
+				Clauses: []string{"MODIFY `s` TEXT"},
+				Writes:  []Write{{Stage: Before, Verb: "INSERT", Values: []value{{"id", "1"}, {"s", "''"}}}},
+			}
+			got := b.Try(t.Context(), c)
+			if got.Outcome != OnlyUs || !strings.HasPrefix(got.Kind, "rows that the server's own UPDATE refuses") {
+				t.Errorf("%s: %s: %s", got.Outcome, got.Kind, got.Text)
+			}
+			c.Writes = nil
+			if refused, err := b.unwritable(t.Context(), c, nil, migration.ErrUnfit); refused || err != nil {
+				t.Errorf("no row: %t, %v", refused, err)
 			}
 		})
 	}
