@@ -171,3 +171,33 @@ func TestTheListNamesTheTableOfADrop(t *testing.T) {
 		r.says("cleanup", exitDone, "k", []string{"--old", "--yes"})
 	})
 }
+
+// TestU4_TheRowsOfATruncateOfAnAlteredTable: a TRUNCATE has put the rows aside, and the table was altered since. No undo by all rows
+// gives the old table the present rows: it is refused before anything is written, with the way to the rows.
+func TestU4_TheRowsOfATruncateOfAnAlteredTable(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.says("run", exitDone, "TRUNCATE t", []string{"--undo=1h"})
+		r.exec("ALTER TABLE t ADD COLUMN x INT", "INSERT INTO t (a, x) VALUES (1, 1)")
+		r.says("undo", exitRefused, "t", nil, "altered")
+		r.says("undo", exitDone, "t", []string{"--end"}, "with its rows")
+		r.says("undo", exitDone, "t", []string{"--list"}, "a TRUNCATE has put "+r.database+".t_old aside", "RENAME TABLE")
+		for _, flags := range [][]string{{"--cold"}, {"--cold", "--shadow-name=t_old"}} {
+			r.says("undo", exitRefused, "t", flags, "an undo by all rows would remove its rows, which no other table has", "RENAME TABLE")
+		}
+		if got := r.query("SELECT COUNT(*) FROM t_old"); got != "100" {
+			r.Errorf("%s rows", got)
+		}
+
+		// An ALTER of midstream puts another table aside, and its undo leaves the rows of the TRUNCATE alone.
+		r.says("run", exitDone, "ALTER TABLE t MODIFY a BIGINT", []string{"--method=shadow", "--undo=1h"})
+		r.says("undo", exitDone, "t", nil)
+		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exitRefused, "t", []string{"--cold", "--shadow-name=t_old"}, "would remove its rows")
+		if got := r.query("SELECT COUNT(*) FROM t_old"); got != "100" {
+			r.Errorf("%s rows", got)
+		}
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.are("t")
+	})
+}

@@ -2,8 +2,10 @@ package facts
 
 import (
 	"context"
+	"errors"
 
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -24,6 +26,18 @@ func Unseen(ctx context.Context, q schema.Querier, table *schema.Name) (lacks st
 		return "SELECT ON " + table.Quoted(), nil
 	}
 	return "", nil
+}
+
+// Denied is the refusal with the privileges that the account lacks, which lacked finds, if err means that the server has refused a
+// statement for that reason; otherwise it is err.
+func Denied(err error, lacked func() (*plan.Refused, error)) error {
+	if !dbconn.Denied(err) || errors.Is(err, plan.ErrRefused) {
+		return err
+	}
+	if refused, failed := lacked(); failed == nil && refused != nil {
+		return refused
+	}
+	return err
 }
 
 // LackedByUndo refuses what the account may not do about the undo of a table; nil if it has the privileges.

@@ -16,6 +16,8 @@ type Old struct {
 	Pool   *dbconn.Pool
 	Source schema.Name
 	Name   schema.Name
+	// Truncated means that a TRUNCATE, or its undo, has put the table aside.
+	Truncated bool
 }
 
 // Drop drops the table.
@@ -34,7 +36,11 @@ const markPatience = 5 * time.Second
 // gives it the name kept, if that is not "". Another session may use the table already; no session
 // waits longer than for an attempt of the cut-over.
 func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration, note func(string)) {
-	mark := "COMMENT = " + schema.Literal(schema.MarkOld(o.Source, comment))
+	marked := schema.MarkOld
+	if o.Truncated {
+		marked = schema.MarkTruncated
+	}
+	mark := "COMMENT = " + schema.Literal(marked(o.Source, comment))
 	if kept != "" {
 		name := o.Source.Sibling(kept)
 		err := o.alter(ctx, mark+", RENAME TO "+name.Quoted(), wait)

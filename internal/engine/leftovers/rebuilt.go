@@ -89,14 +89,26 @@ func onlyCold(old schema.Name) string {
 	return fmt.Sprintf("nothing was kept of its change; a cold undo is possible while %s exists", old)
 }
 
-// SameDefinition reports whether a table and its old table have one definition, so that no change of it can be taken back.
-func SameDefinition(table, old *schema.Table) bool {
+// sameDefinition reports whether a table and its old table have one definition, so that no change of it can be taken back.
+func sameDefinition(table, old *schema.Table) bool {
 	was, _ := schema.MarkedOld(old.Comment, table.Name)
 	return desired.Alike(table, old, was)
 }
 
-// OnlyRows is why a change of which nothing was kept cannot be taken back if the two tables have one definition, and how the rows
-// of the old table come back. An undo by all rows would remove them.
+// KeepsRows is why a change of which nothing was kept cannot be taken back if only the old table has its rows, and how they come
+// back; "" if an undo may give it the present rows: a TRUNCATE has not put it aside, and the two tables have different definitions.
+func KeepsRows(table, old *schema.Table) (why, next string) {
+	why, next = OnlyRows(table.Name, old.Name)
+	switch {
+	case schema.MarkedTruncated(old.Comment, table.Name):
+		return fmt.Sprintf("a TRUNCATE has put %s aside, and an undo by all rows would remove its rows, which no other table has", old.Name), next
+	case sameDefinition(table, old):
+		return why, next
+	}
+	return "", ""
+}
+
+// OnlyRows is KeepsRows for two tables of one definition.
 func OnlyRows(table, old schema.Name) (why, next string) {
 	aside := table.Sibling(table.Table + "_now")
 	return fmt.Sprintf("%s has the definition that the table has, so only rows can differ, and an undo would give it the present rows", old),
@@ -217,8 +229,8 @@ func ColdOnly(ctx context.Context, pool *dbconn.Pool, only *schema.Name) (all []
 		if err != nil {
 			return nil, fmt.Errorf("read the old table: %w", err)
 		}
-		if SameDefinition(table, old) {
-			u.Why, u.OnlyRows = OnlyRows(t.Source, t.Name)
+		if why, next := KeepsRows(table, old); why != "" {
+			u.Why, u.OnlyRows = why, next
 		}
 		all = append(all, u)
 	}

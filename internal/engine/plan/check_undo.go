@@ -25,13 +25,12 @@ func (c *checker) checkRecordGrants(choice Choice) error {
 	if choice.Method == MethodShadow || choice.Method == MethodNone || !c.options.KeepsUndo && c.options.Back == nil {
 		return nil
 	}
-	refusal := checker{facts: c.facts}
-	refusal.missing(c.facts.lacks(UndoOf(c.table.Name), onRecord...), grantSchema(c.table.Name.Schema, c.facts.Grants.LiteralNames)+".*",
-		"the undo table needs them")
-	if len(refusal.blocking) == 0 {
+	refused := LackedByUndo(c.facts, c.table.Name, onRecord...)
+	if refused == nil {
 		return nil
 	}
-	return &Refused{Table: c.table.Name.String(), Blocking: refusal.blocking, Others: c.risks}
+	refused.Others = c.risks
+	return refused
 }
 
 // LackedByRun is the refusal that lists the privileges which the account lacks for a run on the table and its undo; nil if it lacks none.

@@ -22,12 +22,8 @@ func LackedByCleanup(f *Facts, drop []schema.Name, old bool) []Risk {
 
 // LackedByUndo refuses to do something about the undo of a table if the account lacks one of the privileges for it; nil if it has them.
 func LackedByUndo(f *Facts, table schema.Name, privileges ...string) *Refused {
-	c, record := checker{facts: f}, UndoOf(table)
-	for _, privilege := range privileges {
-		if !f.Grants.On(privilege, record.Schema, record.Table) {
-			c.missing([]string{privilege}, grantSchema(table.Schema, f.Grants.LiteralNames)+".*", "an undo has tables next to "+table.String())
-		}
-	}
+	c := checker{facts: f}
+	c.missing(f.lacks(UndoOf(table), privileges...), grantSchema(table.Schema, f.Grants.LiteralNames)+".*", "an undo has tables next to "+table.String())
 	if len(c.blocking) == 0 {
 		return nil
 	}

@@ -2,27 +2,19 @@ package planning
 
 import (
 	"context"
-	"errors"
 
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
-// Denied is the refusal that lists the privileges which the account lacks for a run on the table, if err means that the server has
-// refused a statement for that reason; otherwise it is err.
+// Denied is facts.Denied for a run on the table.
 func Denied(ctx context.Context, server Server, table schema.Name, err error) error {
-	var refused *plan.Refused
-	if !dbconn.Denied(err) || errors.As(err, &refused) {
-		return err
-	}
-	known, failed := facts.Gather(ctx, server.Pool.DB(), table)
-	if failed != nil {
-		return err
-	}
-	if refused = plan.LackedByRun(known, table); refused == nil {
-		return err
-	}
-	return refused
+	return facts.Denied(err, func() (*plan.Refused, error) {
+		known, failed := facts.Gather(ctx, server.Pool.DB(), table)
+		if failed != nil {
+			return nil, failed
+		}
+		return plan.LackedByRun(known, table), nil
+	})
 }

@@ -60,8 +60,7 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 	if err != nil {
 		return fmt.Errorf("read the old table: %w", err)
 	}
-	if leftovers.SameDefinition(m.table, former) {
-		why, fix := leftovers.OnlyRows(m.table.Name, former.Name)
+	if why, fix := leftovers.KeepsRows(m.table, former); why != "" {
 		return refuse(name, notBack, why, fix)
 	}
 	pairs, unclear, err := plan.PairColumns(former, m.table, m.options.Plan.Map)
@@ -120,6 +119,14 @@ func (m *undoMaker) unrecorded() []plan.Risk {
 			Code: plan.CodeUndo, What: "foreign keys and triggers that the change has dropped do not come back",
 			Why: "nothing shows which they were", Fix: "Make them again after the undo",
 		},
+	}
+	if m.old.Rows > 2*m.table.Rows {
+		risks = append(risks, plan.Risk{
+			Code: plan.CodeUndo,
+			What: fmt.Sprintf("rows that only %s has are removed from it: it has about %d rows, and %s about %d", m.old.Name, m.old.Rows, m.table.Name, m.table.Rows),
+			Why:  "no record shows whether the application has deleted them",
+			Fix:  "If they must stay, copy them to another table first",
+		})
 	}
 	if dropped := onlyIn(m.old, m.says); len(dropped) > 0 {
 		risks = append(risks, plan.Risk{

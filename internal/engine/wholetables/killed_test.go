@@ -107,8 +107,8 @@ func TestL7_KilledStatementsAndUndos(t *testing.T) {
 			},
 			{
 				"TRUNCATE t", "t", "c 2, p 2, t 0, t_old 2, t_undo 3",
-				[]string{"CREATE TABLE", "INSERT INTO", "LIKE", "RENAME TABLE", "UPDATE", "COMMENT = 'midstream old"},
-				[]string{"UPDATE", "COMMENT = 'own'", "LOCK TABLES", "RENAME TABLE", "COMMENT = 'midstream old", "DROP TABLE IF EXISTS", "UPDATE 2"},
+				[]string{"CREATE TABLE", "INSERT INTO", "LIKE", "RENAME TABLE", "UPDATE", "COMMENT = 'midstream truncated"},
+				[]string{"UPDATE", "COMMENT = 'own'", "LOCK TABLES", "RENAME TABLE", "COMMENT = 'midstream truncated", "DROP TABLE IF EXISTS", "UPDATE 2"},
 			},
 		} {
 			r.exec("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (1), (2)",

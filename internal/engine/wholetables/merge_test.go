@@ -123,7 +123,7 @@ func TestU4_UndoOfATruncateRefusesTakenKeys(t *testing.T) {
 func TestL7_KilledMerge(t *testing.T) {
 	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
-		for _, at := range []string{"CREATE TABLE `", "INSERT INTO `", "AND EXISTS", "SET digest", "LOCK TABLES", "RENAME TABLE", "COMMENT = 'midstream old"} {
+		for _, at := range []string{"CREATE TABLE `", "INSERT INTO `", "AND EXISTS", "SET digest", "LOCK TABLES", "RENAME TABLE", "COMMENT = 'midstream truncated"} {
 			for _, merge := range []bool{true, false} {
 				r.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t (id, v) VALUES (1, 1), (2, 2)")
 				r.must(r.run(r.Context(), "TRUNCATE t"))

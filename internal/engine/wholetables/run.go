@@ -217,7 +217,7 @@ func (c *Change) end(result *migration.Result) error {
 	c.enter(event.PhaseCleanup)
 	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
 	defer cancel()
-	old := leftovers.Old{Pool: c.pool, Source: p.Statement.Table, Name: p.Aside}
+	old := leftovers.Old{Pool: c.pool, Source: p.Statement.Table, Name: p.Aside, Truncated: p.Statement.Kind == ddl.KindTruncate}
 	if p.Statement.Kind == ddl.KindTruncate {
 		old.Keep(ctx, p.Table.Comment, "", c.control.Settings().Lock.Wait, c.note)
 	}

@@ -158,7 +158,7 @@ func (c *Change) finish(ctx context.Context) error {
 			}
 		}
 		if l := c.undo.Ledger; pending == checkpoint.Doing && l.Kind == string(ddl.KindTruncate) {
-			old := leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: l.Moves[0].To}
+			old := leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: l.Moves[0].To, Truncated: true}
 			old.Keep(ctx, l.Table.Comment, "", c.control.Settings().WithDefaults().Lock.Wait, c.note)
 		}
 		c.record(ctx)

@@ -116,7 +116,7 @@ func (l *snapshotLookout) Blockers(ctx context.Context, longer time.Duration) ([
 
 // markAgain gives the table that stays aside its mark back.
 func (s swapBack) markAgain(ctx context.Context) {
-	mark := schema.Literal(schema.MarkOld(s.plan.Back.Source, s.plan.Back.Was.Comment))
+	mark := schema.Literal(schema.MarkTruncated(s.plan.Back.Source, s.plan.Back.Was.Comment))
 	if err := s.alterAside(context.WithoutCancel(ctx), "COMMENT = "+mark); err != nil {
 		s.note(fmt.Sprintf("cannot mark %s as the old table: %v", s.plan.Back.Aside, err))
 	}
@@ -138,7 +138,7 @@ func (s swapBack) putAside(ctx context.Context, result *migration.Result) {
 	if err := s.dropMerged(ctx); err != nil {
 		s.note(fmt.Sprintf("%s is left: %v", plan.MergedOf(b.Source), err))
 	}
-	old := leftovers.Old{Pool: s.pool, Source: b.Source, Name: b.Undone}
+	old := leftovers.Old{Pool: s.pool, Source: b.Source, Name: b.Undone, Truncated: true}
 	old.Keep(ctx, b.Was.Comment, "", s.control.Settings().WithDefaults().Lock.Wait, s.note)
 	result.Old = b.Undone.Dotted()
 	var some bool

@@ -79,11 +79,12 @@ func (i *Instance) look(name string, everywhere bool) func(context.Context) (lef
 
 func (i *Instance) markedTables(ctx context.Context, name string, everywhere bool) ([]string, error) {
 	query, args := "SELECT CONCAT(table_schema, '.', table_name, ' (', table_comment, ')') FROM information_schema.tables"+
-		" WHERE table_comment LIKE ? AND table_comment NOT LIKE ? AND table_schema = ?", []any{mark + "%", mark + " old of %", name}
+		" WHERE table_comment LIKE ? AND table_comment NOT LIKE ? AND table_comment NOT LIKE ? AND table_schema = ?",
+		[]any{mark + "%", mark + " old of %", mark + " truncated of %", name}
 	if everywhere {
 		query = "SELECT CONCAT(table_schema, '.', table_name, ' (', table_comment, ')') FROM information_schema.tables" +
-			" WHERE table_comment LIKE ? AND table_comment NOT LIKE ? AND table_schema <> ?"
-		args[2] = "sys"
+			" WHERE table_comment LIKE ? AND table_comment NOT LIKE ? AND table_comment NOT LIKE ? AND table_schema <> ?"
+		args[3] = "sys"
 	}
 	tables, err := i.texts(ctx, query, args...)
 	if err != nil {

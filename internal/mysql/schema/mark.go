@@ -2,6 +2,7 @@ package schema
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,16 +29,19 @@ func CommentQuery(name Name) string {
 // old table is none: it has the mark of MarkOld, or MarkDropped, and behind it any text.
 func MarkedFor(comment string, source Name) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(comment, Mark), " ")
-	return kind != oldKind && kind != droppedKind && comment == MarkFor(kind, source)
+	return !slices.Contains(asideKinds, kind) && comment == MarkFor(kind, source)
 }
 
-// oldKind is the kind of an old table. droppedKind is the kind of a table that a DROP has put
-// aside. wasMark separates the mark from the former comment.
+// oldKind is the kind of an old table, and truncatedKind that of one that a TRUNCATE has put aside. droppedKind is the kind of a
+// table that a DROP has put aside. wasMark separates the mark from the former comment.
 const (
-	oldKind     = "old"
-	droppedKind = "dropped"
-	wasMark     = "; it was: "
+	oldKind       = "old"
+	truncatedKind = "truncated"
+	droppedKind   = "dropped"
+	wasMark       = "; it was: "
 )
+
+var asideKinds = []string{oldKind, truncatedKind, droppedKind}
 
 // MaxComment is the server's limit for the comment of a table, in characters.
 const MaxComment = 2048
@@ -45,6 +49,14 @@ const MaxComment = 2048
 // MarkOld returns the comment that an old table carries: the mark, and what its comment
 // was, cut to what the server takes.
 func MarkOld(source Name, was string) string { return markWith(oldKind, source, was) }
+
+// MarkTruncated is MarkOld for a table that a TRUNCATE, or its undo, has put aside: no other table has its rows.
+func MarkTruncated(source Name, was string) string { return markWith(truncatedKind, source, was) }
+
+// MarkedTruncated reports whether a table's comment is that of MarkTruncated.
+func MarkedTruncated(comment string, source Name) bool {
+	return strings.HasPrefix(comment, MarkFor(truncatedKind, source)+wasMark)
+}
 
 // MarkDropped returns the comment of a table that was dropped, and still exists. It is like
 // MarkOld, but nothing has taken the table's place.
@@ -63,13 +75,13 @@ func MarkedDropped(comment string, source Name) (was string, marked bool) {
 
 // MarkedAside reports whether a table's comment is that of MarkOld or MarkDropped, of any table.
 func MarkedAside(comment string) bool {
-	return strings.HasPrefix(comment, Mark+oldKind+" of ") || strings.HasPrefix(comment, Mark+droppedKind+" of ")
+	return slices.ContainsFunc(asideKinds, func(kind string) bool { return strings.HasPrefix(comment, Mark+kind+" of ") })
 }
 
 // SourceOfAside returns the table that a table was before it was put aside, by the comment of MarkOld or MarkDropped. Both
 // are in one database.
 func SourceOfAside(comment, database string) (source Name, is bool) {
-	for _, kind := range []string{oldKind, droppedKind} {
+	for _, kind := range asideKinds {
 		rest, marked := strings.CutPrefix(comment, MarkFor(kind, Name{Schema: database}))
 		if name, _, whole := strings.Cut(rest, wasMark); marked && whole {
 			return Name{Schema: database, Table: name}, true
@@ -78,9 +90,12 @@ func SourceOfAside(comment, database string) (source Name, is bool) {
 	return source, false
 }
 
-// MarkedOld reports whether a table's comment is that of an old table, and returns the former
-// comment.
+// MarkedOld reports whether a table's comment is that of an old table, whatever has put it aside, and
+// returns the former comment.
 func MarkedOld(comment string, source Name) (was string, marked bool) {
+	if was, marked = strings.CutPrefix(comment, MarkFor(truncatedKind, source)+wasMark); marked {
+		return was, true
+	}
 	return strings.CutPrefix(comment, MarkFor(oldKind, source)+wasMark)
 }
 

@@ -78,23 +78,22 @@ func (s *Session) report(result record.Result) string {
 	if path == "" {
 		return ""
 	}
-	var page string
-	if result.Outcome == "refused" || result.Outcome == "not_now" { // nothing was begun; midstream report still writes one
-		if err != nil {
-			s.show.Note(fmt.Sprintf("the history of this run is incomplete: %v", err))
-		}
-		return ""
-	}
-	if !errors.Is(err, errUntaken) {
+	what, page := "report", ""
+	switch {
+	case result.Outcome == "refused", result.Outcome == "not_now": // nothing was begun; midstream report still writes one
+		what = "history"
+	case !errors.Is(err, errUntaken):
 		var unwritten error
 		page, unwritten = s.options.Report(path)
 		err = errors.Join(err, unwritten)
 	}
-	if err != nil {
-		s.show.Note(fmt.Sprintf("the report of this run is incomplete: %v", err))
+	switch {
+	case err != nil:
+		s.show.Note(fmt.Sprintf("the %s of this run is incomplete: %v", what, err))
 		return ""
+	case what == "report":
+		s.options.Reported(page)
 	}
-	s.options.Reported(page)
 	return page
 }
 

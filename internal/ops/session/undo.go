@@ -197,7 +197,7 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 
 // lacking is the refusal that names the privileges that the account lacks, with their GRANT, if an error is due to them.
 func lacking(ctx context.Context, s *Server, only *schema.Name, t Tending, err error) error {
-	if only == nil || !dbconn.Denied(err) {
+	if only == nil {
 		return err
 	}
 	needs := []string{"SELECT"}
@@ -207,10 +207,7 @@ func lacking(ctx context.Context, s *Server, only *schema.Name, t Tending, err e
 	if t.Extend > 0 {
 		needs = append(needs, "INSERT", "UPDATE")
 	}
-	if refused, failed := facts.LackedByUndo(ctx, s.Pool.DB(), *only, needs...); failed == nil && refused != nil {
-		return refused
-	}
-	return err
+	return facts.Denied(err, func() (*plan.Refused, error) { return facts.LackedByUndo(ctx, s.Pool.DB(), *only, needs...) })
 }
 
 // Keep notes, in the result of a run that has succeeded, how its change can be undone. Whoever cannot read that asks
