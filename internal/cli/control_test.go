@@ -43,16 +43,12 @@ func beginControlled(t *testing.T, rows int, flagsOfRun ...string) *controlling 
 // toControl makes a table with rows, in which a writer changes, adds and deletes rows until the test ends.
 func toControl(t *testing.T, rows int) *controlling {
 	t.Helper()
-	return toControlOn(t, "9.7", rows)
+	return toControlIn(t, mysqltest.Server(t, "9.7"), rows)
 }
 
-// everyServer are the versions of servers.
-var everyServer = []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}
-
-// toControlOn is toControl on a server of a version.
-func toControlOn(t *testing.T, version string, rows int) *controlling {
+// toControlIn is toControl on a server.
+func toControlIn(t *testing.T, i *mysqltest.Instance, rows int) *controlling {
 	t.Helper()
-	i := mysqltest.Server(t, version)
 	name, query := table(t, i, rows)
 	database, _, _ := strings.Cut(name, ".")
 	c := &controlling{t: t, i: i, name: name, query: query, folder: filepath.Join(t.TempDir(), "c")}

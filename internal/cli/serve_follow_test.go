@@ -12,6 +12,9 @@ import (
 	"midstream/internal/ops/queue"
 )
 
+// everyServer are the versions of servers.
+var everyServer = []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}
+
 // followed waits until a follower of the service follows the table, so.
 func (q *queueing) followed(is func(followers.Standing) bool) (now followers.Standing) {
 	q.t.Helper()
@@ -38,7 +41,7 @@ func TestU3_ServeFollowsUntilTheUndo(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, everyServer...) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			servesUntilTheUndo(t, toQueueOn(t, version, 1000))
+			servesUntilTheUndo(t, queueOf(t, toControlIn(t, mysqltest.Server(t, version), 1000)))
 		})
 	}
 }

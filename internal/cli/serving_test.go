@@ -30,12 +30,6 @@ func toQueue(t *testing.T, rows int) *queueing {
 	return queueOf(t, toControl(t, rows))
 }
 
-// toQueueOn is toQueue on a server of a version.
-func toQueueOn(t *testing.T, version string, rows int) *queueing {
-	t.Helper()
-	return queueOf(t, toControlOn(t, version, rows))
-}
-
 // queueOf is toQueue with a table that exists.
 func queueOf(t *testing.T, c *controlling) *queueing {
 	t.Helper()

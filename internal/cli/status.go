@@ -42,9 +42,16 @@ func (c *commanding) runs(ctx context.Context, args []string) ([]*socket.Client,
 
 func (c *commanding) status(ctx context.Context, args []string, histories string) error {
 	runs, err := c.runs(ctx, args)
-	if exitCode(err, false) == exitNoRun && !c.json { // its last run may have left an undo
+	if exitCode(err, false) == exitNoRun { // its last run may have left an undo
 		table, _, _ := c.parse(args)
-		if left := summary.OfFinished(history.LastDone(histories, table), time.Now()); left != "" {
+		last := history.LastDone(histories, table)
+		left := summary.OfFinished(last, time.Now())
+		switch {
+		case left == "" || c.server != "" && c.server != last.Run.Server:
+		case c.json:
+			c.app.record(listed{last.Run, last.Result})
+			return nil
+		default:
 			fmt.Fprint(c.app.Stdout, left)
 			return nil
 		}

@@ -65,13 +65,19 @@ func TestStatusShowsTheUndoAsItIs(t *testing.T) {
 		r.with(exitDone, "run", here, "--undo=1h", "TRUNCATE TABLE t")
 		contains(t, status(exitDone, r.name), "the undo of its last change on ", " is open until ")
 		contains(t, status(exitDone), r.name+": the undo of its last change on ")
+		contains(t, status(exitDone, "--json", r.name), `{"run":{`, `"table":"`+r.name+`"`, `"result":{`, `"state":"open"`)
+		status(exitNoRun, "--json", "--server=another:1", r.name)
+		status(exitNoRun, "--server=another:1", r.name)
+		if stdout := status(exitDone, "--json"); stdout != "" {
+			t.Errorf("without a run, status --json prints %s", stdout)
+		}
 		r.with(exitDone, "undo", here, r.name)
 		contains(t, status(exitDone, r.name), "the redo of its last change on ", "To redo: midstream undo "+r.name)
 		r.with(exitDone, "undo", here, "--extend=100h", r.name)
 		contains(t, status(exitDone, r.name), time.Now().UTC().Add(101*time.Hour).Format(time.DateOnly))
 		status(exitUsage, "a.b", "c")
 		r.with(exitDone, "undo", here, "--end", r.name)
-		if stdout := status(exitNoRun, r.name) + status(exitDone); strings.Contains(stdout, "is open") {
+		if stdout := status(exitNoRun, r.name) + status(exitNoRun, "--json", r.name) + status(exitDone); strings.Contains(stdout, "is open") {
 			t.Errorf("after undo --end: %s", stdout)
 		}
 	}

@@ -187,7 +187,7 @@ func (p *carried) mayResume(result migration.Result, err error) bool {
 // again waits until the server can be reached, and says whether it can.
 func (p *carried) again(ctx context.Context, err error) bool {
 	for ctx.Err() == nil && time.Since(p.failed)+p.wait < p.Reconnect {
-		p.session.waits("stopped: "+whyLost(err), fmt.Sprintf("going on in %s", p.wait))
+		p.session.waits(whyLost(err), fmt.Sprintf("going on in %s", p.wait))
 		select {
 		case <-ctx.Done():
 			return false

@@ -62,11 +62,11 @@ func TestAWaitForTheServerIsNotRepeated(t *testing.T) {
 		}
 		s := &Session{show: &said, told: told, ended: make(chan struct{})}
 		for range 12 { // two minutes
-			s.waits("stopped: the server is read-only", "going on in 10s")
+			s.waits("the server is read-only", "going on in 10s")
 			time.Sleep(10 * time.Second)
 		}
-		s.waits("stopped: connection refused", "going on in 1s")
-		if len(said) != 3 || s.lostBy() != "stopped: connection refused" {
+		s.waits("connection refused", "going on in 1s")
+		if len(said) != 3 || s.lostBy() != "connection refused" {
 			t.Errorf("%q", said)
 		}
 	})

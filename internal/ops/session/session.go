@@ -248,6 +248,11 @@ func (s *Session) Remark(text string) {
 }
 
 func (s *Session) listen(e event.Event) {
+	if _, works := e.(event.PhaseEntered); works { // its plan was not refused: it waits for the server no longer
+		s.mu.Lock()
+		s.lost = ""
+		s.mu.Unlock()
+	}
 	s.refused.listen(e)
 	s.kept.listen(e)
 	if s.server != nil {
@@ -279,7 +284,7 @@ func (s *Session) Attempt(ctx context.Context, do func(context.Context) error) (
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s.mu.Lock()
-	s.stop, s.lost = stop, ""
+	s.stop = stop
 	s.mu.Unlock()
 	err = do(ctx)
 	s.mu.Lock()
@@ -336,7 +341,7 @@ func (s *Session) waits(why, until string) {
 	}
 	s.mu.Unlock()
 	if !again {
-		s.Remark(why + "; " + until)
+		s.Remark("stopped: " + why + "; " + until)
 	}
 }
 
