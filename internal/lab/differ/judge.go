@@ -273,9 +273,16 @@ func (c *Case) oldComputed(theirs error) bool {
 		about := strings.Contains(theirs.Error(), "for column '"+column.Name+"'") ||
 			strings.Contains(theirs.Error(), "`t`."+quote(column.Name))
 		source := func(other Column) bool {
-			return strings.Contains(column.Attrs, quote(other.Name)) && c.redefines(other)
+			return strings.Contains(column.Attrs, quote(other.Name)) && (c.redefines(other) || c.renames(other))
 		}
 		return column.Generated && about && (c.redefines(column) || slices.ContainsFunc(c.Columns, source))
+	})
+}
+
+// renames says that the ALTER has a column's name in a RENAME COLUMN: an expression may then name another column.
+func (c *Case) renames(column Column) bool {
+	return slices.ContainsFunc(c.Clauses, func(clause string) bool {
+		return strings.HasPrefix(clause, "RENAME COLUMN") && strings.Contains(strings.ReplaceAll(clause, `"`, "`"), quote(column.Name))
 	})
 }
 
@@ -396,7 +403,7 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 
 // refusesNull says that a run has ended because of a NULL in a column that becomes TIMESTAMP NOT NULL.
 func (c *Case) refusesNull(err error) bool {
-	return strings.Contains(c.alter(), "TIMESTAMP") && (dbconn.Number(err) == 1048 ||
+	return strings.Contains(c.create()+c.alter(), "TIMESTAMP") && (dbconn.Number(err) == 1048 ||
 		errors.Is(err, migration.ErrUnfit) && strings.Contains(err.Error(), "with NULL in column ") ||
 		strings.Contains(err.Error(), "'NULL in column ")) // MariaDB
 }

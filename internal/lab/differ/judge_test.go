@@ -2,9 +2,12 @@ package differ
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/lab/mysqltest"
@@ -150,5 +153,34 @@ func TestL11_AnEmptyTextAsANumber(t *testing.T) {
 				t.Errorf("no row: %t, %v", refused, err)
 			}
 		})
+	}
+}
+
+// TestL11_ReasonsOfAServersRefusal: a value of a generated column that reads a renamed column is the old table's, and a NULL for a
+// TIMESTAMP may be one of a column whose type only the table has.
+func TestL11_ReasonsOfAServersRefusal(t *testing.T) {
+	c := &Case{
+		Columns: []Column{
+			{Name: "at", Kind: kind{sql: "TIMESTAMP"}},
+			{Name: "n", Kind: kind{sql: "TEXT"}},
+			{Name: "upper", Kind: kind{sql: "TEXT"}, Attrs: "GENERATED ALWAYS AS (UPPER(`n`)) VIRTUAL", Generated: true},
+		},
+		Clauses: []string{"ADD PRIMARY KEY (`n`)"},
+	}
+	theirs := &mysql.MySQLError{Number: 1366, Message: "Incorrect string value for column 'upper' at row 1"}
+	if c.oldComputed(theirs) {
+		t.Error("no clause redefines what the column reads")
+	}
+	null := fmt.Errorf("%w: 1 row with NULL in column n, which becomes NOT NULL", migration.ErrUnfit)
+	if !c.refusesNull(null) || c.refusesNull(fmt.Errorf("%w: 1 row too long for column n", migration.ErrUnfit)) {
+		t.Error("a NULL, or no NULL, in a table with a TIMESTAMP")
+	}
+	c.Clauses = []string{`RENAME COLUMN "n" TO "at"`, `RENAME COLUMN "at" TO "n"`}
+	if !c.oldComputed(theirs) {
+		t.Error("the column reads a renamed column")
+	}
+	c.Columns = c.Columns[1:]
+	if c.refusesNull(null) {
+		t.Error("a NULL in a table without a TIMESTAMP")
 	}
 }
