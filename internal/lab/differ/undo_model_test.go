@@ -34,6 +34,7 @@ func (u *undoCase) judge(ctx context.Context, s *scene, h *how, undone []string)
 	}
 	rest := slices.Clone(undone)
 	all := 0
+	known := func(r string) bool { return slices.Contains(s.old, r) || slices.Contains(m.before, r) }
 	for _, row := range m.rows {
 		if i := slices.Index(parked, row.text); i >= 0 {
 			parked = slices.Delete(parked, i, i+1)
@@ -50,9 +51,9 @@ func (u *undoCase) judge(ctx context.Context, s *scene, h *how, undone []string)
 	switch {
 	case len(parked) > 0:
 		return Verdict{Wrong, "parked rows", fmt.Sprintf("%q are parked, and not in the table", parked)}, nil
-	case len(rest) > 0 && !(u.parked && s.lazy && !slices.ContainsFunc(rest, func(r string) bool { return !slices.Contains(m.before, r) })):
+	case len(rest) > 0 && !(u.parked && s.lazy && !slices.ContainsFunc(rest, func(r string) bool { return !known(r) })):
 		return Verdict{Wrong, "more rows", fmt.Sprintf("%q", rest)}, nil
-	case all > 0 && !s.filled:
+	case all > 0 && !s.filled && !s.dated:
 		if refused, err := m.refuses(ctx); err != nil || !refused {
 			return Verdict{Wrong, "parked without a reason", fmt.Sprint(err)}, nil
 		}
@@ -142,18 +143,11 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 	if err := m.convert(ctx, definition); err != nil {
 		return nil, err
 	}
-	before, err := m.texts(ctx, "before_it", s.former)
+	was, err := m.asItWas(ctx)
 	if err != nil {
 		return nil, err
 	}
-	was := make([]string, len(before)+1)
-	for i := range before {
-		if was[i+1], err = m.try(ctx, "INSERT INTO t (%s) SELECT %s FROM before_it s WHERE midstream_rn = %d",
-			quoted(s.former, ""), quoted(s.former, "s."), i+1); err != nil {
-			was[i+1] = "" // such as a default that is in no partition
-		}
-		m.before = append(m.before, was[i+1])
-	}
+	m.before = was[1:]
 	now, err := m.texts(ctx, "now", names)
 	if err != nil {
 		return nil, err
@@ -182,7 +176,7 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 		}
 		if s.vague {
 			row.owners = []int{0}
-			for n := range before {
+			for n := range m.before {
 				row.owners = append(row.owners, n+1)
 			}
 		} else {
@@ -193,14 +187,37 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 			if err != nil {
 				row.refused = err
 			}
-			row.may = append(row.may, texts...)
-			if !row.touched && s.lazy && owner > 0 { // as it was, also if its values were rounded
-				row.may = append(row.may[:len(row.may)-len(texts)], was[owner])
+			asItWas := !row.touched && s.lazy && owner > 0 // also if its values were rounded
+			if asItWas {
+				row.may = append(row.may, was[owner])
+			}
+			// The triggers log what is written shortly before the swap, too.
+			if !asItWas || u.logs || len(keys) > i && s.again[keys[i]] {
+				row.may = append(row.may, texts...)
 			}
 		}
 		m.rows = append(m.rows, row)
 	}
 	return m, nil
+}
+
+// asItWas are the rows of before_it from 1, with all of their values.
+func (m *model) asItWas(ctx context.Context) ([]string, error) {
+	before, err := m.texts(ctx, "before_it", m.s.former)
+	if err != nil {
+		return nil, err
+	}
+	was := make([]string, len(before)+1)
+	for i := range before {
+		if was[i+1], err = m.try(ctx, "INSERT INTO t (%s) SELECT %s FROM before_it s WHERE midstream_rn = %d",
+			quoted(m.s.former, ""), quoted(m.s.former, "s."), i+1); err != nil {
+			was[i+1] = "" // such as a default that is in no partition
+		}
+		if len(m.s.texts[before[i]]) == 1 { // as a lax session has written it
+			was[i+1] = m.s.texts[before[i]][0]
+		}
+	}
+	return was, nil
 }
 
 // ownersOf are the rows of before_it of which a row may have the kept values. same are those with its key.
@@ -246,6 +263,9 @@ var strictly = [2]string{
 		" ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES')",
 }
 
+// laxly takes values as they are.
+const laxly = "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'"
+
 // convert has the server's own ALTER give the present values the former types, in a table: of all rows at once, or of each.
 func (m *model) convert(ctx context.Context, former *schema.Table) error {
 	var selects, modifies []string
@@ -261,12 +281,11 @@ func (m *model) convert(ctx context.Context, former *schema.Table) error {
 		}
 		modifies = append(modifies, modify+map[bool]string{true: " NULL", false: " NOT NULL"}[c.Nullable])
 	}
-	make := func(table, where string) error {
+	make := func(table, where, mode string) error {
 		for _, text := range []string{
-			strictly[1], "DROP TABLE IF EXISTS " + table,
-			"SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
+			strictly[1], "DROP TABLE IF EXISTS " + table, laxly,
 			"CREATE TABLE " + table + " SELECT midstream_rn, " + strings.Join(selects, ", ") + " FROM now" + where,
-			strictly[1], "ALTER TABLE " + table + " " + strings.Join(modifies, ", "),
+			mode, "ALTER TABLE " + table + " " + strings.Join(modifies, ", "),
 		} {
 			if err := m.exec(ctx, text); err != nil {
 				return fmt.Errorf("%s: %w", text, err)
@@ -274,11 +293,11 @@ func (m *model) convert(ctx context.Context, former *schema.Table) error {
 		}
 		return nil
 	}
-	failed := make("converted", "")
+	failed := make("converted", "", strictly[1])
 	if failed == nil {
 		return nil
 	}
-	if err := make("converted", " WHERE FALSE"); err != nil {
+	if err := make("converted", " WHERE FALSE", laxly); err != nil { // such as SET('é', 'e'), for which a strict session has an error
 		return err
 	}
 	rows, err := m.texts(ctx, "now", []string{"midstream_rn"})
@@ -286,8 +305,8 @@ func (m *model) convert(ctx context.Context, former *schema.Table) error {
 		return err
 	}
 	for i := range rows {
-		if make("alone", fmt.Sprintf(" WHERE midstream_rn = %d", i+1)) == nil {
-			for _, text := range []string{"SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'", "INSERT INTO converted SELECT * FROM alone"} {
+		if make("alone", fmt.Sprintf(" WHERE midstream_rn = %d", i+1), strictly[1]) == nil {
+			for _, text := range []string{laxly, "INSERT INTO converted SELECT * FROM alone"} {
 				if err := m.exec(ctx, text); err != nil {
 					return err
 				}
@@ -300,7 +319,7 @@ func (m *model) convert(ctx context.Context, former *schema.Table) error {
 // row is what the server makes of a row, by its ALTER and by an INSERT, with the kept values of a row of before_it; 0 for
 // the defaults.
 func (m *model) row(ctx context.Context, n, owner int) (texts []string, err error) {
-	for i, mode := range append(strictly[:], "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'") {
+	for i, mode := range append(strictly[:], laxly) {
 		if err := m.exec(ctx, mode); err != nil {
 			return nil, err
 		}
@@ -323,6 +342,8 @@ func (m *model) insert(n, owner int, converted bool) string {
 		switch {
 		case paired && converted:
 			names, values = append(names, c), append(values, "x."+schema.Quote(c))
+		case paired && m.s.bytes[c]: // the texts come back as they went
+			names, values = append(names, c), append(values, "CONVERT(n."+schema.Quote(fresh)+" USING utf8mb4)")
 		case paired:
 			names, values = append(names, c), append(values, "n."+schema.Quote(fresh))
 		case owner > 0:

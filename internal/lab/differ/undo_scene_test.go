@@ -16,20 +16,25 @@ import (
 
 // scene is what is known of a table and its old table at a swap, and what becomes of the table's rows until the next one.
 type scene struct {
-	create  string            // the table's definition
-	pairs   map[string]string // column of the old table: the table's
-	former  []string          // columns of the old table that have values of their own
-	columns []schema.Column   // such columns of the table
-	key     []string          // of the old table, and
-	present []string          // of the table
-	needed  map[string]string // columns of the old table without a default, and an expression for each
-	kinds   map[string]kind   // of the table's columns, if known
-	then    map[string]int    // the rows at the swap
-	seen    []string          // tables of parked rows
-	last    []string          // the table's rows after the last write
+	create  string              // the table's definition
+	pairs   map[string]string   // column of the old table: the table's
+	former  []string            // columns of the old table that have values of their own
+	columns []schema.Column     // such columns of the table
+	key     []string            // of the old table, and
+	present []string            // of the table
+	needed  map[string]string   // columns of the old table without a default, and an expression for each
+	kinds   map[string]kind     // of the table's columns, if known
+	then    map[string]int      // the rows at the swap
+	seen    []string            // tables of parked rows
+	old     []string            // the old table's rows, as read reads them
+	texts   map[string][]string // the same by the values of the columns in former
+	dated   bool                // a NULL becomes the time of the INSERT, and is no value that could be compared
+	bytes   map[string]bool     // columns of JSON in the old table that the change has made columns of bytes
+	last    []string            // the table's rows after the last write
 	// owners has, for each key of the table, the rows of before_it whose kept values it may have: 0 is the default.
 	owners  map[string][]int
 	gone    map[string][]int // the same of keys whose rows were removed
+	again   map[string]bool  // keys whose rows may have been removed and written again
 	filled  bool             // the change has read a BINARY key with its zero bytes: a key of another length does not fit
 	moved   bool
 	vague   bool // it is not known which row has which values
@@ -95,9 +100,15 @@ func quoted(names []string, of string) string {
 
 // laxSession is a session in the twin's database that takes all values as they are.
 func (u *undoCase) laxSession(ctx context.Context) (*session, error) {
-	return u.session(ctx, u.tables[1].Schema, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', autocommit = 1,"+
+	lax, err := u.session(ctx, u.tables[1].Schema, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', autocommit = 1,"+
 		" completion_type = 0, sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1,"+
 		" max_join_size = 18446744073709551615, lock_wait_timeout = 20")
+	for _, keyless := range []string{"sql_require_primary_key", "sql_generate_invisible_primary_key"} {
+		if err == nil {
+			_ = lax.exec(ctx, "SET SESSION "+keyless+" = OFF") // where the server knows it
+		}
+	}
+	return lax, err
 }
 
 // emptyTwin makes the twin's database again, without tables, and opens a lax session in it.
@@ -129,7 +140,8 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	s := &scene{
 		swapped: saved.Undo.Swapped,
 		create:  live.create, last: live.rows, lazy: true, pairs: map[string]string{}, says: map[string]string{},
-		needed: map[string]string{}, kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{}, gone: map[string][]int{},
+		needed: map[string]string{}, kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{},
+		gone: map[string][]int{}, again: map[string]bool{},
 	}
 	var names []string
 	names, s.columns = plainColumns(definition)
@@ -155,9 +167,23 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
+	was, err := u.read(ctx, old.Name)
+	if err != nil {
+		return nil, err
+	}
+	s.old = was.rows
 	var olds []schema.Column
 	s.former, olds = plainColumns(old)
 	s.know(u.c, saved.Undo.Back, olds)
+	if err := u.readTexts(ctx, s, old); err != nil {
+		return nil, err
+	}
+	s.bytes = map[string]bool{}
+	for _, c := range olds {
+		s.dated = s.dated || c.DataType == "timestamp" && !c.Nullable
+		present, is := definition.Column(s.pairs[c.Name])
+		s.bytes[c.Name] = is && !s.redo && c.DataType == "json" && present.Charset == "binary"
+	}
 	s.keyed(old, saved.Start.Key)
 	rows, err := u.column(ctx, "SELECT "+textOf(names)+" FROM "+table.Quoted())
 	if err != nil {
@@ -176,6 +202,28 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 		}
 	}
 	return s, u.remember(ctx, s, old.Name)
+}
+
+// readTexts reads the old table's rows, with all of their values.
+func (u *undoCase) readTexts(ctx context.Context, s *scene, old *schema.Table) error {
+	var all []string
+	for _, c := range old.Columns {
+		all = append(all, c.Name)
+	}
+	s.texts = map[string][]string{}
+	rows, err := u.admin.QueryContext(ctx, "SELECT "+textOf(s.former)+", "+textOf(all)+" FROM "+old.Name.Quoted())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var given, text string
+		if err := rows.Scan(&given, &text); err != nil {
+			return err
+		}
+		s.texts[given] = append(s.texts[given], text)
+	}
+	return rows.Err()
 }
 
 // know gathers what is known of the columns' types and of values that an undo needs.

@@ -66,10 +66,22 @@ func (c *Case) dropsTheTime() bool {
 	})
 }
 
+// hasEqualMembers says that a column has a type with the members 'é' and 'e', which are equal in most collations, or a SET with the
+// member ”. Two of its values have the same text, and a copy of the model loses one of them.
+func (c *Case) hasEqualMembers() bool {
+	return slices.ContainsFunc(c.Columns, func(column Column) bool {
+		sql := column.Kind.sql
+		return strings.Contains(sql, "'é'") && strings.Contains(sql, "'e'") || column.Kind.family == sets && strings.Contains(sql, "''")
+	})
+}
+
 // tryUndo runs a case, takes its change back, and takes that back.
 func (b *bench) tryUndo(ctx context.Context, tb testing.TB, c *Case, n int) Verdict {
 	if c.dropsTheTime() {
 		return Verdict{Invalid, "a dropped column has the time as its default", ""}
+	}
+	if c.hasEqualMembers() {
+		return Verdict{Invalid, "two members of a type are equal", ""}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*longest)
 	defer cancel()
@@ -114,6 +126,9 @@ func (u *undoCase) try(ctx context.Context) (v Verdict, err error) {
 	}
 	if err := u.change(ctx); err != nil {
 		return Verdict{Both, "the change: " + reason(err), err.Error()}, nil
+	}
+	if saved, err := leftovers.New(u.pool, table, plan.Undoing).UndoOfAlter(ctx); errors.Is(err, leftovers.ErrNoUndo) || saved == nil {
+		return Verdict{Invalid, "nothing to do", fmt.Sprint(err)}, nil
 	}
 	changed, err := u.read(ctx, table)
 	if err != nil {
@@ -201,6 +216,8 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 				u.write(ctx, s)
 			}
 			continue
+		case unfit: // a row that no table takes
+			return Verdict{OnlyUs, what + ": " + reason(err), err.Error()}, nil
 		case err != nil && planned(err) && h.cold: // a lazy undo may be possible
 			h.cold = false
 			u.did("not by all rows: %v", err)
@@ -216,7 +233,7 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 	if err != nil {
 		return Verdict{}, err
 	}
-	if undone.create != want {
+	if undone.create != want && !(s.native && inAnyOrder(undone.create) == inAnyOrder(want)) {
 		return Verdict{Wrong, what + ": definition", undone.create + "\nwas\n" + want + "\nchanged\n" + s.create}, nil
 	}
 	if s.native {
@@ -231,6 +248,16 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 		v.Kind = what + ": " + v.Kind
 	}
 	return v, err
+}
+
+// inAnyOrder is a definition without the order of its indexes: the server's ALTER that brings one back makes it the last.
+func inAnyOrder(create string) string {
+	lines := strings.Split(create, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, ",")
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // done says that an undo had come to its end when its process was killed: the same command would be its redo.

@@ -31,7 +31,13 @@ func (u *undoCase) write(ctx context.Context, s *scene) {
 	removed := slices.DeleteFunc(slices.Clone(before), func(k string) bool { return slices.Contains(after, k) })
 	added := slices.DeleteFunc(slices.Clone(after), func(k string) bool { return slices.Contains(before, k) })
 	var owners []int
+	if failed == nil && verb == "REPLACE" { // perhaps of a row by the same one
+		for _, k := range after {
+			s.again[k] = true
+		}
+	}
 	for _, k := range removed {
+		s.again[k] = true
 		owners = append(owners, s.owners[k]...)
 		s.gone[k] = append(s.gone[k], s.owners[k]...)
 		delete(s.owners, k)
@@ -51,9 +57,26 @@ func (u *undoCase) write(ctx context.Context, s *scene) {
 	default:
 		owners = []int{0}
 	}
-	for _, k := range added {
-		s.owners[k] = slices.Concat(owners, s.gone[k]) // the value that the key had comes back
+	for _, k := range added { // the value that the key had comes back
+		s.owners[k] = slices.Concat(owners, s.gone[k], u.former(ctx, s, k))
 	}
+}
+
+// former are the rows of before_it with the key of a row of the table.
+func (u *undoCase) former(ctx context.Context, s *scene, k string) (rows []int) {
+	if s.vague {
+		return nil
+	}
+	found, err := u.joined(ctx, s, u.tables[0].Quoted(), textOfAs(s.present, "n."))
+	if err != nil {
+		s.vague = true
+	}
+	for _, f := range found {
+		if f.text == k {
+			rows = append(rows, f.row)
+		}
+	}
+	return rows
 }
 
 // rows are the rows of the table after the last write.
