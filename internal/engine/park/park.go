@@ -129,10 +129,15 @@ func (l *Lot) dropStopped(ctx context.Context, session *dbconn.Session, name sch
 	return err
 }
 
-// mark gives the table a mark.
+// mark gives the table a mark. MariaDB may copy the table for it, and computes the rows anew: a strict session has an error for some.
 func (l *Lot) mark(ctx context.Context, session *dbconn.Session, kind string) error {
-	_, err := session.Exec(ctx, "ALTER TABLE "+l.table.Quoted()+" COMMENT = "+schema.Literal(schema.MarkFor(kind, l.source.Name)))
-	return err
+	alter := "ALTER TABLE " + l.table.Quoted() + " COMMENT = " + schema.Literal(schema.MarkFor(kind, l.source.Name))
+	for _, statement := range rowsync.Lenient(alter) {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("mark %s: %w", l.table, err)
+		}
+	}
+	return nil
 }
 
 // Take copies the rows to the table that have changed since Prepare has copied them, and has the table outlive the run. The

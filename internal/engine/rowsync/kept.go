@@ -186,11 +186,7 @@ func (s *Spec) remove(ctx context.Context, session *dbconn.Session, from string)
 		}
 	}
 	for {
-		done, err := session.Exec(ctx, "DELETE "+s.Shadow.Quoted()+" FROM "+from)
-		if err != nil {
-			return removed, err
-		}
-		n, err := done.RowsAffected()
+		n, err := leniently(ctx, session, "DELETE "+s.Shadow.Quoted()+" FROM "+from)
 		removed += n
 		if err != nil || n == 0 || !keeps {
 			return removed, err

@@ -3,6 +3,7 @@ package rowsync
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,16 +104,24 @@ func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key
 	}
 	fill := fmt.Sprintf("INSERT INTO %s.%s (%s) VALUES %s", schema.Quote(s.Shadow.Schema), schema.Quote(sourceKeys),
 		schema.QuoteAll(s.Key.Names()), strings.Join(rows, ", "))
-	return leniently(ctx, session, fill)
+	_, err := leniently(ctx, session, fill)
+	return err
 }
 
-// leniently runs an insertion of existing values, though a strict session may refuse them.
-func leniently(ctx context.Context, session *dbconn.Session, insertion string) error {
-	_, err := session.Exec(ctx, insertion)
-	if !dbconn.Unconvertible(err) {
-		return err
+// leniently writes or deletes existing values, though a strict session may refuse them. 5.7 computes the indexed columns of a row as
+// it deletes it.
+func leniently(ctx context.Context, session *dbconn.Session, statement string) (rows int64, err error) {
+	rows, err = affected(session.Exec(ctx, statement))
+	if !dbconn.ValueRefused(err) {
+		return rows, err
 	}
-	return run(ctx, session, Lenient(insertion)...)
+	lax := Lenient()
+	begin, end := lax[:len(lax)-1], lax[len(lax)-1]
+	if err := run(ctx, session, begin...); err != nil {
+		return 0, err
+	}
+	rows, err = affected(session.Exec(ctx, statement))
+	return rows, errors.Join(err, run(ctx, session, end))
 }
 
 // conversion fills the temporary table of the shadow's types from the other one.

@@ -314,7 +314,7 @@ func (s *Spec) number(ctx context.Context, session *dbconn.Session, table string
 	if err := run(ctx, session, "DELETE FROM "+table, "DELETE FROM "+into); err != nil {
 		return err
 	}
-	if err := leniently(ctx, session, fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES %s", into, schema.RowNumber, schema.QuoteAll(columns),
+	if _, err := leniently(ctx, session, fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES %s", into, schema.RowNumber, schema.QuoteAll(columns),
 		strings.Join(rows, ", "))); err != nil || !s.KeyChanged {
 		return err
 	}
