@@ -85,7 +85,7 @@ func (a *app) submitCommand() *cobra.Command {
 func (s *submitting) run(ctx context.Context, args []string) error {
 	var problems []error
 	if s.undo != "" && (len(args) > 0 || s.asked.Server != "" || s.asked.ID != "" || len(s.asked.After) > 0) {
-		problems = append(problems, errors.New("--undo takes no statement, --server, --id or --after: the service knows them"))
+		problems = append(problems, errors.New("--undo takes no statement, --server, --id or --after: the service knows them; a new change that can be taken back has --option undo=24h"))
 	}
 	if s.undo == "" && len(args) != 1 {
 		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes", len(args)))

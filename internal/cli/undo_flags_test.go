@@ -22,7 +22,7 @@ var deciding = []string{
 // TestEachFlagOfUndoHasAClass: a flag of undo decides what it does, or is a limit that may be changed during a run, or reaches the
 // server, or says how results are told. A new flag needs a class, so that no undo ignores it.
 func TestEachFlagOfUndoHasAClass(t *testing.T) {
-	classes := strings.Fields(`list end extend hold capture capture-from cold
+	classes := strings.Fields(`list end extend plan hold capture capture-from cold
 		host port socket user password database defaults-file defaults-extra-file ssl-mode ssl-ca ssl-cert ssl-key reconnect
 		json quiet verbose no-color log-file log-format history-dir no-history metrics-file hook hook-timeout
 		control-dir no-control listen token-file tls-cert tls-key insecure-http result-file swapped

@@ -98,8 +98,8 @@ func TestU5_AnUndoDoesNotRemoveTheRowsOfATruncate(t *testing.T) {
 		}
 		contains(t, r.with(exitDone, "undo", "--end", r.name), "Kept "+r.name+"_old, with its rows. To drop it: midstream cleanup --old "+r.name, back)
 		if strings.HasPrefix(statement, "TRUNCATE") {
-			contains(t, r.with(exitDone, "undo", "--list", r.name), "has the definition that the table has", back)
-			contains(t, r.with(exitRefused, "undo", "--cold", r.name), "has the definition that the table has", back)
+			contains(t, r.with(exitDone, "undo", "--list", r.name), "a TRUNCATE has put ", back)
+			contains(t, r.with(exitRefused, "undo", "--cold", r.name), "a TRUNCATE has put ", back)
 		}
 		r.with(exitDone, "run", strings.Trim(strings.TrimPrefix(back, "midstream run "), "'"))
 		var rows int

@@ -101,7 +101,8 @@ func KeepsRows(table, old *schema.Table) (why, next string) {
 	why, next = OnlyRows(table.Name, old.Name)
 	switch {
 	case schema.MarkedTruncated(old.Comment, table.Name):
-		return fmt.Sprintf("a TRUNCATE has put %s aside, and an undo by all rows would remove its rows, which no other table has", old.Name), next
+		return fmt.Sprintf("a TRUNCATE has put %s aside, and an undo by all rows would remove its rows, which no other table has", old.Name),
+			strings.Replace(next, "If a TRUNCATE has put it aside, its rows", "Its rows", 1)
 	case sameDefinition(table, old):
 		return why, next
 	}

@@ -81,6 +81,9 @@ func Undoables(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Und
 	var all []Undoable
 	for _, name := range names {
 		u, err := undoable(ctx, pool, name)
+		if dbconn.NoSuchDatabase(err) { // somebody has dropped it since
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}

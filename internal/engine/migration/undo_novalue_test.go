@@ -1,13 +1,18 @@
 package migration_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/fault"
 )
 
 // TestU2_NewRowsWithoutAValueAreNotLost: the old table has a column without a default, and a row is new. Whatever the type of the
@@ -91,6 +96,48 @@ func TestU5_AGeneratedColumnIsNotTheNewOneOfItsName(t *testing.T) {
 			b.mustUndo(planning.Undo{Cold: cold})
 			if got, want := rows(), "1 1 kept 1,2 2 kept 2"; got != want {
 				b.Errorf("cold %t: after the redo, the rows are %s, want %s", cold, got, want)
+			}
+		}
+	})
+}
+
+// TestU4_NewRowsWithoutAValueAreFoundTogether: 400 new rows have no value for a column of the old table. The undo finds all of them
+// with few statements: writers that go on must not outrun it.
+func TestU4_NewRowsWithoutAValueAreFoundTogether(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		table := b.schema + ".t"
+		for _, change := range []string{"DROP COLUMN c", "DROP COLUMN c, MODIFY k VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"} {
+			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema,
+				"CREATE TABLE "+table+" (k VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY, v INT, c INT NOT NULL)",
+				"INSERT INTO "+table+" VALUES ('a', 1, 1)")
+			b.cfg.Undo = time.Hour
+			b.Cleanup(func() {
+				b.exec("DROP TABLE IF EXISTS "+b.schema+".t_undo", "DROP TABLE IF EXISTS "+b.schema+".t_parked")
+			})
+			b.address = b.server.Address
+			b.mustMigrate(change)
+			rows := make([]string, 400)
+			for i := range rows {
+				rows[i] = fmt.Sprintf("('new %d', %[1]d)", i)
+			}
+			b.exec("INSERT INTO " + table + " (k, v) VALUES " + strings.Join(rows, ", "))
+			var writes atomic.Int64
+			old := []byte("`" + b.schema + "`.`t_old`")
+			b.wire(fault.Rule{At: "none", Seen: func(_ int, command []byte) {
+				if bytes.Contains(command, old) && (bytes.Contains(command, []byte("INSERT")) || bytes.Contains(command, []byte("DELETE"))) {
+					writes.Add(1)
+				}
+			}})
+			if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, park.ErrUnfit) || !strings.Contains(err.Error(), "some rows: 400,") {
+				b.Errorf("%s: the error is %v", change, err)
+			}
+			if n := writes.Load(); n > 100 {
+				b.Errorf("%s: %d statements write to the old table", change, n)
+			}
+			b.mustUndo(planning.Undo{Park: true})
+			if n := b.value("SELECT COUNT(*) FROM " + b.schema + ".t_parked"); n != "400" {
+				b.Errorf("%s: %s rows are parked", change, n)
 			}
 		}
 	})

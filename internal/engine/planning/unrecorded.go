@@ -38,7 +38,7 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 			there, command = "there are several old tables: ", command+"--shadow-name="+schema.Shell(names[0])+" "
 		}
 		return refuse(name, notBack, "nothing was kept of it; "+there+strings.Join(names, ", ")+", and an undo by all rows takes back every change since",
-			command+name.Argument()+" prints what it takes back, and does it; compare the two definitions before")
+			"Look first: "+command+name.Argument()+" --plan; without --plan, it is done")
 	case wish != "" && !slices.Contains(names, wish):
 		return refuse(name, cannotUse("--shadow-name="+wish), "it has no mark of an old table of "+name.String(), "Old tables: "+strings.Join(names, ", "))
 	case wish != "":

@@ -295,18 +295,37 @@ func (s *Syncer) arrive(ctx context.Context, session *dbconn.Session, p predicat
 		return arrived, err
 	}
 	joins, condition := p.unknown(held)
-	row, found := "", false // the text of a key may be empty
-	read := session.Rows(ctx, fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s)%s LIMIT 1", p.row(),
-		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), joins, p.on(s.spec.Key.Names()), condition),
+	lacks := &noValue{err: err}
+	read := session.Rows(ctx, fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s)%s LIMIT %d",
+		strings.Join(append(s.spec.Key.SelectExprs(), p.row()), ", "), s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), joins,
+		p.on(s.spec.Key.Names()), condition, aloneKeys),
 		func(rows *sql.Rows) error {
-			found = true
-			return rows.Scan(&row)
+			var row string
+			k, err := s.spec.ScanKey(rows, &row)
+			if lacks.keys = append(lacks.keys, k); len(lacks.keys) == 1 {
+				lacks.row = row
+			}
+			return err
 		})
-	if read != nil || !found {
+	if read != nil || len(lacks.keys) == 0 {
 		return 0, read
 	}
-	return 0, fmt.Errorf("row with key (%s): %w: %w", row, ErrNoValue, err)
+	return 0, lacks
 }
+
+// noValue is an ErrNoValue: rows are new, and the shadow has a column for which they have no value.
+type noValue struct {
+	keys []key.Key // some of the rows, or all
+	row  string    // the first, for people; its text may be empty
+	err  error     // the server's
+}
+
+func (l *noValue) Error() string {
+	return fmt.Sprintf("row with key (%s): %v: %v", l.row, ErrNoValue, l.err)
+}
+
+// Unwrap returns ErrNoValue and the server's error.
+func (l *noValue) Unwrap() []error { return []error{ErrNoValue, l.err} }
 
 // overwriting is returning, and overwrites the rows that are there.
 func (p predicate) overwriting(table string) string {

@@ -182,19 +182,56 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 			return result, nil
 		}
 	}
+	if lacking, rest := lackValues(keys, cause); len(lacking) > 0 && len(rest) > 0 {
+		return s.both(func(i int) (Result, error) {
+			if i == 0 {
+				return s.setApart(ctx, session, lacking, cause)
+			}
+			return s.Keys(ctx, session, rest)
+		})
+	} else if len(lacking) > 0 {
+		return s.setApart(ctx, session, lacking, cause)
+	}
 	if half := len(keys) / 2; half > 0 {
 		parts := [2][]key.Key{keys[:half], keys[half:]}
 		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
 	}
-	var result Result
-	err := s.clear(ctx, session, "keys", func() (err error) {
+	return s.setApart(ctx, session, keys, cause)
+}
+
+// setApart removes rows from the shadow that it refuses.
+func (s *Syncer) setApart(ctx context.Context, session *dbconn.Session, keys []key.Key, cause error) (result Result, err error) {
+	err = s.clear(ctx, session, "keys", func() (err error) {
 		result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys})
 		return err
 	})
 	if err == nil {
-		s.unfit.Put(keys[0], cause)
+		for _, k := range keys {
+			s.unfit.Put(k, cause)
+		}
 	}
 	return result, err
+}
+
+// lackValues are the keys whose rows lack a value for a column of the shadow, if that is the cause, and the others. One statement
+// finds all of them; by halves, each would cost many statements, and a wait for what is still to be received.
+func lackValues(keys []key.Key, cause error) (lacking, rest []key.Key) {
+	var lacks *noValue
+	if !errors.As(cause, &lacks) {
+		return nil, keys
+	}
+	found := map[key.Key]bool{}
+	for _, k := range lacks.keys {
+		found[k] = true
+	}
+	for _, k := range keys {
+		if found[k] {
+			lacking = append(lacking, k)
+		} else {
+			rest = append(rest, k)
+		}
+	}
+	return lacking, rest
 }
 
 // clear does work in a transaction next to other syncs, again and again until no other transaction is in its way.

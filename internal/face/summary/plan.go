@@ -323,7 +323,11 @@ func binlog(d plan.Prediction) string {
 
 func afterwards(p Planned) string {
 	if p.Back != nil { // a new table is a copy, or the old table
-		return fmt.Sprintf("your table of now is kept as %s for %s, for the redo", p.Names.Former(), humanize.About(p.Back.For))
+		next := "for the redo"
+		if p.Back.Redo {
+			next = "for another undo"
+		}
+		return fmt.Sprintf("your table of now is kept as %s for %s, %s", p.Names.Former(), humanize.About(p.Back.For), next)
 	}
 	if p.Config.Undo > 0 {
 		return "the old table is kept as " + p.Names.Former().String() + ", for an undo"

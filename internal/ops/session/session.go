@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -394,8 +395,11 @@ func (s *Session) Abort(ctx context.Context, by string, keep bool) (left string,
 		return "", err
 	}
 	text := "aborting and removing what the run created"
-	if keep {
+	switch {
+	case keep:
 		text = "aborting and keeping the work"
+	case s.options.Settings.When.Follow:
+		text = "aborting; the undo stays open"
 	}
 	s.tell(event.Controlled{Command: "abort", By: by, Text: text, At: time.Now()})
 	s.options.Interrupt(&Aborted{By: by, Keep: keep})
@@ -414,7 +418,7 @@ func (s *Session) Abort(ctx context.Context, by string, keep bool) (left string,
 			Next: "nothing",
 		}
 	case failure != nil:
-		return failure.Left + " " + failure.Next, nil
+		return strings.TrimSuffix(failure.Left, ".") + ". " + failure.Next, nil
 	case errors.As(s.err, &other) && other.Remains() != "":
 		return other.Remains(), nil
 	}

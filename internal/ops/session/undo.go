@@ -277,6 +277,8 @@ func UndoFailed(p *plan.Plan, err error) error {
 	}
 	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still %s", source, p.Names.Shadow, open)
 	switch {
+	case errors.Is(err, ErrInterrupted):
+		f.Next = fmt.Sprintf("midstream undo %s takes the change back, and midstream undo --hold %s follows it", table, table)
 	case p.Lazy() && (errors.Is(err, intake.ErrOldWritten) || migration.OnlyByAllRows(err)):
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
 	case errors.Is(err, follow.ErrOver):
