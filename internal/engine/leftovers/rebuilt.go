@@ -98,23 +98,26 @@ func sameDefinition(table, old *schema.Table) bool {
 // KeepsRows is why a change of which nothing was kept cannot be taken back if only the old table has its rows, and how they come
 // back; "" if an undo may give it the present rows: a TRUNCATE has not put it aside, and the two tables have different definitions.
 func KeepsRows(table, old *schema.Table) (why, next string) {
-	why, next = OnlyRows(table.Name, old.Name)
 	switch {
 	case schema.MarkedTruncated(old.Comment, table.Name):
 		return fmt.Sprintf("a TRUNCATE has put %s aside, and an undo by all rows would remove its rows, which no other table has", old.Name),
-			strings.Replace(next, "If a TRUNCATE has put it aside, its rows", "Its rows", 1)
+			"Its rows come back with: " + swapBack(table.Name, old.Name)
 	case sameDefinition(table, old):
-		return why, next
+		return OnlyRows(table.Name, old.Name)
 	}
 	return "", ""
 }
 
+// swapBack is the command that gives a table the old table's rows.
+func swapBack(table, old schema.Name) string {
+	aside := table.Sibling(table.Table + "_now")
+	return "midstream run " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", table.Quoted(), aside.Quoted(), old.Quoted(), table.Quoted()))
+}
+
 // OnlyRows is KeepsRows for two tables of one definition.
 func OnlyRows(table, old schema.Name) (why, next string) {
-	aside := table.Sibling(table.Table + "_now")
 	return fmt.Sprintf("%s has the definition that the table has, so only rows can differ, and an undo would give it the present rows", old),
-		fmt.Sprintf("If a TRUNCATE has put it aside, its rows come back with: midstream run %s",
-			schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", table.Quoted(), aside.Quoted(), old.Quoted(), table.Quoted())))
+		"If a TRUNCATE has put it aside, its rows come back with: " + swapBack(table, old)
 }
 
 // OldTable is a table that a swap has put aside, or, if Dropped is set, a DROP.

@@ -136,6 +136,17 @@ func TestU3_AFailedChangeEndsNoUndo(t *testing.T) {
 	})
 }
 
+// notByKeys are statements of another session, of which the keys in the binlog do not show what has become of the rows.
+func notByKeys() map[string][]string {
+	return map[string][]string{
+		"TRUNCATE":       {"TRUNCATE TABLE %s.t", "INSERT INTO %s.t (id, v) VALUES (3, 33), (7, 77)"},
+		"STATEMENT":      {"SET SESSION binlog_format = STATEMENT", "UPDATE %s.t SET v = 44 WHERE id = 3"},
+		"there and back": {"ALTER TABLE %s.t ADD COLUMN more INT", "UPDATE %s.t SET v = 55", "ALTER TABLE %s.t DROP COLUMN more"},
+		"altered":        {"ALTER TABLE %s.t MODIFY v BIGINT NOT NULL", "UPDATE %s.t SET v = 66 WHERE id = 9"},
+		"moved":          {"ALTER TABLE %s.t MODIFY v INT NOT NULL FIRST", "DELETE FROM %s.t WHERE id = 9"},
+	}
+}
+
 // TestU3_AnUndoThatCannotBeLazyIsCold: since the swap another session has done what the keys in the binlog do not show. If the
 // definition shows it, the undo is revoked; otherwise the binlog does. In both cases the undo goes on by all rows without being
 // asked, except with --lazy.
@@ -143,13 +154,7 @@ func TestU3_AnUndoThatCannotBeLazyIsCold(t *testing.T) {
 	for _, v := range inTurn(t, versions) { // a statement in STATEMENT format ends other runs
 		t.Run(v, func(t *testing.T) {
 			b := setup(t, v)
-			for name, statements := range map[string][]string{
-				"TRUNCATE":       {"TRUNCATE TABLE %s.t", "INSERT INTO %s.t (id, v) VALUES (3, 33), (7, 77)"},
-				"STATEMENT":      {"SET SESSION binlog_format = STATEMENT", "UPDATE %s.t SET v = 44 WHERE id = 3"},
-				"there and back": {"ALTER TABLE %s.t ADD COLUMN more INT", "UPDATE %s.t SET v = 55", "ALTER TABLE %s.t DROP COLUMN more"},
-				"altered":        {"ALTER TABLE %s.t MODIFY v BIGINT NOT NULL", "UPDATE %s.t SET v = 66 WHERE id = 9"},
-				"moved":          {"ALTER TABLE %s.t MODIFY v INT NOT NULL FIRST", "DELETE FROM %s.t WHERE id = 9"},
-			} {
+			for name, statements := range notByKeys() {
 				b.numbered(50)
 				b.natively("DROP COLUMN u", "--undo=1h", "--method=shadow").mustEnd()
 				conn := b.conn()

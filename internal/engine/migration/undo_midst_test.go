@@ -15,12 +15,7 @@ func TestU3_AnUndoBecomesColdInItsMidst(t *testing.T) {
 	for _, v := range inTurn(t, versions) { // a statement in STATEMENT format ends other runs
 		t.Run(v, func(t *testing.T) {
 			b := setup(t, v)
-			for name, statements := range map[string][]string{
-				"TRUNCATE":       {"TRUNCATE TABLE %s.t", "INSERT INTO %s.t (id, v) VALUES (3, 33), (7, 77)"},
-				"STATEMENT":      {"SET SESSION binlog_format = STATEMENT", "UPDATE %s.t SET v = 44 WHERE id = 3"},
-				"there and back": {"ALTER TABLE %s.t ADD COLUMN more INT", "UPDATE %s.t SET v = 55", "ALTER TABLE %s.t DROP COLUMN more"},
-				"altered":        {"ALTER TABLE %s.t MODIFY v BIGINT NOT NULL", "UPDATE %s.t SET v = 66 WHERE id = 9"},
-			} {
+			for name, statements := range notByKeys() {
 				for _, lazy := range []bool{false, true} {
 					b.numbered(50)
 					b.natively("DROP COLUMN u", "--undo=1h", "--method=shadow").mustEnd()

@@ -182,17 +182,18 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 			return result, nil
 		}
 	}
-	if lacking, rest := lackValues(keys, cause); len(lacking) > 0 && len(rest) > 0 {
+	lacking, rest := lackValues(keys, cause)
+	switch half := len(keys) / 2; {
+	case len(rest) == 0:
+		return s.setApart(ctx, session, lacking, cause)
+	case len(lacking) > 0:
 		return s.both(func(i int) (Result, error) {
 			if i == 0 {
 				return s.setApart(ctx, session, lacking, cause)
 			}
 			return s.Keys(ctx, session, rest)
 		})
-	} else if len(lacking) > 0 {
-		return s.setApart(ctx, session, lacking, cause)
-	}
-	if half := len(keys) / 2; half > 0 {
+	case half > 0:
 		parts := [2][]key.Key{keys[:half], keys[half:]}
 		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
 	}
