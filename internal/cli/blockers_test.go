@@ -96,6 +96,7 @@ func TestBlockers(t *testing.T) {
 // TestKills: a session that is in the way for too long is ended, but for backups, for users that were not
 // named, and for transactions that have changed much.
 func TestKills(t *testing.T) {
+	mysqltest.Seldom(t)
 	i := mysqltest.Server(t, "9.7")
 	for _, c := range []struct {
 		name    string

@@ -277,6 +277,7 @@ func TestCleanupWithoutPrivileges(t *testing.T) {
 // TestTheSizeOfAnOldTableIsThatOfNow: MySQL 8.0 and later keep the size that a session has read for a day. What is listed is
 // the size that the table has.
 func TestTheSizeOfAnOldTableIsThatOfNow(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		i := mysqltest.Server(t, version)

@@ -348,6 +348,7 @@ func TestGhostHooks(t *testing.T) {
 // where it can't be the one of that program; where no server is reached, and where a table of that
 // name is to be dropped.
 func TestGhostHooksTellOneName(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "5.7", 300)
 	b := newHookBook(t)
@@ -404,6 +405,7 @@ func touch(t *testing.T, path string) {
 
 // TestGhostFails: what can't be done has that program's exit codes, and leaves nothing.
 func TestGhostFails(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 50)

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/hook"
 )
 
@@ -189,6 +190,7 @@ func TestHooks(t *testing.T) {
 
 // TestVeto: a before- hook that fails in any way ends the run, and nothing has happened.
 func TestVeto(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	c := toControl(t, 2000)
 	var told called

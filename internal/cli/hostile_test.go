@@ -116,6 +116,7 @@ func TestL9_NothingOfOthersIsObeyed(t *testing.T) {
 // TestL9_ARunOfHostileNames: nor has anything that a run writes: its terminal, log, history,
 // reports, metrics, hooks, status, and what it says of those in its way.
 func TestL9_ARunOfHostileNames(t *testing.T) {
+	mysqltest.Seldom(t)
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
 	folder, files := filepath.Join(t.TempDir(), "c"), t.TempDir()

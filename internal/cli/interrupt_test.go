@@ -13,6 +13,7 @@ import (
 // TestCtrlCWhileRowsAreCopied: the table is as it was. That nothing else is left, no
 // table, lock or connection, is the law of mysqltest.Database.
 func TestCtrlCWhileRowsAreCopied(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 400_000)

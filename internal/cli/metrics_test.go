@@ -163,6 +163,7 @@ func TestMetricsFileThatCantBe(t *testing.T) {
 // TestMetricsOfAQueue: midstream serve tells of its queue and of each run that is at work, to those
 // who have the token.
 func TestMetricsOfAQueue(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	q := toQueue(t, 20_000)
 	q.serve()

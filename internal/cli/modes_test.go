@@ -13,6 +13,7 @@ import (
 // TestAsTheServer: a statement means what it would mean to a session of the server's, by either method, and
 // a table with dates that the sql_mode doesn't take is changed all the same.
 func TestAsTheServer(t *testing.T) {
+	mysqltest.Seldom(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	database, _, _ := strings.Cut(name, ".")

@@ -238,6 +238,7 @@ func TestInTwoStatements(t *testing.T) {
 // TestCtrlCInTheServersOwnWay: while somebody is in the way, and while the server builds. The table is
 // as it was, and the statement is gone from the server.
 func TestCtrlCInTheServersOwnWay(t *testing.T) {
+	mysqltest.Seldom(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 400_000)
 		blocker, err := i.Open(t, "").BeginTx(t.Context(), nil)

@@ -193,6 +193,7 @@ func awaitStatus(t *testing.T, run *running, folder string, is func(socket.Statu
 
 // TestL9_OddNamesAborted: watch ends with the run, and abort ends that of such a table.
 func TestL9_OddNamesAborted(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for n, table := range []string{"a.b", "-lead", "line\nbreak", "100%s 'q' \"d\" `", "a=b"} {

@@ -172,6 +172,7 @@ func (d *drop) copies(fresh string) {
 // TestPtOSCHistory: a job that was killed, and then one that a signal has ended, is gone on with by
 // its number, and its table tells that it is done.
 func TestPtOSCHistory(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "9.7", 8000)
 	jobs := strings.TrimSuffix(d.name, "t") + "jobs"
@@ -298,6 +299,7 @@ func TestPtOSCAsAVerb(t *testing.T) {
 // TestPtOSCReplicas: replicas are named by DSNs, in an option or in a table; one whose replication
 // has stopped ends the run with 128, unless nobody looks.
 func TestPtOSCReplicas(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	primary, follower := primaryAndReplica(t, "9.7", "2")
 	onReplica := executing(t, follower, "")

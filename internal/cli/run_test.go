@@ -242,6 +242,7 @@ func TestExitCodes(t *testing.T) {
 
 // TestNamesThatWereNoFormats: a percent sign in a table's name, at a run, and at a cleanup of what one has left.
 func TestNamesThatWereNoFormats(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	_, query := table(t, i, 10)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/queue"
 )
@@ -13,6 +14,7 @@ import (
 // TestServeWaitsForAFullServer: if the server has no connection left for the account (1226), serve
 // opens its queue later, and a change begins later. Neither fails.
 func TestServeWaitsForAFullServer(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	q := toQueue(t, 10)
 	execute := executing(t, q.i, q.database())

@@ -14,6 +14,7 @@ import (
 // column is computed from that name. In place, some servers keep its values, stored or in an index. The
 // result is that of a copy.
 func TestL11_NoMethodKeepsAnotherColumnsValues(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range mysqltest.InTurn(t, "5.7", "8.0", "mariadb-10.11", "mariadb-11.8") {
 		t.Run(version, func(t *testing.T) {
@@ -62,6 +63,7 @@ func keepsNoOthersValues(t *testing.T, i *mysqltest.Instance, kind, alter string
 // front, or renames an index over an expression and adds a column. This ALTER, or the next one in place, damages the
 // index. Each method leaves a table that stands it.
 func TestL11_AnIndexOfComputedValuesStaysWhole(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for _, change := range []struct{ columns, alter string }{

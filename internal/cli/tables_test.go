@@ -163,6 +163,7 @@ func TestTableStatements(t *testing.T) {
 
 // TestTruncateByASwap: the empty table is the same in all but the counter, and the rows are gone.
 func TestTruncateByASwap(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		body := " (id INT AUTO_INCREMENT PRIMARY KEY, n INT, s VARCHAR(20) CHARSET latin1 COMMENT 'it''s', g INT AS (LENGTH(s) * 2) VIRTUAL, KEY (s), CHECK (n > 0)) ROW_FORMAT=COMPRESSED COMMENT='all of ''it'''"
@@ -216,6 +217,7 @@ func showCreate(r *statementRig, table string) string {
 
 // TestCreateTable: a table that is there is compared, and never changed.
 func TestCreateTable(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE p (id INT PRIMARY KEY)")

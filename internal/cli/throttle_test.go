@@ -15,6 +15,7 @@ import (
 
 // TestGatesOfARun: a run waits while a gate is closed, says for what, and goes on when it opens.
 func TestGatesOfARun(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	file := filepath.Join(t.TempDir(), "wait")

@@ -12,6 +12,7 @@ import (
 // TestU3_TheListShowsWhatTheUndoDoes: the list goes by the rule by which the undo is planned. Rows that were parked and have come back,
 // or a foreign key that changes rows without a trace in the binlog, make the undo cold: the list gives that reason.
 func TestU3_TheListShowsWhatTheUndoDoes(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for server, prepared := range map[string][]string{
 		"9.7": {"INSERT INTO t VALUES (5, 5000000000)"},

@@ -144,6 +144,7 @@ func TestTheRedoOfATruncateParksNothing(t *testing.T) {
 // TestTheListNamesTheTableOfADrop: a DROP has put a table aside, and its undo was given up, or was never kept. The list names
 // the table that has the rows and how they come back, also if another table has the name by now.
 func TestTheListNamesTheTableOfADrop(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE c (id INT PRIMARY KEY)", "INSERT INTO c VALUES (1)", "CREATE TABLE k (id INT PRIMARY KEY)")
@@ -175,6 +176,7 @@ func TestTheListNamesTheTableOfADrop(t *testing.T) {
 // TestU4_TheRowsOfATruncateOfAnAlteredTable: a TRUNCATE has put the rows aside, and the table was altered since. No undo by all rows
 // gives the old table the present rows: it is refused before anything is written, with the way to the rows.
 func TestU4_TheRowsOfATruncateOfAnAlteredTable(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.says("run", exitDone, "TRUNCATE t", []string{"--undo=1h"})

@@ -14,6 +14,7 @@ import (
 // TestUndoSpeaksOfTheUndo: a change reports how it is undone, and its undo speaks of that change. Without a
 // record, undo is refused and names what to do.
 func TestUndoSpeaksOfTheUndo(t *testing.T) {
+	mysqltest.Seldom(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, _ := table(t, i, 1000)
 		histories := t.TempDir()

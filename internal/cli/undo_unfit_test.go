@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
 )
 
 // lacks reports texts that belong to another verb.
@@ -18,6 +20,7 @@ func lacks(t *testing.T, text string, unwanted ...string) {
 // TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo: rows do not fit the old definition. An undo by all rows names the ways
 // out of an undo, with each column that needs a value, and no way to change the ALTER.
 func TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(20) NOT NULL, ADD COLUMN kind INT NOT NULL")
@@ -42,6 +45,7 @@ func TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo(t *testing.T) {
 // TestAnUndoByTheServerSaysWhichRowsItRefuses: the server's own ALTER that leads back copies the table and may refuse rows. The
 // plan of the change says so, and a refused undo speaks of the undo.
 func TestAnUndoByTheServerSaysWhichRowsItRefuses(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE n (id INT PRIMARY KEY, v VARCHAR(10) NOT NULL, u INT, UNIQUE KEY u (u))", "INSERT INTO n VALUES (1, 'x', 1), (2, 'x', 2)")
@@ -67,6 +71,7 @@ func TestAnUndoByTheServerSaysWhichRowsItRefuses(t *testing.T) {
 // TestU3_AnUndoOfADroppedDate: a change has dropped columns without a default that has a meaning: a date, and numbers of the
 // server. The undo is open, so it takes them back.
 func TestU3_AnUndoOfADroppedDate(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE d (id INT PRIMARY KEY, d DATE NOT NULL, ts DATETIME NOT NULL, n INT NOT NULL AUTO_INCREMENT, KEY (n))",
@@ -86,6 +91,7 @@ func TestU3_AnUndoOfADroppedDate(t *testing.T) {
 // TestWarningsOfAnUndo: the plan of an undo with --park does not warn that rows end it, and that of a redo speaks of the undo.
 // Nothing is reported as asked for or renamed that is not.
 func TestWarningsOfAnUndo(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE w (id INT PRIMARY KEY, a INT NOT NULL, b DECIMAL(10,2), c INT)", "INSERT INTO w VALUES (1, 1, 1, 1)")

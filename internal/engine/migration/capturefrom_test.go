@@ -310,6 +310,7 @@ func (b *bench) delayedIsNotBehind(replica *bench) {
 // AFTER_SYNC) is in the binlog, and in the binlog of another replica, for as long as that takes. It
 // can't be seen until then. It is synced when it can be seen.
 func TestL3_SemiSyncAckWithheld(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	settings := func(id string) map[string]string {
 		return map[string]string{"server_id": id, "gtid_mode": "ON", "enforce_gtid_consistency": "ON"}

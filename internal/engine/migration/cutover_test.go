@@ -106,6 +106,7 @@ func (s *stall) within(b *bench, bound time.Duration) {
 // wants to cut over and 20 connections continue to query. The run names these sessions, and swaps
 // as soon as they are gone.
 func TestNoQueryWaitsLongerThanTheBudget(t *testing.T) {
+	mysqltest.Seldom(t)
 	blockers := map[string][]string{
 		"long SELECT on the source":      {"SELECT SLEEP(4) FROM %s.t LIMIT 1"},
 		"idle transaction on the source": {"BEGIN", "SELECT COUNT(*) FROM %s.t WHERE id = 1"},
@@ -246,6 +247,7 @@ func TestL10_DumpIsWhole(t *testing.T) {
 // before or after the server gets it. The run finds out what has happened, makes another attempt if
 // nothing has, and ends with the swap.
 func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, statement := range []string{"LOCK TABLES `%s`", "RENAME TABLE `%s`", "UNLOCK TABLES", "DROP TABLE `%s`.`t_old`"} {
 		for _, lost := range []bool{false, true} {

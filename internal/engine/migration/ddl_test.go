@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/migration"
+	"midstream/internal/lab/mysqltest"
 )
 
 // ddlOnSource are statements that another session may run on the source during a run. void means
@@ -41,6 +42,7 @@ var ddlOnSource = []struct {
 // TestL9_DDLOnTheSource: a statement that makes the work void ends the run, which names the
 // statement; a harmless one is ignored.
 func TestL9_DDLOnTheSource(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range ddlOnSource {
 		t.Run(strings.ReplaceAll(c.statement, " ", "_"), func(t *testing.T) {

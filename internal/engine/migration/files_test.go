@@ -85,6 +85,7 @@ func TestL9_AnAlterThatMakesManyFilesIsRefusedByThePlan(t *testing.T) {
 // that the swap would take longer than the work under the lock may. The run does not begin the
 // swap, no query waits, and the work is kept.
 func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEachAlone(t, func(b *bench) {
 		b.inPartitions(manyFiles()["partitions"])
 		b.settings.Lock.Work, b.settings.Attempts = 15*time.Millisecond, 3

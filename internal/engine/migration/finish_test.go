@@ -15,6 +15,7 @@ import (
 // TestL9_FinishSaysWhatIsKnown: a command that can't finish an earlier run reports a swap only if
 // the swap is known, and reports that nothing was written only if nothing was.
 func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range []struct {
 		name   string

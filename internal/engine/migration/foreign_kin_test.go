@@ -308,6 +308,7 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 // TestL7_ForeignKeysOfAChildServerKilled: the server is killed at a statement under the lock of the
 // swap, or of the command after it. The run resumes from what it finds then.
 func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, version := range inTurn(t, twoSessions()) {
 		t.Run(version, func(t *testing.T) {

@@ -48,11 +48,10 @@ const (
 	hasChild = 1451
 )
 
-// family makes the tables, with rows. They are dropped before the databases, in the order of
-// creation.
+// family makes the tables, with rows. They are dropped before the databases, in creation order.
 func (b *bench) family(rows int) *family { return b.familyOf(rows, "ON DELETE SET NULL") }
 
-// familyOf is family, with the action for rows whose parent in the table itself is deleted.
+// familyOf is family with an action for rows whose parent in the table itself is deleted.
 func (b *bench) familyOf(rows int, itself string) *family {
 	b.Helper()
 	_, other := mysqltest.Database(b.T, b.server)
@@ -285,6 +284,7 @@ func TestL6_ForeignKeys(t *testing.T) {
 // server does not log these changes (as before 9.6). A run that is stopped during that, and
 // resumes, misses none of them.
 func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{Settings: map[string]string{"innodb_native_foreign_keys": "ON"}}))
 	const rows = 8000
@@ -419,6 +419,7 @@ func TestForeignKeyDroppedMeanwhile(t *testing.T) {
 // connection that holds the lock. What it leaves still refuses what the constraints forbid, and the
 // next command repairs it.
 func TestL7_ForeignKeysKilled(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	const rows = 500
 	next := map[string]func(f *family){
@@ -501,6 +502,7 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 // statement may take, once while the run looks for the shadow's constraints, and once while it
 // drops one. The run drops all of them before it releases the lock: no valid row is refused.
 func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, at := range []string{"FROM information_schema.referential_constraints", " DROP FOREIGN KEY"} {
 		t.Run(at, func(t *testing.T) {
@@ -532,6 +534,7 @@ func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
 // soon after. The run drops the declared constraints while it still holds the lock: no valid row is
 // refused.
 func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
 	const rows = 500
@@ -556,6 +559,7 @@ func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
 // then every statement that drops a constraint. The application waits for the first of them, not
 // for each. The run drops them once the backup has ended.
 func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // a backup locks the complete server
 	b.numbered(1000)

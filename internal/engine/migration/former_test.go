@@ -37,6 +37,7 @@ func (b *bench) stopped() {
 // TestL5_WhatCanNotBeGoneOnWithIsBegunAnew: a run that can't be resumed begins again, and reports
 // the reason.
 func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range []struct{ name, spoil, reason string }{
 		{"source", "ALTER TABLE t ADD COLUMN other INT", "the table was altered since"},

@@ -17,6 +17,7 @@ import (
 // disk: a write beyond it fails, and InnoDB reports that the table is full. Binlogs are kept small,
 // because the server ends itself if it can't write them.)
 func TestL9_DiskFull(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	signal.Ignore(unix.SIGXFSZ) // the server inherits it: errors only
 	t.Cleanup(func() { signal.Reset(unix.SIGXFSZ) })

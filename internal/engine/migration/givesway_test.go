@@ -5,11 +5,13 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestGivesWayToTheApplication: by default a run works less while writers are at work, but always
 // works. It works fully when they are gone.
 func TestGivesWayToTheApplication(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.steered = true

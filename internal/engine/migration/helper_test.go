@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL7_TheIndexOfTheRunGoesInTheSwap: an ALTER drops each index by which the run could find rows. The
 // shadow has one until the swap. Whatever ends an attempt, the next one or the next run has it again,
 // and the new table does not.
 func TestL7_TheIndexOfTheRunGoesInTheSwap(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	const clauses = "ADD COLUMN added INT, DROP PRIMARY KEY"
 	const drop = "DROP INDEX `midstream_helper`"

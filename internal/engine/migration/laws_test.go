@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -474,6 +475,7 @@ func TestL9_RefusedValueIsNamed(t *testing.T) {
 
 // TestClaimIsGivenUpAtOnce: an ended run does not count as a run at work.
 func TestClaimIsGivenUpAtOnce(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(10)
@@ -515,6 +517,7 @@ func TestEveryRowGetsANumberOfItsOwn(t *testing.T) {
 // truncated or wrapped. MySQL 8.0.12 copies the bytes of most of these columns unchanged:
 // 4294967295 would become -1, and 70,000 characters the first 4,464.
 func TestL9_ValueThatDoesNotFitStops(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range []struct{ from, to, value string }{
 		{"TINYINT UNSIGNED", "TINYINT", "200"},

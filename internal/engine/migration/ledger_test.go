@@ -55,6 +55,7 @@ func TestLedgerSurvives(t *testing.T) {
 // TestLedgerSurvivesOverwriting: the ALTER leaves the key as the shadow's only unique key, so apply
 // overwrites rows instead of deleting and inserting them.
 func TestLedgerSurvivesOverwriting(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range inTurn(t, versions) {
 		for _, profile := range []ledger.Profile{ledger.Int(), ledger.Composite(), ledger.StringAI()} {

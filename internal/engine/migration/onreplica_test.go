@@ -112,6 +112,7 @@ func TestRehearsedLockStallsAReplica(t *testing.T) {
 // TestRehearsalEndsWithReplication: if replication fails, the rehearsal ends at once and leaves
 // nothing of ours on the replica.
 func TestRehearsalEndsWithReplication(t *testing.T) {
+	mysqltest.Seldom(t)
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(5000)
 		replica.catchUpWith(primary)
@@ -150,6 +151,7 @@ func TestPrescanOnAReplica(t *testing.T) {
 // TestL5_RehearsalOnAReplicaGoesOn: it resumes after kill -9. A run on the same server has nothing
 // to do with it.
 func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
+	mysqltest.Seldom(t)
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(9999)
 		replica.catchUpWith(primary)
@@ -188,6 +190,7 @@ func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 // TestRehearsalOnAReplicaIsRefused: the plan refuses if other servers would notice the rehearsal,
 // or if it can't see what it needs.
 func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
+	mysqltest.Seldom(t)
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10)
 		replica.catchUpWith(primary)

@@ -1,10 +1,15 @@
 package migration_test
 
-import "testing"
+import (
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
 
 // TestL11_PartitionsByAnEnum: the ranges end for a partitioned table whose key is an ENUM or a SET,
 // and whose rows come partition by partition.
 func TestL11_PartitionsByAnEnum(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onThese(t, []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}, func(b *bench) {
 		for _, key := range []string{"c ENUM('a','b','c','d','e','f','g','h') NOT NULL", "c SET('a','b','c','d') NOT NULL"} {

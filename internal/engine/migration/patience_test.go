@@ -14,6 +14,7 @@ import (
 // TestL9_LocksOfOthersAreWaitedOut: if another session locks the table for longer than our
 // statements wait, the run only loses time, in every phase that reads the table.
 func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, phase := range []event.Phase{event.PhaseCopy, event.PhaseIndex, event.PhaseVerify} {
 		t.Run(string(phase), func(t *testing.T) {
@@ -40,6 +41,7 @@ func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
 
 // TestL9_BackupsAreWaitedOut: FLUSH TABLES WITH READ LOCK stops heartbeats and checkpoints too.
 func TestL9_BackupsAreWaitedOut(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // writers are the connections that have written to the shadow.
@@ -33,6 +34,7 @@ func (w *writers) number() int {
 // TestARefusedWorkerIsTriedAgain: a worker that got no connection (1040) is begun again after a while, without
 // a setting that changes.
 func TestARefusedWorkerIsTriedAgain(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(b *bench) {
 		const arm = "DO 231040"
 		w := writers{all: map[int]bool{}}

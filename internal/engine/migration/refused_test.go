@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/lab/mysqltest"
 )
 
 // refusedRows are rows that the application may write and the altered table can't hold.
@@ -65,6 +66,7 @@ var refusedRows = []struct {
 // key, whichever way the row comes. The row is never left out, truncated or made NULL. The source
 // is as the application left it, and nothing else is left.
 func TestL9_RefusedRowStops(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range refusedRows {
 		for _, version := range inTurn(t, versions) {

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -75,6 +76,7 @@ func (b *bench) definition() string {
 // TestRehearsalUnderTraffic: under the writers of a ledger, a rehearsal does everything that a run
 // does except for the swap. It leaves only the table and its rows.
 func TestRehearsalUnderTraffic(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 2, Rate: 200, Seed: 7})

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/schema"
 )
@@ -212,6 +213,7 @@ func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
 // TestL9_CheckAfterAStoppedCheck: a killed check has left nothing worth keeping, and the next check
 // removes it. It leaves the work of a run alone.
 func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(9999)

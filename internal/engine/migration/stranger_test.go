@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
@@ -121,6 +122,7 @@ func TestL8_SupersededRunDropsNothing(t *testing.T) {
 // and the state table, which names its owner, can't be read. The run drops nothing, and reports
 // what to do.
 func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for name, spoil := range map[string]string{
 		"another version": "UPDATE %s.t_midstream SET state = REPLACE(state, '\"Version\":2', '\"Version\":1')",

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/trigger"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
@@ -46,6 +47,7 @@ func TestLedgerByTriggers(t *testing.T) {
 // TestL5_KilledByTriggers: kill -9 while triggers capture changes, and the same command again. The
 // application continues to write in between, and no write is lost.
 func TestL5_KilledByTriggers(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 300})
@@ -78,6 +80,7 @@ func (b *bench) killedCreating() {
 // TestL8_CleanupByTriggers: cleanup removes what a killed run has left, and the application can
 // write before, during and after it.
 func TestL8_CleanupByTriggers(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(9999)
@@ -135,6 +138,7 @@ func TestL8_TriggersGoFromTheFormerTable(t *testing.T) {
 // TestL5_UnseenByTriggers: a run notices changes that fire no trigger, while it works and between
 // two runs.
 func TestL5_UnseenByTriggers(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(9999)
@@ -211,6 +215,7 @@ func TestL5_LostConnectionByTriggers(t *testing.T) {
 // write: as rows, without a binlog, or as statements, for which a replica fires the triggers
 // itself.
 func TestReplicasByTriggers(t *testing.T) {
+	mysqltest.Seldom(t)
 	onReplicas(t, func(primary, replica *bench) {
 		primary.capture = plan.CaptureTrigger
 		primary.numbered(9999)

@@ -353,6 +353,7 @@ func TestTriggersMeanwhile(t *testing.T) {
 // TestTriggersNeedPrivileges: the plan names what an account lacks. If the plan can't know, the run
 // names it before it copies a row.
 func TestTriggersNeedPrivileges(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // other tests change its settings
 	b.exec(

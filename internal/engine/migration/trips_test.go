@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // trips records what the connections of a run send while the source is locked for the swap.
@@ -151,6 +152,7 @@ func TestU4_AnUnfitRowCostsOneStatement(t *testing.T) {
 // TestSwapFarFromTheServer: next to a server that answers 20 ms late, a run swaps with the default bound
 // of the work under the lock.
 func TestSwapFarFromTheServer(t *testing.T) {
+	mysqltest.Seldom(t)
 	onThese(t, inTurn(t, all), func(b *bench) {
 		b.numbered(100)
 		b.wire(fault.Rule{Far: 20 * time.Millisecond})

@@ -10,12 +10,14 @@ import (
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU4_FormerValuesComeBackByALaterUndo: the change has rounded values, and a first undo has not come to its swap: rows did
 // not fit, it was killed, or it has followed the table and was ended. The next one brings the former values back all the
 // same, and parks a row that the first one had found.
 func TestU4_FormerValuesComeBackByALaterUndo(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		t := b.schema + ".t"
@@ -80,6 +82,7 @@ func TestU4_FormerValuesComeBackByALaterUndo(t *testing.T) {
 // TestU4_AGeneratedColumnHasItsPresentValues: the change has the server compute a column. The undo makes it a plain one again,
 // with the values that rows have now; rows that have not changed keep the former ones.
 func TestU4_AGeneratedColumnHasItsPresentValues(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.cfg.Undo = time.Hour

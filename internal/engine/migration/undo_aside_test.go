@@ -10,12 +10,14 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
 // TestU3_TablesPutAsideKeepTheirNames: a change is taken back and made again several times. Its two tables have two names in
 // turn, a name that the operator has wished too, and the record has in turn what a further undo would be.
 func TestU3_TablesPutAsideKeepTheirNames(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		for _, wished := range []string{"", "t_wished"} {
@@ -50,6 +52,7 @@ func TestU3_TablesPutAsideKeepTheirNames(t *testing.T) {
 // TestL8_EndOfUndoDropsWhatItsChangeWished: with --drop-old, the end of the undo drops the table that was put aside last, by
 // the change, by its undo, or by the redo.
 func TestL8_EndOfUndoDropsWhatItsChangeWished(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		for undos := range 3 {
@@ -88,6 +91,7 @@ func TestL8_EndOfUndoDropsWhatItsChangeWished(t *testing.T) {
 // TestU3_AFailedChangeEndsNoUndo: a change by the server, or a TRUNCATE, is to end the undo of the change before, and is to
 // have one itself. It does not get its lock, or is killed before its statement. The change before can still be undone.
 func TestU3_AFailedChangeEndsNoUndo(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onThese(t, inTurn(t, versions), func(b *bench) {
 		b.numbered(50)
@@ -151,6 +155,7 @@ func notByKeys() map[string][]string {
 // definition shows it, the undo is revoked; otherwise the binlog does. In both cases the undo goes on by all rows without being
 // asked, except with --lazy.
 func TestU3_AnUndoThatCannotBeLazyIsCold(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, v := range inTurn(t, versions) { // a statement in STATEMENT format ends other runs
 		t.Run(v, func(t *testing.T) {
 			b := setup(t, v)

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU4_BitsThatBecameTextsComeBack: the server's ALTER writes a BIT into a BLOB or TEXT as its bytes, and reads a number from
 // there. It refuses JSON of bytes, and a BINARY with the zeros that it has added itself. An undo does the opposite of what the
 // change has done, so that no row is refused, and none gets another value.
 func TestU4_BitsThatBecameTextsComeBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.cfg.Undo = time.Hour

@@ -6,11 +6,13 @@ import (
 
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL9_ADeadlockBesideUnfitRows: the old table refuses rows, and another transaction is in the way just as the undo makes
 // room for the rows around them. The undo tries that again, parks these rows, and comes to its end.
 func TestL9_ADeadlockBesideUnfitRows(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for name, change := range map[string]string{
 		"value": "MODIFY v BIGINT NOT NULL", "kept values": "DROP COLUMN u, MODIFY v BIGINT NOT NULL",

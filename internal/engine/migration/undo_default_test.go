@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU5_ColumnsWithAComputedDefaultComeBack: a dropped column has an expression as its default. Rows that have changed since
@@ -52,6 +53,7 @@ func TestU4_LostDefaultsAndBlockSizesComeBack(t *testing.T) {
 // TestU4_ColumnsWithoutADefaultComeBack: a column once had a default and has none now, not even NULL; or the server takes it from
 // a TIMESTAMP. A MODIFY would give it a default, so the undo and the redo do without it.
 func TestU4_ColumnsWithoutADefaultComeBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onThese(t, inTurn(t, []string{"5.7", "9.7", "mariadb-10.11"}), func(b *bench) {
 		for _, clauses := range []string{"ALTER COLUMN c DROP DEFAULT", "MODIFY w VARCHAR(9) COMMENT 'x'", "CHANGE w x VARCHAR(9)", "MODIFY e TEXT COMMENT 'x'"} {

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU1_CascadesInTheWindow: parents change rows of the table by cascades, in the window and during the undo and the redo.
@@ -47,6 +48,7 @@ func TestU1_CascadesInTheWindow(t *testing.T) {
 // TestL3_FailedUndoLeavesNoConstraint: an undo on whose old table constraints act ends before its swap, or is killed.
 // No constraint stays on the old table, and the same command again comes to its end.
 func TestL3_FailedUndoLeavesNoConstraint(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onThese(t, inTurn(t, []string{"9.7", "5.7", "mariadb-10.11"}), func(b *bench) {
 		k, rows := b.kin()

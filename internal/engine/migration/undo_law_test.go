@@ -140,6 +140,7 @@ func (b *bench) undoAfter(harmless bool, statements ...string) {
 // TestU4_FailedUndoLeavesTheTable: a row does not fit the old table, or two have one value, or the undo is given
 // up. Nothing has happened, and the undo is possible as soon as the cause is gone.
 func TestU4_FailedUndoLeavesTheTable(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for name, c := range map[string]struct{ change, spoil, repair string }{
 		"value":     {"MODIFY v BIGINT NOT NULL", "UPDATE %s.t SET v = 5000000000 WHERE id = 7", "UPDATE %s.t SET v = 5 WHERE id = 7"},
@@ -288,6 +289,7 @@ func TestU3_UndoEndsWithTheOldTable(t *testing.T) {
 // TestU3_UndoOfALostPosition: the binlogs since the swap were purged, or reset. The list shows it, and the undo looks at
 // all rows.
 func TestU3_UndoOfALostPosition(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, version := range inTurn(t, all) {
 		t.Run(version, func(t *testing.T) {

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU3_AnUndoBecomesColdInItsMidst: an undo has synced and waits for its release. Another session does what the keys in the
 // binlog do not show. The undo begins again by all rows and comes to its end; a follower, or one with --lazy, ends instead,
 // and names the way by all rows.
 func TestU3_AnUndoBecomesColdInItsMidst(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, v := range inTurn(t, versions) { // a statement in STATEMENT format ends other runs
 		t.Run(v, func(t *testing.T) {
 			b := setup(t, v)

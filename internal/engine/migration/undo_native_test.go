@@ -32,6 +32,7 @@ func (b *bench) mustBeDefined(after, want string) {
 
 // TestU4_TheServersOwnChangeIsTakenBack: the server alters the table back, and again. No other table is left.
 func TestU4_TheServersOwnChangeIsTakenBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(200)
@@ -113,6 +114,7 @@ func TestU3_NoRecordOfAChangeThatCannotBeTakenBack(t *testing.T) {
 // TestU4_DefaultsOfBytesComeBack: the server shows some bytes of a default as they are, and they are no text. The undo gives
 // new rows the same bytes as before.
 func TestU4_DefaultsOfBytesComeBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		for _, clauses := range []string{"ALTER COLUMN v SET DEFAULT 'a'", "ADD COLUMN w VARBINARY(4) NOT NULL DEFAULT X'FE00'", "COMMENT 'new'"} {
@@ -172,6 +174,7 @@ func TestU3_NoUndoWithoutAKeyOfBothTables(t *testing.T) {
 // TestL7_KilledChangeOfTheServerIsFound: the server's own change, its undo and the redo are killed before and after each
 // statement. The same command again comes to its end.
 func TestL7_KilledChangeOfTheServerIsFound(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(200)
@@ -269,6 +272,7 @@ func TestU3_AnAlteredTableIsNotTakenBack(t *testing.T) {
 // TestU1_UndoByTheLogOfTriggers: where no binlog can be read, triggers on the new table log the changed rows from the swap
 // on. The change is undone and redone while writers work, and the triggers of the application stay.
 func TestU1_UndoByTheLogOfTriggers(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.capture = plan.CaptureTrigger

@@ -13,11 +13,13 @@ import (
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU2_NewRowsWithoutAValueAreNotLost: the old table has a column without a default, and a row is new. Whatever the type of the
 // column and the key of the row: the undo refuses the row, and does not lose it.
 func TestU2_NewRowsWithoutAValueAreNotLost(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		table := b.schema + ".t"
@@ -104,6 +106,7 @@ func TestU5_AGeneratedColumnIsNotTheNewOneOfItsName(t *testing.T) {
 // TestU4_NewRowsWithoutAValueAreFoundTogether: 400 new rows have no value for a column of the old table. The undo finds all of them
 // with few statements: writers that go on must not outrun it.
 func TestU4_NewRowsWithoutAValueAreFoundTogether(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		table := b.schema + ".t"

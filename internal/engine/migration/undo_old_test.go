@@ -53,6 +53,7 @@ func TestU2_RowsWrittenToTheOldTableDuringAnUndo(t *testing.T) {
 // TestL3_UndoWithAnyRowImages: a lazy undo needs the keys of the rows only, and its own writes to the old table need no
 // more, wherever the key is among the columns.
 func TestL3_UndoWithAnyRowImages(t *testing.T) {
+	mysqltest.Seldom(t)
 	t.Parallel()
 	for _, version := range inTurn(t, all) {
 		t.Run(version, func(t *testing.T) {
@@ -115,6 +116,7 @@ func TestU4_LongCommentComesBack(t *testing.T) {
 // TestU4_DroppedForeignKeysComeBack: the change has dropped a foreign key. The undo brings it back if all rows have
 // parents, and refuses before the lock if not.
 func TestU4_DroppedForeignKeysComeBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onThese(t, inTurn(t, []string{"9.7", "mariadb-10.11"}), func(b *bench) {
 		b.exec("CREATE TABLE "+b.schema+".p (id INT PRIMARY KEY)", "INSERT INTO "+b.schema+".p VALUES (1), (2)",

@@ -10,11 +10,13 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU4_UnloggedWriteIsFound: a session has written to the new table with sql_log_bin=0. A lazy undo compares all rows, so
 // it ends before the swap. A held one does not begin to follow.
 func TestU4_UnloggedWriteIsFound(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		for i, write := range []string{
@@ -59,6 +61,7 @@ func TestU4_RoundedValuesComeBack(t *testing.T) {
 // TestU4_RoundedValuesComeBackAfterAnUndoThatEnded: an undo was refused because of a row, or was killed. The next one still
 // brings back the values that the change has rounded, as long as no session has changed their rows.
 func TestU4_RoundedValuesComeBackAfterAnUndoThatEnded(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		for _, how := range []string{"refused", "killed", "logged"} {

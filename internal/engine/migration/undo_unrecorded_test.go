@@ -134,6 +134,7 @@ func TestU5_UndoWithoutARecordKeepsValues(t *testing.T) {
 
 // TestU4_NoRenameIsGuessed: a column is gone, and there is a new one. Only the operator knows if it is the same.
 func TestU4_NoRenameIsGuessed(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		t := b.schema + ".t"
@@ -209,6 +210,7 @@ func TestL8_UndoWithoutARecordNeedsTheMark(t *testing.T) {
 // TestL7_KilledUndoWithoutARecord: an undo of a change of which nothing was kept is killed at each place that only such an undo
 // has, and given up. No value is lost, and the same command comes to its end.
 func TestL7_KilledUndoWithoutARecord(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		for _, pause := range halfInTurn(t, []string{

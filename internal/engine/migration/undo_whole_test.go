@@ -11,11 +11,13 @@ import (
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL5_KilledUndoAtAnyMoment: undos and redos are killed at random moments while writers work. The same command again
 // comes to its end, and no row is lost.
 func TestL5_KilledUndoAtAnyMoment(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	moments := *kills
 	if *servers == "" {
@@ -180,6 +182,7 @@ var wholes = []whole{
 // TestU4_AllOfTheTableComesBack: what belongs to a table besides its rows is after an undo as it was, and after the redo
 // as the change has left it.
 func TestU4_AllOfTheTableComesBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, w := range wholes {
 		t.Run(w.name, func(t *testing.T) {

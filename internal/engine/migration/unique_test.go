@@ -109,6 +109,7 @@ func TestL9_RowsThatKeepOneValueStop(t *testing.T) {
 // TestL9_ConvertedDuplicateStops: two values that differ in the source become equal, in separate
 // chunks, under a unique key that is new or that existed before.
 func TestL9_ConvertedDuplicateStops(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for clauses, column := range map[string]string{
 		"MODIFY c INT, ADD UNIQUE (c)": "c VARCHAR(20)", "MODIFY c INT": "c VARCHAR(20) UNIQUE",

@@ -12,6 +12,7 @@ import (
 // TestL9_AnAccountThatThePlanAccepts: while performance_schema is off (MariaDB, by default), the plan asks
 // for no grant on it. A run of such an account finds old snapshots all the same, waits for them, and ends.
 func TestL9_AnAccountThatThePlanAccepts(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range inTurn(t, []string{"mariadb-11.8", "5.7", "9.7", "mariadb-10.11", "8.0"}) {
 		t.Run(version, func(t *testing.T) {

@@ -125,6 +125,7 @@ func TestL6_SurplusRowIsFound(t *testing.T) {
 // TestL6_HotRowsDoNotHoldUpTheSwap: a row that changes all the time can't be compared while it
 // changes. It is compared under the lock; if it is wrong, the swap does not happen.
 func TestL6_HotRowsDoNotHoldUpTheSwap(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)

@@ -61,6 +61,7 @@ func TestL6_WishedNamesLoseNoWrite(t *testing.T) {
 // TestL8_WishedNamesAreFound: a run with names of its own is killed at each of its steps. Cleanup,
 // and a run without these wishes, find what it has left.
 func TestL8_WishedNamesAreFound(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, c := range []struct {
 		name, at string

@@ -1,10 +1,15 @@
 package migration_test
 
-import "testing"
+import (
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
 
 // TestL11_ZeroFilledNumbersBecomeText: a number that the server shows with leading zeros becomes
 // the text that the server's own ALTER makes of it, in a key too.
 func TestL11_ZeroFilledNumbersBecomeText(t *testing.T) {
+	mysqltest.Seldom(t)
 	sameAsNative(t, []typeCase{
 		{
 			name:    "zero-filled numbers written as text",

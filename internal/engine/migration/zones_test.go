@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
+	"midstream/internal/lab/mysqltest"
 )
 
 // summerTime makes the zone Midstream/Summer, in which an hour of October occurs twice and an hour
@@ -73,6 +74,7 @@ var zoneCases = []typeCase{
 // TestTimeZones: on a server that is not in UTC, TIMESTAMP and DATETIME are converted as by the
 // server's own ALTER: in the server's zone, whatever the zone of the writing session.
 func TestTimeZones(t *testing.T) {
+	mysqltest.Seldom(t)
 	for zone, ways := range map[string][]way{"+05:30": {byLater}, "Midstream/Summer": ways} {
 		for _, c := range zoneCases {
 			for _, w := range ways {

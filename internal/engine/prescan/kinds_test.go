@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/migration"
+	"midstream/internal/lab/mysqltest"
 )
 
 // violation is one way in which values may not fit: a column, an ALTER, values that fit and values
@@ -143,6 +144,7 @@ var unruled = map[string]bool{
 // TestEveryKindIsFound: for each kind of violation the prescan counts the rows, names the first
 // ten, and has a SELECT that lists all of them. The clause that it proposes accepts them.
 func TestEveryKindIsFound(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(b *bench) {
 		for _, v := range violations {
 			b.Run(v.name, func(t *testing.T) {

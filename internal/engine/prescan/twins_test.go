@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/migration"
+	"midstream/internal/lab/mysqltest"
 )
 
 // twins is one way in which rows may get the same value of a unique key.
@@ -89,6 +90,7 @@ var sharing = []twins{
 // TestTwinsAreFound: rows that would share the value of a unique key are counted, named and listed,
 // whatever the reason. Nothing is found once they are deleted.
 func TestTwinsAreFound(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(b *bench) {
 		for _, c := range sharing {
 			b.Run(c.name, func(t *testing.T) {
@@ -222,6 +224,7 @@ func (b *bench) untouched() {
 // TestLossesAreCounted: the prescan reports values that the server rounds without an error, and
 // refuses nothing.
 func TestLossesAreCounted(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(b *bench) {
 		for name, c := range map[string]violation{
 			"DECIMAL":         {column: "v DECIMAL(10,4)", alter: "MODIFY v DECIMAL(10,2)", good: []string{"1.25", "NULL", "-3"}, bad: []string{"1.251", "-0.0001"}},

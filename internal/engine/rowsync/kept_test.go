@@ -496,6 +496,7 @@ func TestU5_RowsOfTheSourceAreNotLocked(t *testing.T) {
 // transaction ends after its first row now and then (5.7.22). Unique values go from one range to another, so that a
 // sync is tried again with such a deletion.
 func TestL6_RowsThatTheServerLeavesAreDeletedAgain(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, version := range mysqltest.InTurn(t, "5.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

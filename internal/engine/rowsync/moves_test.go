@@ -53,6 +53,7 @@ func (c carrying) add(u *undo, group int, tuples ...string) uint64 {
 
 // TestU5_KeysThatChange: values follow their rows through chains and swaps, in every order of syncs.
 func TestU5_KeysThatChange(t *testing.T) {
+	mysqltest.Seldom(t)
 	cases := []struct {
 		name       string
 		statements []string
@@ -123,6 +124,7 @@ func TestU5_KeysThatChange(t *testing.T) {
 // TestU5_MovesThatAreReadTwice: who resumes from an older position carries no move again, on the same
 // server or on another one, and misses none.
 func TestU5_MovesThatAreReadTwice(t *testing.T) {
+	mysqltest.Seldom(t)
 	swap := []string{"1", "9", "2", "1", "9", "2"}
 	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
 		for _, byGTID := range []bool{false, true} {

@@ -246,6 +246,7 @@ func TestOnOthers(t *testing.T) {
 // so no query waits, and the run names the session. Then the statement runs at once, and the tables
 // are as the server's own statement leaves them.
 func TestNobodyWaitsBehindABlocker(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		r.eachCase(func(_, statement, held, state, _ string) {
 			tx, err := r.db.Begin()
@@ -286,6 +287,7 @@ func TestNobodyWaitsBehindABlocker(t *testing.T) {
 // that waited behind it continue. The run repeats the request, and creates a TRUNCATE's empty copy
 // again.
 func TestRequestsAreWithdrawn(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		r.blind = true
 		r.eachCase(func(_, statement, held, state, _ string) {
