@@ -77,7 +77,7 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 func unreleased(table schema.Name, released *record.Result, err error) error {
 	switch {
 	case errors.Is(err, followers.ErrUnfit), errors.Is(err, followers.ErrHeld):
-		return &coded{code: exitUnfit, err: err, left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), next: followers.Advice(err)}
+		return &coded{code: exitUnfit, err: err, left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), next: followers.Advice(err, table)}
 	case err != nil:
 		return commandError(err)
 	case released.ExitCode != exitDone:

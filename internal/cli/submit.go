@@ -73,7 +73,7 @@ func (a *app) submitCommand() *cobra.Command {
 		if !said {
 			value = "true"
 		}
-		s.options[name] = value
+		queue.SetOption(s.options, name, value)
 		return nil
 	})
 	f.flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")

@@ -26,7 +26,7 @@ func TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo(t *testing.T) {
 		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(20) NOT NULL, ADD COLUMN kind INT NOT NULL")
 		r.says("run", exitDone, "ALTER TABLE t MODIFY a BIGINT, DROP COLUMN note, DROP COLUMN kind", []string{"--undo=1h"})
 		r.exec("UPDATE t SET a = 5000000000 ORDER BY id LIMIT 30")
-		fill := " --undo-fill note=expression --undo-fill kind=expression " + r.database + ".t"
+		fill := " --undo-fill \"note=''\" --undo-fill kind=0 " + r.database + ".t"
 		out := r.says("undo", exitUnfit, "t", []string{"--cold"}, "the old definition refuses some rows: 30 rows out of range", "is still open",
 			"--park copies them to a table of their own", "need a value for note, kind (no default): midstream undo"+fill)
 		lacks(r.T, out, "fix:  MODIFY")
@@ -35,7 +35,7 @@ func TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo(t *testing.T) {
 		r.says("undo", exitUnfit, "t", nil, "doesn't have a default value", "need a value for note, kind (no default): midstream undo"+fill,
 			"/* 20 of 30 rows */")
 		r.says("undo", exitUnfit, "t", []string{"--undo-fill=kind=1 + 1"},
-			"need a value for note (no default): midstream undo --undo-fill 'kind=1 + 1' --undo-fill note=expression "+r.database+".t")
+			"need a value for note (no default): midstream undo --undo-fill 'kind=1 + 1' --undo-fill \"note=''\" "+r.database+".t")
 		r.says("undo", exitDone, "t", []string{"--park", "--undo-fill=kind=1 + 1", "--undo-fill=note=''"})
 		r.says("undo", exitDone, "t", []string{"--end"})
 		r.exec("DROP TABLE t_parked")

@@ -106,22 +106,51 @@ func (b *Back) fillsOf(pairs []columnPair, old *schema.Table) (fills []Fill, kep
 	return fills, kept
 }
 
-// Unfilled are the columns of the old table for which an undo has no value in rows that are new since the swap: the change has
-// dropped them, and they have no default and no --undo-fill.
-func (p *Plan) Unfilled() (names []string) {
+// Unfilled is what an undo lacks for rows that are new since the swap: the change has dropped columns that have no default and
+// no --undo-fill.
+func (p *Plan) Unfilled() Filling {
 	if !p.Back.Adopts() || p.Back.Old == nil {
-		return nil
+		return Filling{}
 	}
 	m := mapper{source: p.Source, shadow: p.Back.Old, alter: p.Alter, user: p.Map}
 	pairs, err := m.pairs()
 	if err != nil {
-		return nil // the run reports it
+		return Filling{} // the run reports it
 	}
 	fills, _ := p.Back.fillsOf(pairs, p.Back.Old)
-	for _, c := range undefaulted(p.Back.Old, pairs) {
-		if !slices.ContainsFunc(fills, func(f Fill) bool { return f.Shadow == c.Name }) {
-			names = append(names, c.Name)
+	return Filling{Given: p.Back.Fills, Columns: slices.DeleteFunc(undefaulted(p.Back.Old, pairs), func(c schema.Column) bool {
+		return slices.ContainsFunc(fills, func(f Fill) bool { return f.Shadow == c.Name })
+	})}
+}
+
+// WarnOfNewRows warns, in an undo, of columns for which rows that are new since the swap have no value. followed means that a
+// process follows the table.
+func (p *Plan) WarnOfNewRows(followed bool) {
+	unfilled := p.Unfilled()
+	lacks := unfilled.Lacks()
+	if lacks == "" {
+		return
+	}
+	fix := "Give the values, such as: " + unfilled.Command(p.Source.Name)
+	if followed {
+		fix = "If there are such rows, " + unfilled.AtFollower(p.Source.Name)
+	}
+	p.Risks = append(p.Risks, Risk{
+		Code: CodeUndo, What: "rows that are new since the swap need " + lacks, Fix: fix,
+		Why: "without it such a row ends the undo before its swap, with the table unchanged",
+	})
+}
+
+// UnfilledOf is Unfilled, by the columns of both tables: continued has the old column for each one of the table that it
+// continues.
+func UnfilledOf(table, old []schema.Column, continued map[string]string) Filling {
+	var pairs []columnPair
+	for _, from := range table {
+		for _, to := range old {
+			if former, is := continued[from.Name]; is && fold(former) == fold(to.Name) {
+				pairs = append(pairs, columnPair{from, to})
+			}
 		}
 	}
-	return names
+	return Filling{Columns: undefaulted(&schema.Table{Columns: old}, pairs)}
 }

@@ -200,6 +200,7 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 		return nil, err
 	}
 	p.Risks = append(p.Risks, m.risks...)
+	p.WarnOfNewRows(options.Plan.Followed)
 	if _, err := p.Columns(m.old); err != nil {
 		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}

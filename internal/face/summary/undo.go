@@ -105,6 +105,13 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 		if len(one.Later) > 0 {
 			s.line("Taken back", "too: later changes of the table: %s", escape.Line(strings.Join(one.Later, ", ")))
 		}
+		if lacks := one.Unfilled.Lacks(); lacks != "" && u.State != leftovers.UndoRunning {
+			command := one.Unfilled.Command(u.Table)
+			if one.Follows() {
+				command = one.Unfilled.AtFollower(u.Table)
+			}
+			s.line("New rows", "%s", escape.Line("since the swap need "+lacks+": "+command))
+		}
 		s.line("Next", "%s", NextForUndo(u))
 	}
 	return s.String()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -18,11 +19,12 @@ var ErrHeld = errors.New("the undo was not made")
 // ErrUnfit means that the old definition refuses rows: the follower is held again, and follows on.
 var ErrUnfit = errors.New("the old definition refuses some rows")
 
-// Advice is what to do about an undo that was not made.
-func Advice(err error) string {
+// Advice is what to do about an undo of a table that was not made.
+func Advice(err error, table schema.Name) string {
 	if errors.Is(err, ErrUnfit) {
 		return "change the rows that are listed and give the same command again, or add --park: it copies them to a table of their own and " +
-			"goes back without them"
+			"goes back without them. If they lack a value for a column without a default, this prints the commands that give it: " +
+			"midstream undo --plan " + table.Argument()
 	}
 	return "give the same command again once the cause is removed"
 }

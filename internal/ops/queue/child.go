@@ -180,7 +180,7 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 		return s.waitAgain(ctx, e, "its run has ended: "+result.Error)
 	}
 	changed := *e
-	changed.settle(result)
+	changed.settle(result, s.unfilled(e))
 	changed.Kept = s.own(changed.Kept, e)
 	return s.keep(ctx, &changed, path)
 }
@@ -208,8 +208,8 @@ func (s *Service) keep(ctx context.Context, e *entry, path string) error {
 	return nil
 }
 
-// settle says what has become of a change.
-func (e *entry) settle(result *record.Result) {
+// settle says what has become of a change. An undo may lack values for rows that are new.
+func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 	if result == nil {
 		next := "submit the same statement again with another id; or list and remove what is left with: midstream cleanup "
 		if e.Undoes != "" {
@@ -225,6 +225,7 @@ func (e *entry) settle(result *record.Result) {
 	next := e.resubmit(result.Next)
 	if e.Undoes != "" && result.Outcome == "unfit" {
 		next = fmt.Sprintf("change the rows that are listed, then: %s; or add --option=park: it copies them to a table of their own", e.undoAgain())
+		next += valuesBy(e.undoAgain(), lacks)
 	}
 	e.end(StateOf(result.Outcome), why, next)
 	if e.State == StateDone {

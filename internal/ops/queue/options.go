@@ -21,7 +21,7 @@ func Options() []string {
 
 // UndoOptions lists the flags of midstream undo that the undo of a change may set.
 func UndoOptions() []string {
-	return append([]string{"cold", "park", "merge", "undo-fill"}, working()...)
+	return append([]string{"cold", "park", "merge", undoFill}, working()...)
 }
 
 // working are the flags that say how a run works, whatever it changes.
@@ -34,6 +34,17 @@ func working() []string {
 		"kill-blockers-after", "kill-user", "kill-host", "kill-rows",
 		"apply-workers", "capture", "backlog-limit", "reconnect", "checkpoint", "old-snapshots", "no-prescan", "no-verify", "repair",
 	}
+}
+
+// undoFill is an option with one part of its value in a line.
+const undoFill = "undo-fill"
+
+// SetOption adds an option as submit has got it. The lines of undo-fill may come one by one.
+func SetOption(options map[string]string, name, value string) {
+	if before := options[name]; name == undoFill && before != "" {
+		value = before + "\n" + value
+	}
+	options[name] = value
 }
 
 // repeated are those that may be given several times, each with one part of a value that has commas.
@@ -62,7 +73,7 @@ func arguments(options map[string]string) []string {
 		switch {
 		case slices.Contains(repeated, name):
 			values = strings.Split(options[name], ",")
-		case name == "undo-fill": // its expressions have commas
+		case name == undoFill: // its expressions have commas
 			values = strings.Split(options[name], "\n")
 		}
 		for _, value := range values {

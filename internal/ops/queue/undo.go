@@ -49,6 +49,8 @@ type Undo struct {
 	By       string     `json:"by" doc:"id of the change that takes this one back, or has; may be empty"`
 	Asked    *time.Time `json:"asked" doc:"when the server has answered last; null: not yet"`
 
+	unfilled plan.Filling // for rows that are new
+
 	later []string // clauses of later changes of the table
 	whole bool     // of a statement on complete tables, such as DROP TABLE
 	late  bool     // ended only because its time is over
@@ -171,6 +173,7 @@ func (s *Service) standing(e *entry, u *Undo) {
 		k := now.Kept
 		u.State, u.Why, u.Mode, u.Redo, u.Lost = string(k.State), k.Why, k.Record.Mode, k.Record.Back, append(u.Lost, now.Lost...)
 		u.Until, u.whole, u.later, u.late, u.left = &k.Record.Until, !now.MayRefuse(), now.Later, k.Late, true
+		u.unfilled = now.Unfilled
 		u.alone = u.Mode == plan.UndoNative && asksWarm(e, now)
 		u.follow(now.Follower)
 	}
@@ -241,6 +244,9 @@ func (u *Undo) warnings() []string {
 			plural(*u.Unfit, "row"), strings.Join(u.Keys, "), (")))
 	case u.Unfit == nil && !u.whole:
 		warnings = append(warnings, "The rows were not checked. If the old definition refuses some, the undo stops before its lock, unless you park them.")
+	}
+	if lacks := u.unfilled.Lacks(); lacks != "" {
+		warnings = append(warnings, "Rows that are new since the swap need "+lacks+": the option undo-fill gives it.")
 	}
 	if u.State == string(leftovers.UndoRevoked) {
 		warnings = append(warnings, "The undo copies and compares all rows, because "+u.Why+".")

@@ -1,14 +1,44 @@
 package queue
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
 
 // undoAgain is the command that takes a change back once more, of a change that was to do that.
 func (e *entry) undoAgain() string { return "midstream submit --undo=" + e.Undoes }
+
+// unfilled is what the undo that a change makes lacks for rows that are new since the swap, as the server has last said.
+func (s *Service) unfilled(e *entry) plan.Filling {
+	if e.Undoes == "" || s.cfg.Undos == nil {
+		return plan.Filling{}
+	}
+	f := s.cfg.Undos.Of(e.Server, schema.NameOf(e.Table)).Unfilled
+	f.Given = map[string]string{}
+	for _, setting := range strings.Split(e.Options[undoFill], "\n") {
+		if name, value, is := strings.Cut(setting, "="); is {
+			f.Given[name] = value
+		}
+	}
+	f.Columns = slices.DeleteFunc(slices.Clone(f.Columns), func(c schema.Column) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(f.Given)), func(name string) bool { return strings.EqualFold(name, c.Name) })
+	})
+	return f
+}
+
+// valuesBy is how a command that puts an undo into the queue gives the values that it lacks; "" if it lacks none.
+func valuesBy(submit string, f plan.Filling) string {
+	lacks := f.Lacks()
+	if lacks == "" {
+		return ""
+	}
+	return ". Rows that are new since the swap need " + lacks + ": " + submit + f.Flags("--option "+undoFill+"=")
+}
 
 // next is what to do about a change that is done and has an undo: its commands are ones that the state of the undo permits.
 func (s *Service) next(e *entry, u *Undo) string {
@@ -37,7 +67,7 @@ func (s *Service) next(e *entry, u *Undo) string {
 	case u.State == undoUndone && u.left:
 		return "midstream undo " + table + " is the redo"
 	case u.State == undoUnfit:
-		return "change these rows; or " + submit + " --option=park copies them to a table of their own, and" + does
+		return "change these rows; or " + submit + " --option=park copies them to a table of their own, and" + does + valuesBy(submit, u.unfilled)
 	case u.State == string(leftovers.UndoEnded) && !u.late && u.left:
 		return "midstream undo --end " + table + " removes what is left"
 	case u.gone() && strings.Contains(e.Why, keptAs):

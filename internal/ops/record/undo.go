@@ -26,6 +26,7 @@ type Undo struct {
 	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
 	Lost     []string   `json:"lost" doc:"columns whose values an undo gives up, because this change or a later one has added them"`
 	Later    []string   `json:"later" doc:"clauses of later changes of the table, which an undo takes back too"`
+	Fills    []string   `json:"fills" doc:"columns without a default that an undo brings back: rows that are new since the swap need a value (--undo-fill)"`
 	Alter    string     `json:"alter" doc:"the clauses of the change"`
 	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
 	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped; the year 1: not known"`

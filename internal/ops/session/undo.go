@@ -300,18 +300,10 @@ func UndoFailed(p *plan.Plan, err error) error {
 // afterUnfit is what to do about rows that the old definition refuses.
 func afterUnfit(p *plan.Plan) string {
 	next, unfilled := "Change the rows that are listed; or --park copies them to a table of their own and goes back without them.", p.Unfilled()
-	if len(unfilled) == 0 {
-		return next
+	if lacks := unfilled.Lacks(); lacks != "" {
+		next += " Rows that are new since the swap need " + lacks + ": " + unfilled.Command(p.Source.Name)
 	}
-	command := "midstream undo"
-	for _, name := range slices.Sorted(maps.Keys(p.Back.Fills)) {
-		command += " --undo-fill " + schema.Shell(name+"="+p.Back.Fills[name])
-	}
-	for _, name := range unfilled {
-		command += " --undo-fill " + schema.Shell(name+"=expression")
-	}
-	return fmt.Sprintf("%s Rows that are new since the swap need a value for %s (no default): %s %s",
-		next, strings.Join(unfilled, ", "), command, p.Source.Name.Argument())
+	return next
 }
 
 // ColdAfter is the undo by all rows that takes the place of a lazy one, because the binlog has shown that the changes of the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
@@ -35,6 +36,8 @@ type Standing struct {
 	Lost []string
 	// Later are the clauses of later changes, which an undo takes back too.
 	Later []string
+	// Unfilled is what an undo lacks for rows that are new since the swap.
+	Unfilled plan.Filling
 	// Follower is the warm undo; nil: none runs here.
 	Follower *followers.Standing
 }

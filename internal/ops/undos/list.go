@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
@@ -39,10 +40,10 @@ func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only 
 	return list, nil
 }
 
-// describe adds to an undo what it gives up, and what its follower knows.
+// describe adds to an undo what it gives up and lacks, and what its follower knows.
 func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u leftovers.Undoable) (s Standing, err error) {
 	s.Kept = &u
-	if s.Lost, s.Later, err = lost(ctx, pool.DB(), &u); err != nil {
+	if err = s.compare(ctx, pool.DB()); err != nil {
 		return s, err
 	}
 	switch u.State {
@@ -52,18 +53,19 @@ func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u
 	return s, nil
 }
 
-// lost returns the columns whose values an undo gives up: the old table has none for them. later are the clauses of
-// changes since then, which it takes back too.
-func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) (names, later []string, err error) {
+// compare compares the table with what the change has made of it: an undo gives up the values of columns that the old table
+// does not have, takes later changes back too, and lacks values for columns that only the old table has.
+func (s *Standing) compare(ctx context.Context, q schema.Querier) error {
+	u := s.Kept
 	if u.Record.Ledger != nil || u.State == leftovers.UndoEnded || len(u.Record.Pairs) == 0 {
-		return nil, nil, nil
+		return nil
 	}
 	table, err := schema.Load(ctx, q, u.Table)
 	if errors.Is(err, schema.ErrNotFound) || errors.Is(err, schema.ErrNotBaseTable) {
-		return nil, nil, nil // since it was judged
+		return nil // since it was judged
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("look at %s: %w", u.Table, err)
+		return fmt.Errorf("look at %s: %w", u.Table, err)
 	}
 	stays := map[string]bool{}
 	for name := range u.Record.Pairs {
@@ -71,13 +73,14 @@ func lost(ctx context.Context, q schema.Querier, u *leftovers.Undoable) (names, 
 	}
 	for _, c := range table.Columns {
 		if c.Generated == schema.NotGenerated && !stays[strings.ToLower(c.Name)] {
-			names = append(names, c.Name)
+			s.Lost = append(s.Lost, c.Name)
 		}
 	}
 	if u.Made != nil {
-		later = desired.Since(u.Made, table)
+		s.Later = desired.Since(u.Made, table)
 	}
-	return names, later, nil
+	s.Unfilled = plan.UnfilledOf(table.Columns, u.OldColumns, u.Record.Pairs)
+	return nil
 }
 
 // Follows reports whether a follower keeps the undo warm.
@@ -95,7 +98,7 @@ func Records(list []Standing, address string) record.Undos {
 	r := record.UndosOf(all, address)
 	for i, s := range list {
 		u := &r.Undos[i]
-		u.Lost, u.Later = append([]string{}, s.Lost...), append([]string{}, s.Later...)
+		u.Lost, u.Later, u.Fills = append([]string{}, s.Lost...), append([]string{}, s.Later...), s.Unfilled.Names()
 		if s.Follows() {
 			behind := s.Follower.Behind.Seconds()
 			u.State, u.Mode, u.Unfit, u.Compared, u.Behind = string(leftovers.UndoOpen), "warm", &s.Follower.Unfit, s.Follower.Compared, &behind

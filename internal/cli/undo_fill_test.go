@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/followers"
+	"midstream/internal/ops/queue"
+)
+
+// commandIn is the last command for a shell in a text, from its first words on. It is one line of the text without the wraps.
+func commandIn(t *testing.T, text, begin string) string {
+	t.Helper()
+	text = strings.Join(strings.Fields(text), " ")
+	at := strings.LastIndex(text, begin)
+	if at < 0 {
+		t.Fatalf("no %q in:\n%s", begin, text)
+	}
+	return text[at:]
+}
+
+// fillsIn are the settings of --undo-fill in a command, as a shell hands them over.
+func fillsIn(command string) (args []string) {
+	for _, match := range regexp.MustCompile(`--undo-fill ("[^"]*"|'[^']*'|[^ '"]+)`).FindAllStringSubmatch(command, -1) {
+		args = append(args, "--undo-fill="+strings.Trim(match[1], match[1][:1][:strings.Count(`"'`, match[1][:1])]))
+	}
+	return args
+}
+
+// TestAnUndoNamesTheValuesThatItNeedsBefore: the change has dropped columns that are NOT NULL without a default. Before an undo
+// begins, --plan and --list have the command that gives rows which are new since the swap their values. It can be copied.
+func TestAnUndoNamesTheValuesThatItNeedsBefore(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		all := map[string]string{
+			"note": "VARCHAR(20)", "kind": "INT", "price": "DECIMAL(8,2)", "ratio": "DOUBLE", "made": "DATE", "at": "DATETIME(3)", "ts": "TIMESTAMP",
+			"span": "TIME", "y": "YEAR", "state": "ENUM('it''s','b')", "flags": "SET('a','b')", "bits": "BIT(8)", "raw": "BLOB", "bin": "BINARY(4)",
+			"body": "JSON", "spot": "POINT", "line": "LINESTRING", "area": "GEOMETRY",
+		}
+		var adds, drops []string
+		for name, kind := range all {
+			adds, drops = append(adds, "ADD COLUMN "+name+" "+kind+" NOT NULL"), append(drops, "DROP COLUMN "+name)
+		}
+		r.exec("DELETE FROM t")
+		r.exec("ALTER TABLE t " + strings.Join(adds, ", "))
+		if strings.Contains(r.query("SELECT COLUMN_DEFAULT IS NULL FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'ts'"), "0") {
+			r.exec("ALTER TABLE t ALTER ts DROP DEFAULT")
+		}
+		r.says("run", exitDone, "ALTER TABLE t "+strings.Join(drops, ", "), []string{"--undo=1h"})
+		planned := r.says("undo", exitDone, "t", []string{"--plan"}, "rows that are new since the swap", "no default", "--undo-fill")
+		listed := r.says("undo", exitDone, "t", []string{"--list"}, "New rows", "--undo-fill")
+		for _, text := range []string{planned, listed} {
+			fills := fillsIn(commandIn(r.T, text, "midstream undo --undo-fill"))
+			if len(fills) != len(all) {
+				r.Errorf("%d values for %d columns: %q", len(fills), len(all), fills)
+			}
+		}
+		contains(r.T, r.says("undo", exitDone, "t", []string{"--list", "--json"}), `"fills":["`)
+		r.exec("INSERT INTO t (a) VALUES (1)")
+		out := r.says("undo", exitUnfit, "t", nil)
+		lacks(r.T, out, "=expression")
+		r.says("undo", exitDone, "t", append(fillsIn(commandIn(r.T, listed, "midstream undo --undo-fill")), "--plan"))
+		lacks(r.T, r.says("undo", exitDone, "t", append(fillsIn(commandIn(r.T, listed, "midstream undo --undo-fill")), "--plan")), "no default")
+		r.says("undo", exitDone, "t", fillsIn(commandIn(r.T, planned, "midstream undo --undo-fill")))
+		if got := r.query("SELECT CONCAT_WS(',', note, kind, state) FROM t"); got != ",0,it's" {
+			r.Errorf("the new row has %s", got)
+		}
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--list"}), "New rows")
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
+
+// TestTheAdviceAtAFollowerNamesTheValuesThatAnUndoNeeds: a process follows the table, and a row is new that has no value for a
+// dropped column. No flag reaches that process, so the advice is to stop it, and to take the change back with the value.
+func TestTheAdviceAtAFollowerNamesTheValuesThatAnUndoNeeds(t *testing.T) {
+	t.Parallel()
+	c := toControl(t, 100)
+	c.stopWriting()
+	database, _, _ := strings.Cut(c.name, ".")
+	exec := executing(t, c.i, database)
+	exec("ALTER TABLE t ADD COLUMN note VARCHAR(20) NOT NULL")
+	c.begin("ALTER TABLE "+c.name+" DROP COLUMN note", "--method=shadow", "--undo=1h", "--undo-mode=warm")
+	c.follower(following)
+	exec("INSERT INTO t (id, a) VALUES (5001, 5)")
+	c.follower(func(s followers.Standing) bool { return s.Unfit == 1 && following(s) })
+	_, stderr := c.undo(exitUnfit)
+	contains(t, strings.Join(strings.Fields(stderr), " "), "lack a value for a column without a default", "midstream undo --plan "+c.name)
+	stdout, _ := c.undo(exitDone, "--plan")
+	contains(t, strings.Join(strings.Fields(stdout), " "), "need a value for note (no default)", "midstream abort "+c.name)
+	fills := fillsIn(commandIn(t, stdout, "midstream undo --undo-fill"))
+	if len(fills) != 1 || fills[0] != "--undo-fill=note=''" {
+		t.Fatalf("%q in:\n%s", fills, stdout)
+	}
+	if code, _, stderr := midstream(t, "abort", "--control-dir="+c.folder, c.name); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if code := c.run.exit(); code != exitDone {
+		t.Errorf("the run that followed ended with %d", code)
+	}
+	c.undo(exitDone, fills...)
+	c.undo(exitDone, "--end")
+}
+
+// TestTheQueueNamesTheValuesThatAnUndoNeeds: the undo of a change of the queue lacks values for two dropped columns. The queue
+// names them in its own form, which can be copied, with a follower and without.
+func TestTheQueueNamesTheValuesThatAnUndoNeeds(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	for _, mode := range []string{"lazy", "warm"} {
+		q := toQueue(t, 10)
+		exec := executing(t, q.i, q.database())
+		exec("ALTER TABLE t ADD COLUMN note VARCHAR(20) NOT NULL, ADD COLUMN kind INT NOT NULL")
+		q.serve()
+		q.submit("a", q.name+" DROP COLUMN note, DROP COLUMN kind", "--option=method=shadow", "--option=undo=1h", "--option=undo-mode="+mode)
+		q.becomes("a", queue.StateDone)
+		exec("INSERT INTO t (a) VALUES (5)")
+		u := *q.reaches("a", func(c queue.Change) bool {
+			return c.Undo != nil && c.Undo.State == map[string]string{"lazy": "open", "warm": "unfit"}[mode]
+		}).Undo
+		contains(t, strings.Join(u.Warns, " "), "need a value for note, kind (no default): the option undo-fill gives it")
+		code, stdout, stderr := q.ask("submit", "--undo=a", "--wait")
+		if code != exitUnfit {
+			t.Fatalf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
+		}
+		next := `need a value for note, kind (no default): midstream submit --undo=a --option "undo-fill=note=''" --option undo-fill=kind=0`
+		contains(t, strings.Join(strings.Fields(stdout+stderr), " "), next)
+		contains(t, q.at("a-undo").Next, next)
+		code, stdout, stderr = q.ask("submit", "--undo=a", "--option=undo-fill=kind=1 + 1", "--wait")
+		if code != exitUnfit {
+			t.Fatalf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
+		}
+		contains(t, q.at("a-undo-2").Next,
+			`a value for note (no default): midstream submit --undo=a --option 'undo-fill=kind=1 + 1' --option "undo-fill=note=''"`)
+		if code, stdout, stderr := q.ask("submit", "--undo=a", "--option", "undo-fill=note=''", "--option", "undo-fill=kind=0", "--wait"); code != exitDone {
+			t.Fatalf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
+		}
+		if got := q.query("SELECT CONCAT(note, kind) FROM t WHERE a = 5 AND kind = 0"); got != "0" {
+			t.Errorf("%s: the new row has %q", mode, got)
+		}
+		if code, _, stderr := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...); code != exitDone {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+	}
+}
