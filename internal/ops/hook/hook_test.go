@@ -93,8 +93,8 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	child := filepath.Join(t.TempDir(), "child")
-	err = parse(t, "on-end="+script(t, "sleep 600 & echo $! > "+child+"; wait")).call(t.Context(), d, time.Second)
-	if err == nil || !strings.Contains(err.Error(), "longer than 1s (--hook-timeout)") {
+	err = parse(t, "on-end="+script(t, "sleep 600 & echo $! > "+child+"; wait")).call(t.Context(), d, 3*time.Second)
+	if err == nil || !strings.Contains(err.Error(), "longer than 3s (--hook-timeout)") {
 		t.Error(err)
 	}
 	number, err := os.ReadFile(child)
