@@ -85,6 +85,8 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 		Table:     table,
 		Change:    text,
 		Purpose:   c.options.Purpose,
+		Again:     c.undo.Flags(),
+		Reach:     c.app.reach,
 		Version:   c.app.Version,
 		Settings:  c.settings,
 		Socket:    c.socket.in(c.app),

@@ -17,6 +17,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
 )
 
 // errNotAsked says that cleanup would have to ask, and can't.
@@ -87,6 +88,9 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		}
 		return l.Spared
 	})
+	if err == nil && (agreed || len(found) == 0) { // midstream status does without the note
+		_ = history.Cleaned((&historyFlags{}).in(c.app), s.Address, name.Dotted())
+	}
 	var denied *leftovers.Denied
 	var untold *leftovers.Untold
 	switch {

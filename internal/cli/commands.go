@@ -34,7 +34,7 @@ type commanding struct {
 }
 
 // noRuns is what is told where there is none.
-const noRuns = "No run is active on this machine."
+const noRuns = summary.NoRuns
 
 // controlCommands are the verbs that talk to runs.
 func (a *app) controlCommands() []*cobra.Command {

@@ -160,7 +160,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	_, stdout, _ := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--list", "--quiet", "--control-dir="+q.folder, q.name)...)
-	contains(t, stdout, " open ", " warm 1\n")
+	contains(t, stdout, " open ", " warm 1 undo\n")
 	_, page := q.http("GET", "/metrics", "")
 	contains(t, page, `midstream_undo_open{change="a",`, `midstream_undo_unfit_rows{change="a",`)
 	var text []byte

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"midstream/internal/face/summary"
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/schema"
-	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -42,32 +40,20 @@ func (c *commanding) runs(ctx context.Context, args []string) ([]*socket.Client,
 
 func (c *commanding) status(ctx context.Context, args []string, histories string) error {
 	runs, err := c.runs(ctx, args)
-	if exitCode(err, false) == exitNoRun { // its last run may have left an undo
-		table, _, _ := c.parse(args)
-		last := history.LastDone(histories, table)
-		left := summary.OfFinished(last, time.Now())
-		switch {
-		case left == "" || c.server != "" && c.server != last.Run.Server:
-		case c.json:
-			c.app.record(listed{last.Run, last.Result})
-			return nil
-		default:
-			fmt.Fprint(c.app.Stdout, left)
-			return nil
-		}
-	}
-	if err != nil {
+	table, _, _ := c.parse(args)
+	idle := summary.IdleIn(histories, table, c.server, socket.Active(runs))
+	if err != nil && (exitCode(err, false) != exitNoRun || idle.Nothing()) {
 		return err
 	}
-	if len(runs) == 0 && !c.json {
-		fmt.Fprintln(c.app.Stdout, noRuns+summary.OfOpenUndos(history.Done(histories), time.Now()))
+	if !c.json {
+		fmt.Fprint(c.app.Stdout, summary.OfAll(runs, idle, table))
+		return nil
 	}
 	for _, run := range runs {
-		if c.json {
-			c.app.record(run.Found)
-		} else {
-			fmt.Fprint(c.app.Stdout, summary.OfStatus(run.Found))
-		}
+		c.app.record(run.Found)
+	}
+	for _, known := range idle.Records() {
+		c.app.record(known)
 	}
 	return nil
 }

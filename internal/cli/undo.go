@@ -53,6 +53,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	f.settings(&c.undo.Fills, "undo-fill", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		f.flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
+		c.undo.Again = session.Again(f.flags)
 		c.checks.problems = append(c.checks.problems, u.Check(*c.undo))
 		switch {
 		case u.List || u.End || u.Extend > 0:

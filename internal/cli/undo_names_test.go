@@ -49,7 +49,7 @@ func TestL9_OddNamesAreUndone(t *testing.T) {
 			for id, want := range []string{"%1,?,-", "%1,%2,-", "%1,%2,%3"} {
 				write(id + 1)
 				for _, spelling := range spellings {
-					contains(t, with(append([]string{"undo", "--list", "--quiet"}, spelling...)...), " open ", " lazy -\n")
+					contains(t, with(append([]string{"undo", "--list", "--quiet"}, spelling...)...), " open ", " lazy - ")
 				}
 				with(append([]string{"undo", "--extend=1h"}, spellings[id%2]...)...)
 				with(append([]string{"undo"}, spellings[id%2]...)...)

@@ -35,7 +35,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		_, stdout, _ = with("undo", "--list", name)
 		contains(t, stdout, "open until ", "ADD COLUMN added INT", "Mode       lazy", "Unfit rows not checked", "the values of column added")
 		_, stdout, _ = with("undo", "--list", "--quiet", name)
-		contains(t, stdout, name+" open ", " lazy -\n")
+		contains(t, stdout, name+" open ", " lazy - ")
 		_, stdout, _ = with("undo", "--list", "--json", name)
 		contains(t, stdout, `"mode":"lazy"`, `"unfit":null`, `"behind":null`, `"lost":["added"]`)
 		code, stdout, _ = midstream(t, "status", "--history-dir="+histories, name)

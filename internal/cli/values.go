@@ -20,11 +20,15 @@ type checks struct {
 	problems []error
 }
 
+// Texts are those that the command line has given (session.Given).
+func (c *checked) Texts() []string { return c.texts }
+
 // checked is a flag's value.
 type checked struct {
 	name  string
 	kind  string
-	text  string // as given, or the default
+	text  string   // as given, or the default
+	texts []string // as given by the command line
 	parse func(string) error
 	to    *checks
 }
@@ -40,6 +44,7 @@ func (c *checked) take(text string) error {
 
 // Set never fails: its problem is one of many.
 func (c *checked) Set(text string) error {
+	c.texts = append(c.texts, text)
 	if err := c.take(text); err != nil {
 		c.to.problems = append(c.to.problems, fmt.Errorf("--%s %s: %w", c.name, operator.Harmless(c.name, text), err))
 	}

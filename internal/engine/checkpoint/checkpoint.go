@@ -75,6 +75,8 @@ type Checkpoint struct {
 	Adopted bool `json:",omitempty"`
 	// Parked means that this undo goes back without some rows: their table has them (--park).
 	Parked bool `json:",omitempty"`
+	// Again are the flags with which the same undo is begun again if this one is killed, such as --park; nil: not known.
+	Again []string
 	// Copied are the ranges with rows that are committed in the shadow.
 	Copied []Range
 	// Position is the place in the binlog from which capture must continue. Every change before it

@@ -291,6 +291,7 @@ type Names struct {
 	Shadow, Old, Kept string
 	Adopted           bool   // the shadow is the old table of an earlier run
 	Phase             string // of the last checkpoint
+	Again             []string
 }
 
 // Names reads the names, and waits for no other session. If there is no table, or another
@@ -309,7 +310,8 @@ func (s *Store) Names(ctx context.Context, db *sql.DB) (Names, error) {
 	var saved Saved
 	var start Start
 	if first.Valid && decode(first.String, &saved.Checkpoint) == nil {
-		names.Shadow, names.Adopted, names.Phase = saved.Checkpoint.Shadow, saved.Checkpoint.Adopted, saved.Checkpoint.Phase
+		last := saved.Checkpoint
+		names.Shadow, names.Adopted, names.Phase, names.Again = last.Shadow, last.Adopted, last.Phase, last.Again
 	}
 	if began.Valid && decode(began.String, &start) == nil {
 		names.Old, names.Kept = start.Old, start.Kept

@@ -3,6 +3,7 @@ package leftovers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/capture"
@@ -23,6 +24,7 @@ type scene struct {
 	run, undoes bool
 	// worked means that a run has claimed the source. held means that the last checkpoint is of a run that was held.
 	worked, held bool
+	again        []string // the flags of that undo
 	// table is a table of the undo; nil if it could not be read, because of err.
 	table *schema.Table
 	err   error
@@ -39,7 +41,7 @@ func look(ctx context.Context, pool *dbconn.Pool, u *Undoable, name schema.Name)
 		return s, err
 	}
 	s.run = c.HasState(there)
-	s.undoes, s.held = s.run && c.told.Adopted, c.told.Phase == string(event.PhaseHold)
+	s.undoes, s.held, s.again = s.run && c.told.Adopted, c.told.Phase == string(event.PhaseHold), c.told.Again
 	if s.run {
 		if s.worked, err = claimed(ctx, pool.DB(), u.Table); err != nil {
 			return s, err
@@ -54,7 +56,10 @@ func (s scene) begun(u *Undoable) UndoState {
 	if s.worked {
 		return UndoRunning
 	}
-	u.Followed = s.held || u.Record.Warm
+	u.Followed, u.Again = s.held || u.Record.Warm, s.again
+	if u.Again != nil {
+		u.Followed = slices.Contains(u.Again, "--hold")
+	}
 	return UndoStopped
 }
 
@@ -120,7 +125,7 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 		if !worked {
 			why = "its run was killed"
 		}
-		return scene{worked: worked}.begun(u), why, err
+		return scene{worked: worked, again: u.Record.Ledger.Again}.begun(u), why, err
 	}
 	if u.Record.Old != "" && !u.Record.Back { // the redo needs no table
 		_, err := schema.Load(ctx, pool.DB(), u.Old)

@@ -49,6 +49,8 @@ type Undoable struct {
 	Late bool
 	// Followed means that it was stopped while it followed the table, or was to follow it.
 	Followed bool
+	// Again are the flags of the undo that was stopped.
+	Again []string
 	// Made is the table as the change has made it, with its comment. OldColumns are those of the old table. Both are nil if
 	// there is no old table.
 	Made       *schema.Table

@@ -61,8 +61,8 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 		position, gtids = safe.Position.String(), safe.GTIDs.String()
 	}
 	state := checkpoint.Checkpoint{
-		Version: w.cfg.version(w.plan), Adopted: w.plan.Back.Adopts(), Phase: string(w.account.phaseNow()), Taken: time.Now(),
-		Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
+		Version: w.cfg.version(w.plan), Adopted: w.plan.Back.Adopts(), Again: w.plan.Back.Flags(), Phase: string(w.account.phaseNow()),
+		Taken: time.Now(), Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
 		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table, Parked: w.lot.Keeps(),
 		Position: position, GTIDs: gtids,
 		ServerUUID: w.plan.Server.UUID, ServerStart: w.serverStart, Distrusted: w.distrusted,

@@ -105,6 +105,16 @@ type Back struct {
 	Pairs map[string]string `json:"-"`
 	// Foreign are foreign keys that the change had dropped, and that come back.
 	Foreign []schema.ForeignKey `json:",omitempty"`
+	// Again are the flags with which this undo is begun again if it is killed.
+	Again []string `json:"-"`
+}
+
+// Flags are those of Again; none for a run that is no undo.
+func (b *Back) Flags() []string {
+	if b == nil {
+		return nil
+	}
+	return b.Again
 }
 
 // Adopts reports whether the run is an undo whose shadow is the old table. The undo of a change that the server has made

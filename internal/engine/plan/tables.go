@@ -57,6 +57,8 @@ type TableOptions struct {
 	// Back means that the statement is to be taken back. Merge takes over the rows that were written since a TRUNCATE, and Park
 	// keeps them in a table of their own.
 	Back, Merge, Park bool
+	// Again are the flags with which this undo or redo is begun again if it is killed.
+	Again []string
 	// Replicates and Kills are as in Options.
 	Replicates, Kills bool
 }
@@ -65,8 +67,10 @@ type TableOptions struct {
 // will do. It is a value, and no code changes it.
 type TablePlan struct {
 	Statement *ddl.Statement
-	Choice    Choice
-	Server    Server
+	// Again is as TableOptions has it.
+	Again  []string `json:"-"`
+	Choice Choice
+	Server Server
 	// Table is the first table of the statement, nil if it doesn't exist.
 	Table *schema.Table
 	// Main is the one statement that runs under the bounded lock; "" with MethodNone.
@@ -121,7 +125,7 @@ const (
 func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOptions) (*TablePlan, error) {
 	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
 		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table,
-		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"},
+		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"}, Again: options.Again,
 	}}
 	for i := range facts.Tables {
 		m.check(&facts.Tables[i])

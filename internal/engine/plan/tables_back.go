@@ -49,7 +49,7 @@ func MakeTablesBack(statement *ddl.Statement, facts *StatementFacts, back *BackF
 	b := back.Back
 	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
 		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table, Back: &b,
-		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"},
+		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"}, Again: options.Again,
 	}}
 	for i, t := range facts.Tables {
 		if t.Name != b.Undone || !ownSentinel(t, b.Source) {

@@ -233,7 +233,9 @@ func sameParts(a, b schema.Key) bool {
 
 // makeNativeUndo makes the plan of the undo of a change that the server has made itself: its ALTER leads back to the former
 // definition. It runs like a change.
-func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, record checkpoint.Undo, options Options) (*plan.Plan, error) {
+func makeNativeUndo(
+	ctx context.Context, server Server, table *schema.Table, record checkpoint.Undo, again []string, options Options,
+) (*plan.Plan, error) {
 	record, why := leftovers.Settled(record, table)
 	if why != "" {
 		return nil, refuse(table.Name, notBack, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
@@ -254,6 +256,7 @@ func makeNativeUndo(ctx context.Context, server Server, table *schema.Table, rec
 	o.Purpose, o.Map, o.OpenUndo = plan.Undoing, says, ""
 	o.Back = &plan.Back{
 		Native: true, For: record.For, Mode: plan.UndoLazy, Swapped: record.Swapped, Alter: record.Native.Alter, Redo: record.Back,
+		Again: again,
 	}
 	options.Undo = nil
 	p, err := Make(ctx, server, alter, options)

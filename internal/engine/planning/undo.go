@@ -36,8 +36,17 @@ type Undo struct {
 	Park bool
 	// Fills are as plan.Back has them.
 	Fills map[string]string
-	// Given are the names of the flags on the command line.
-	Given []string
+	// Given are the names of the flags on the command line. Again are the flags with their values that the same undo needs again if
+	// it is killed.
+	Given, Again []string
+}
+
+// Flags are those of Again; none for a verb that is no undo.
+func (u *Undo) Flags() []string {
+	if u == nil {
+		return nil
+	}
+	return u.Again
 }
 
 // undoMaker makes the plan of one undo.
@@ -72,7 +81,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		if err := undo.Only(name, kind, append(byShadow, byServer...)...); err != nil {
 			return nil, err
 		}
-		p, err := makeNativeUndo(ctx, server, m.table, *m.saved.Undo, options)
+		p, err := makeNativeUndo(ctx, server, m.table, *m.saved.Undo, undo.Again, options)
 		if err == nil && p.Choice.Method != plan.MethodShadow {
 			err = undo.Only(name, kind, byServer...)
 		}
@@ -186,7 +195,7 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 	m.back = plan.Back{
 		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: m.undo.Park, Fills: m.undo.Fills, Old: m.old,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
-		Pairs: m.pairs,
+		Pairs: m.pairs, Again: m.undo.Again,
 	}
 	m.risks = append(takenBackToo(table, saved), m.unrecorded()...)
 	return nil

@@ -98,7 +98,8 @@ var ErrNoNumbers = errors.New("tables exchange their names, and the account may 
 // ledgerOf is the ledger of a statement that is about to be executed.
 func ledgerOf(ctx context.Context, db *sql.DB, p *plan.TablePlan) (*checkpoint.Ledger, error) {
 	l := &checkpoint.Ledger{
-		Kind: string(p.Statement.Kind), Statement: p.Statement.Text(), Step: checkpoint.Doing, Redo: p.Redo, Table: p.Table,
+		Kind: string(p.Statement.Kind), Statement: p.Statement.Text(), Step: checkpoint.Doing, Redo: p.Redo, Again: p.Again,
+		Table: p.Table,
 	}
 	left := map[schema.Name]bool{}
 	for _, move := range p.Moves {

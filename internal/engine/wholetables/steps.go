@@ -61,7 +61,7 @@ func (c *Change) announce(ctx context.Context) error {
 	if err := c.prepareBack(ctx); err != nil {
 		return err
 	}
-	c.undo.Ledger.Step, c.undo.Ledger.Undone = checkpoint.Undoing, p.Back.Undone.Table
+	c.undo.Ledger.Step, c.undo.Ledger.Undone, c.undo.Ledger.Again = checkpoint.Undoing, p.Back.Undone.Table, p.Again
 	return c.book().write(ctx, c.undo)
 }
 

@@ -117,7 +117,7 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 	return s.String()
 }
 
-// briefUndoables lists table, state, end, mode and unfit rows, - for not checked.
+// briefUndoables lists table, state, end, mode and unfit rows, - for not checked, and whether it is an undo or a redo.
 func briefUndoables(all []undos.Standing) string {
 	var b strings.Builder
 	for _, s := range all {
@@ -129,7 +129,11 @@ func briefUndoables(all []undos.Standing) string {
 		if !s.Kept.Record.Until.IsZero() {
 			until = s.Kept.Record.Until.Format(time.RFC3339)
 		}
-		fmt.Fprintf(&b, "%s %s %s %s %s\n", s.Kept.Table.Argument(), state, until, cmp.Or(mode, "-"), unfit)
+		word := "undo"
+		if s.Kept.Record.Back {
+			word = "redo"
+		}
+		fmt.Fprintf(&b, "%s %s %s %s %s %s\n", s.Kept.Table.Argument(), state, until, cmp.Or(mode, "-"), unfit, word)
 	}
 	return b.String()
 }
@@ -199,14 +203,17 @@ func NextForUndo(u leftovers.Undoable) string {
 	case leftovers.UndoRunning:
 		return fmt.Sprintf("wait until it has ended; midstream status %s shows it on the machine where it works", table)
 	case leftovers.UndoStopped:
+		resume := record.ResumeOf(u)
 		switch {
+		case resume == "":
+			return fmt.Sprintf("give the command that was killed again: it completes its work (%s)", escape.Line(ddl.Shorten(u.Alter)))
 		case u.Record.Ledger != nil:
-			return "give the command that was killed again: it completes its work"
+			return resume + " completes it"
 		case u.Followed:
-			return fmt.Sprintf("midstream undo --hold %s follows the table again; midstream undo %[1]s takes the change back now; "+
-				"midstream cleanup %[1]s gives this attempt up", table)
+			return fmt.Sprintf("%s follows the table again; %s takes the change back now; midstream cleanup %s gives this attempt up",
+				resume, record.InsteadOf(u.Again, u.Table), table)
 		}
-		return fmt.Sprintf("midstream undo %s resumes it; midstream cleanup %[1]s gives this attempt up", table)
+		return fmt.Sprintf("%s resumes it; midstream cleanup %s gives this attempt up", resume, table)
 	}
 	if u.Record.Rebuilt {
 		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
@@ -229,28 +236,6 @@ func changeOrUndo(back bool) string {
 		return "undo"
 	}
 	return "change"
-}
-
-// OfFinished reports the undo that the last run of a table has left; "" if there is none, or its time is over.
-func OfFinished(last *history.Entry, now time.Time) string {
-	left := leftUndo(last, now)
-	if left == "" {
-		return ""
-	}
-	table := schema.NameOf(last.Run.Table)
-	return fmt.Sprintf("No run on %s is active on this machine, and %s.\nTo check that on the server: midstream undo --list %[3]s. "+
-		"To %[4]s: midstream undo %[3]s\n", table, left, table.Argument(), undoOrRedo(last))
-}
-
-// OfOpenUndos lists the undos that the last runs of tables have left, a line for each after an end of line.
-func OfOpenUndos(done []history.Entry, now time.Time) string {
-	var b strings.Builder
-	for i := range done {
-		if left := leftUndo(&done[i], now); left != "" {
-			fmt.Fprintf(&b, "\n%s: %s; midstream undo --list %s", schema.NameOf(done[i].Run.Table), left, schema.NameOf(done[i].Run.Table).Argument())
-		}
-	}
-	return b.String()
 }
 
 // leftUndo is the undo that a run has left; "" if it has none, or its time is over.

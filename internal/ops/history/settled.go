@@ -13,16 +13,30 @@ import (
 
 // settled is what has become of the undo that the last run on a table has left, without another run.
 type settled struct {
-	At    time.Time // by the clock of this machine
+	At    time.Time // by the clock of this machine; zero: only the work of a run was removed
 	Until time.Time // zero: it was ended
+	// Cleaned is when the work of a run that was killed was removed, by the clock of this machine.
+	Cleaned time.Time `json:",omitzero"`
 }
 
 // Settle notes in the folder that the undo of a table was ended, or is open until another time. "" is no folder.
 func Settle(folder, server, table string, until time.Time) error {
+	return note(folder, server, table, func(s *settled) { s.At, s.Until = time.Now().UTC(), until })
+}
+
+// Cleaned notes in the folder that the work of a run on a table was removed. "" is no folder.
+func Cleaned(folder, server, table string) error {
+	return note(folder, server, table, func(s *settled) { s.Cleaned = time.Now().UTC() })
+}
+
+// note changes what is noted of a table.
+func note(folder, server, table string, change func(*settled)) error {
 	if folder == "" {
 		return nil
 	}
-	text, err := json.Marshal(settled{time.Now().UTC(), until})
+	known, _ := noted(folder, server, table)
+	change(&known)
+	text, err := json.Marshal(known)
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}
@@ -40,11 +54,23 @@ func settledPath(folder, server, table string) string {
 	return filepath.Join(folder, fmt.Sprintf("undo-%x.json", sum[:8]))
 }
 
+// noted is what is noted of a table.
+func noted(folder, server, table string) (known settled, is bool) {
+	text, err := os.ReadFile(settledPath(folder, server, table))
+	return known, err == nil && json.Unmarshal(text, &known) == nil
+}
+
+// settledSince reports whether the work of a run was removed after it began, or the undo of its table was settled.
+func (e *Entry) settledSince(folder string) bool {
+	known, is := noted(folder, e.Run.Server, e.Run.Table)
+	began, err := time.Parse(record.RFC3339, e.Run.At)
+	return is && err == nil && (known.At.After(began) || known.Cleaned.After(began))
+}
+
 // settle changes the undo of a run to what has become of it since.
 func (e *Entry) settle(folder string) {
-	var since settled
-	text, err := os.ReadFile(settledPath(folder, e.Run.Server, e.Run.Table))
-	if err != nil || json.Unmarshal(text, &since) != nil || e.Result == nil || e.Result.Undo == nil {
+	since, is := noted(folder, e.Run.Server, e.Run.Table)
+	if !is || since.At.IsZero() || e.Result == nil || e.Result.Undo == nil {
 		return
 	}
 	if began, err := time.Parse(record.RFC3339, e.Run.At); err != nil || began.After(since.At) {
@@ -72,10 +98,9 @@ func newest(folder string, wanted func(*Entry) bool) (done []Entry) {
 	if err != nil {
 		return nil
 	}
-	type subject struct{ server, table string }
 	seen := map[subject]bool{}
 	for _, e := range entries {
-		of := subject{e.Run.Server, e.Run.Table}
+		of := e.subject()
 		if e.Result == nil || e.Result.Outcome != "done" || e.Run.Rehearsal != "" || seen[of] || !wanted(&e) {
 			continue
 		}

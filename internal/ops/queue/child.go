@@ -137,8 +137,8 @@ func (s *Service) alive(e *entry) (bool, error) {
 		lock.Close()
 		return false, nil
 	case errors.Is(err, errHeld):
-		return e.Process == 0 || !gone(e.Process), nil // a child of it may hold the lock still
-	case e.Process > 0 && !gone(e.Process):
+		return e.Process == 0 || !history.Gone(e.Process), nil // a child of it may hold the lock still
+	case e.Process > 0 && !history.Gone(e.Process):
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // its folder was removed

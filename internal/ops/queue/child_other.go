@@ -11,6 +11,4 @@ import (
 // hold is not to be had here: a service can't tell whether its runs live.
 func hold(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func gone(int) bool { return false }
-
 func ownSession(*exec.Cmd) {}

@@ -28,8 +28,5 @@ func hold(path string) (*os.File, error) {
 	return file, nil
 }
 
-// gone says that there is no such process.
-func gone(process int) bool { return errors.Is(syscall.Kill(process, 0), syscall.ESRCH) }
-
 // ownSession keeps a child away from what ends us.
 func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

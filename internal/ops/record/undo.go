@@ -31,6 +31,7 @@ type Undo struct {
 	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
 	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
 	Until    time.Time  `json:"open_until" doc:"until when it can be undone; the year 1: nothing was kept of the change"`
+	Resume   string     `json:"resume" doc:"the command that begins a stopped undo again, with its flags; empty in other states, or if it is the command of a run"`
 }
 
 // UndosOf lists the changes of a server.
@@ -40,6 +41,7 @@ func UndosOf(all []leftovers.Undoable, address string) Undos {
 		r.Undos = append(r.Undos, Undo{
 			Table: u.Table.Dotted(), Old: oldOf(u), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
 			Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until,
+			Resume: ResumeOf(u),
 		})
 	}
 	return r
@@ -131,4 +133,14 @@ func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
 		r.InsteadMS = &takes
 	}
 	return r
+}
+
+// Idle is what a machine knows of a table on which no run is active.
+type Idle struct {
+	Run    Run       `json:"run" doc:"the last run on the table"`
+	Result *Result   `json:"result" doc:"its result; null if it was killed"`
+	State  string    `json:"state" doc:"killed, stopped (its work is kept) or done (its undo is open)"`
+	Phase  string    `json:"phase" doc:"the last phase of a run that was killed or has stopped; empty if it is done"`
+	Seen   time.Time `json:"seen" doc:"when such a run last reported something; the year 1 if it is done"`
+	Resume string    `json:"resume" doc:"the command that begins such an undo again, with its flags; empty if it is done, or no undo"`
 }

@@ -41,6 +41,10 @@ type Options struct {
 	Table   schema.Name
 	Change  string // the statement's clauses
 	Purpose plan.Purpose
+	// Again are the flags with which an undo is begun again if it is killed. Reach are those that reach the server, as they can be
+	// typed again.
+	Again   []string
+	Reach   string
 	Version string // of this program
 	// Settings are those to begin with: the session has those that an operator changes.
 	Settings operator.Settings
@@ -99,6 +103,7 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 	run := record.Run{
 		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address,
 		Rehearsal: options.Purpose.Rehearsal(), Undoes: options.Purpose == plan.Undoing,
+		Follows: options.Settings.When.Follow, Flags: options.Again, Reach: options.Reach,
 	}
 	var err error
 	if s.told, err = options.Machines.begin(run, options.Version); err == nil {

@@ -54,6 +54,13 @@ func OfTable(runs []*Client, table string) []*Client {
 	return slices.DeleteFunc(runs, func(r *Client) bool { return !called(r) })
 }
 
+// Active returns what reports whether one of the runs works on a table of a server.
+func Active(runs []*Client) func(server, table string) bool {
+	return func(server, table string) bool {
+		return slices.ContainsFunc(runs, func(r *Client) bool { return r.Found.Server == server && r.Found.Table == table })
+	}
+}
+
 // Tables are the tables of runs, as a shell may offer them: without those that it could not complete.
 func Tables(runs []*Client) (names []string) {
 	for _, r := range runs {

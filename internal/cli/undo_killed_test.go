@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/lab/mysqltest"
+)
+
+// killedRig is a table whose undo is killed, with the folders of one user.
+type killedRig struct {
+	*flagRig
+	i        *mysqltest.Instance
+	database string
+	env      []string
+}
+
+func newKilledRig(t *testing.T) *killedRig {
+	i := mysqltest.Server(t, "9.7")
+	_, database := mysqltest.Database(t, i)
+	executing(t, i, database)("CREATE TABLE t (id INT PRIMARY KEY, a INT, note VARCHAR(20) NOT NULL)", "INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y')")
+	r := &killedRig{&flagRig{t, flags(t, i), database + ".t"}, i, database, nil}
+	r.env = append(command(t).Env, "XDG_STATE_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir())
+	return r
+}
+
+// user runs a command of the user.
+func (r *killedRig) user(want int, args ...string) string {
+	r.Helper()
+	cmd := command(r.T, args...)
+	cmd.Env = r.env
+	run := start(r.T, cmd)
+	if code := run.exit(); code != want {
+		r.Errorf("%q: exit code %d, want %d\n%s\n%s", args, code, want, &run.stdout, &run.stderr)
+	}
+	return strings.Join(strings.Fields(run.stdout.String()+run.stderr.String()), " ")
+}
+
+// kill runs a command until its process reports the state, and kills it there.
+func (r *killedRig) kill(state string, args ...string) {
+	r.Helper()
+	cmd := command(r.T, slices.Concat(args, r.flags)...)
+	cmd.Env = r.env
+	run := start(r.T, cmd)
+	for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		status := command(r.T, "status", "--json")
+		status.Env = r.env
+		if text, _ := status.Output(); strings.Contains(string(text), state) {
+			break
+		}
+		if time.Now().After(late) {
+			r.Fatalf("it never reports %s\n%s\n%s", state, &run.stdout, &run.stderr)
+		}
+	}
+	if err := run.cmd.Process.Kill(); err != nil {
+		r.Fatal(err)
+	}
+	<-run.done
+}
+
+// typed runs a command as it was printed, in a shell.
+func (r *killedRig) typed(text string) {
+	r.Helper()
+	cmd := command(r.T)
+	run := exec.Command("bash", "-c", `midstream() { "$MIDSTREAM" "$@"; }; `+text)
+	run.Env = append(slices.Clone(r.env), "MIDSTREAM="+cmd.Path)
+	if out, err := run.CombinedOutput(); err != nil {
+		r.Errorf("%s: %v\n%s", text, err, out)
+	}
+}
+
+// printed is the command that resumes what was killed.
+func (r *killedRig) printed(text, until string) string {
+	r.Helper()
+	found := regexp.MustCompile(`(midstream undo [^;]*?) ` + until).FindStringSubmatch(text)
+	if found == nil {
+		r.Fatalf("no command in %s", text)
+	}
+	return found[1]
+}
+
+// TestStatusSaysThatAnUndoWasKilled: without a server, midstream status says that an undo or a redo was killed, and prints the command
+// that does exactly the same again. So does midstream undo --list.
+func TestStatusSaysThatAnUndoWasKilled(t *testing.T) {
+	mysqltest.Seldom(t)
+	t.Parallel()
+	r := newKilledRig(t)
+	exec := executing(t, r.i, r.database)
+	r.user(exitDone, slices.Concat([]string{"run", "--undo=1h", "ALTER TABLE " + r.name + " DROP COLUMN note, MODIFY a BIGINT"}, r.flags)...)
+	exec("INSERT INTO t VALUES (3, 3), (4, 5000000000)")
+	blocks := r.i.Open(t, r.database)
+	{ // the undo waits for this transaction
+		tx, err := blocks.Begin()
+		if err == nil {
+			_, err = tx.Exec("SELECT * FROM t")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"undo", r.name, "--cold", "--park", "--lock-wait=100ms", `--undo-fill=note="it's new"`}
+		r.kill(`"blocked":{`, args...)
+		_ = tx.Rollback()
+		for _, args := range [][]string{{"status"}, {"status", r.name}} {
+			contains(t, r.user(exitDone, args...), "its undo on ", " was killed (process ", ` in step "catch up"`, "--cold --park --lock-wait=100ms --undo-fill ",
+				"midstream cleanup "+r.name+" gives this attempt up")
+		}
+		contains(t, r.user(exitDone, "status", "--json"), `"state":"killed"`, `"resume":"midstream undo --host=`)
+		listed := r.user(exitDone, slices.Concat([]string{"undo", "--list", r.name}, r.flags)...)
+		contains(t, listed, ": stopped", "midstream undo --cold --park --lock-wait=100ms --undo-fill ")
+		contains(t, r.user(exitDone, slices.Concat([]string{"undo", "--list", "--json", r.name}, r.flags)...), `"resume":"midstream undo --cold --park`)
+		r.typed(r.printed(r.user(exitDone, "status"), "resumes it"))
+	}
+	var parked, filled int
+	db := r.i.Open(t, r.database)
+	if err := db.QueryRow("SELECT (SELECT COUNT(*) FROM t_parked), (SELECT COUNT(*) FROM t WHERE note = \"it's new\")").Scan(&parked, &filled); err != nil ||
+		parked != 1 || filled != 1 {
+		t.Errorf("%d rows were parked and %d filled, %v", parked, filled, err)
+	}
+	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") {
+		t.Errorf("once it was resumed: %s", text)
+	}
+	exec("DROP TABLE t_parked")
+	r.ends(false)
+}
+
+// TestStatusSaysThatAFollowerWasKilled: the same holds for the process that follows a table after a run, and for a redo. After a
+// cleanup, status is silent about it.
+func TestStatusSaysThatAFollowerWasKilled(t *testing.T) {
+	mysqltest.Seldom(t)
+	t.Parallel()
+	r := newKilledRig(t)
+	r.kill(`"phase":"hold"`, "run", "--undo=1h", "--undo-mode=warm", "--method=shadow", "--lock-wait=100ms", "ALTER TABLE "+r.name+" MODIFY a BIGINT")
+	follows := "the process that followed it for an undo on "
+	text := r.user(exitDone, "status", r.name)
+	contains(t, text, follows, " was killed (process ", "--hold --lazy --lock-wait=100ms "+r.name+" follows the table again", "--lock-wait=100ms "+r.name+" takes the change back now")
+	contains(t, r.user(exitDone, slices.Concat([]string{"undo", "--list", r.name}, r.flags)...), "midstream undo --hold --lazy --lock-wait=100ms "+r.name+" follows")
+	r.user(exitDone, slices.Concat([]string{"cleanup", "--yes", r.name}, r.flags)...)
+	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") {
+		t.Errorf("after a cleanup: %s", text)
+	}
+	r.user(exitDone, slices.Concat([]string{"undo", r.name}, r.flags)...)
+	r.kill(`"phase":"hold"`, "undo", "--hold", r.name)
+	contains(t, r.user(exitDone, "status", r.name), follows, " was killed", "--hold "+r.name+" follows the table again")
+	r.typed(r.printed(r.user(exitDone, "status", r.name), "takes the change back now"))
+	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") || !strings.Contains(text, "the undo of its last change") {
+		t.Errorf("after the redo: %s", text)
+	}
+	r.ends(false)
+}

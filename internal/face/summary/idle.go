@@ -1,0 +1,147 @@
+package summary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
+)
+
+// Idle is what the histories of this machine know of tables on which no run is active.
+type Idle struct {
+	// Left are runs that were killed or have stopped, and Done the last runs of other tables.
+	Left []history.Unfinished
+	Done []history.Entry
+	now  time.Time
+}
+
+// IdleIn reads the histories of a folder. table is "" for all, and so is server. active reports whether a run is active on a table.
+func IdleIn(folder, table, server string, active func(server, table string) bool) Idle {
+	i := Idle{now: time.Now()}
+	wanted := func(e history.Entry) bool {
+		return (table == "" || e.Of(table)) && (server == "" || server == e.Run.Server) && !active(e.Run.Server, e.Run.Table)
+	}
+	for _, u := range history.LeftBehind(folder) {
+		if wanted(u.Entry) {
+			i.Left = append(i.Left, u)
+		}
+	}
+	for _, e := range history.Done(folder) {
+		same := func(u history.Unfinished) bool { return u.Run.Table == e.Run.Table && u.Run.Server == e.Run.Server }
+		if wanted(e) && leftUndo(&e, i.now) != "" && !slices.ContainsFunc(i.Left, same) {
+			i.Done = append(i.Done, e)
+		}
+	}
+	return i
+}
+
+// Nothing reports whether nothing is known.
+func (i Idle) Nothing() bool { return len(i.Left)+len(i.Done) == 0 }
+
+// Lines has a line for each table.
+func (i Idle) Lines() string {
+	var b strings.Builder
+	for _, u := range i.Left {
+		fmt.Fprintf(&b, "%s: %s; %s\n", schema.NameOf(u.Run.Table), ended(u), nextFor(u))
+	}
+	for _, e := range i.Done {
+		fmt.Fprintf(&b, "%s: %s; midstream undo --list %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), schema.NameOf(e.Run.Table).Argument())
+	}
+	return b.String()
+}
+
+// NoRuns says that no run is active.
+const NoRuns = "No run is active on this machine."
+
+// OfAll writes the states of runs, and what is known of other tables. table is the only one; "" for all.
+func OfAll(runs []*socket.Client, idle Idle, table string) string {
+	text := ""
+	for _, run := range runs {
+		text += OfStatus(run.Found)
+	}
+	switch {
+	case table == "" && len(runs) == 0:
+		return NoRuns + "\n" + idle.Lines()
+	case table == "":
+		return text + idle.Lines()
+	case len(runs) == 0:
+		return idle.of()
+	}
+	return text
+}
+
+// of is about one table.
+func (i Idle) of() string {
+	if len(i.Left) > 0 {
+		u := i.Left[0]
+		table := schema.NameOf(u.Run.Table)
+		text := fmt.Sprintf("No run on %s is active on this machine, and %s.\nNext: %s.\n", table, ended(u), nextFor(u))
+		if u.Run.Undoes {
+			text += "To check that on the server: midstream undo --list " + table.Argument() + "\n"
+		}
+		return text
+	}
+	last := &i.Done[0]
+	table := schema.NameOf(last.Run.Table)
+	return fmt.Sprintf("No run on %s is active on this machine, and %s.\nTo check that on the server: midstream undo --list %[3]s. "+
+		"To %[4]s: midstream undo %[3]s\n", table, leftUndo(last, i.now), table.Argument(), undoOrRedo(last))
+}
+
+// Records are those of all tables.
+func (i Idle) Records() []record.Idle {
+	records := []record.Idle{}
+	for _, u := range i.Left {
+		r := record.Idle{Run: u.Run, Result: u.Result, State: "stopped", Phase: string(u.Phase), Seen: u.Seen, Resume: u.Resume()}
+		if u.Killed {
+			r.State = "killed"
+		}
+		records = append(records, r)
+	}
+	for _, e := range i.Done {
+		records = append(records, record.Idle{Run: e.Run, Result: e.Result, State: "done"})
+	}
+	return records
+}
+
+// ended says how a run has ended that left its work.
+func ended(u history.Unfinished) string {
+	what := "the last run on it"
+	switch {
+	case u.Run.Follows:
+		what = "the process that followed it for an undo"
+	case u.Redo:
+		what = "its redo"
+	case u.Run.Undoes:
+		what = "its undo"
+	case u.Run.Rehearsal != "":
+		what = "its " + escape.Line(u.Run.Rehearsal)
+	}
+	how := "has stopped"
+	if u.Killed {
+		how = fmt.Sprintf("was killed (process %d)", u.Run.Process)
+	}
+	text := fmt.Sprintf("%s on %s %s", what, escape.Line(u.Run.Server), how)
+	if u.Phase != "" {
+		text += fmt.Sprintf(" in step %q", humanize.Step(u.Phase))
+	}
+	return text + " after " + u.Seen.UTC().Format("2006-01-02 15:04:05 UTC") + ", as this machine has last seen it"
+}
+
+// nextFor is what to do about such a run.
+func nextFor(u history.Unfinished) string {
+	table := schema.NameOf(u.Run.Table).Argument()
+	switch {
+	case u.Run.Follows:
+		return fmt.Sprintf("%s follows the table again; %s takes the change back now; midstream cleanup %s gives this attempt up", u.Resume(), u.Instead(), table)
+	case u.Run.Undoes:
+		return fmt.Sprintf("%s resumes it; midstream cleanup %s gives this attempt up", u.Resume(), table)
+	}
+	return fmt.Sprintf("the same command resumes it (%s); midstream cleanup %s removes its work", humanize.OneLine(u.Run.Alter, 60), table)
+}

@@ -1,0 +1,65 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"midstream/internal/engine/operator"
+)
+
+// ofChange are flags of a run that do not hold for the process that follows its table afterwards: they are about the change, or
+// about the time of its swap.
+var ofChange = []string{
+	"undo", "undo-mode", "undo-method", "end-undo", "method", "zero-dates", "key", "map", "shadow-name", "old-name",
+	"hold", "cutover-window", "cutover-when-gone", "finish-within", "finish-by",
+}
+
+// given are the flags of a command line, such as --park or --lock-wait=1s.
+func given(set *pflag.FlagSet) (flags []string) {
+	set.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if several, is := f.Value.(interface{ Texts() []string }); is {
+			values = several.Texts()
+		}
+		for _, value := range values {
+			flag := "--" + f.Name + "=" + value
+			if value == f.NoOptDefVal {
+				flag = "--" + f.Name
+			}
+			flags = append(flags, flag)
+		}
+	})
+	return flags
+}
+
+// Again are the flags with which the same undo is begun again if it is killed: those of its command line, without the list always
+// and without secrets.
+func Again(set *pflag.FlagSet) []string {
+	flags := []string{}
+	for _, flag := range given(set) {
+		name, value, valued := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+		ofServe := name == "history-dir" && set.Changed("result-file")
+		if ofServe || slices.Contains(always, name) {
+			continue
+		}
+		if valued {
+			flag = "--" + name + "=" + operator.Harmless(name, value)
+		}
+		flags = append(flags, flag)
+	}
+	return flags
+}
+
+// AgainAfter is Again for the process that follows the table after a run with these flags.
+func AgainAfter(set *pflag.FlagSet) []string {
+	flags := []string{"--hold", "--lazy"}
+	for _, flag := range Again(set) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+		if _, never := NotForUndo[name]; !never && !slices.Contains(ofChange, name) {
+			flags = append(flags, flag)
+		}
+	}
+	return flags
+}
