@@ -116,7 +116,7 @@ func coldOnly(t *testing.T, with func(verb string, args ...string) (code int, st
 	_, stdout, _ = with("undo", "--list", "--json", name)
 	contains(t, stdout, `"state":"ended"`, `"mode":"cold"`, `"open_until":"0001-01-01T00:00:00Z"`)
 	_, stdout, _ = with("undo", "--list", "--quiet", name)
-	contains(t, stdout, name+" ended - cold -\n")
+	contains(t, stdout, name+" ended - cold - undo\n")
 	code, _, stderr := with("undo", "--lazy", name)
 	if code != exitRefused {
 		t.Errorf("exit code %d", code)
