@@ -132,10 +132,8 @@ func (l *Lot) dropStopped(ctx context.Context, session *dbconn.Session, name sch
 // mark gives the table a mark. MariaDB may copy the table for it, and computes the rows anew: a strict session has an error for some.
 func (l *Lot) mark(ctx context.Context, session *dbconn.Session, kind string) error {
 	alter := "ALTER TABLE " + l.table.Quoted() + " COMMENT = " + schema.Literal(schema.MarkFor(kind, l.source.Name))
-	for _, statement := range rowsync.Lenient(alter) {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("mark %s: %w", l.table, err)
-		}
+	if err := session.Laxly(ctx, func() error { return run(ctx, session, alter) }); err != nil {
+		return fmt.Errorf("mark %s: %w", l.table, err)
 	}
 	return nil
 }
@@ -160,7 +158,7 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 		delete(gone, r.Key)
 	}
 	if len(gone) > 0 { // they fit by now, or no longer exist
-		if err := l.exec(ctx, session, l.deletion(slices.Collect(maps.Keys(gone)))); err != nil {
+		if err := l.exec(ctx, session, func() error { return run(ctx, session, l.deletion(slices.Collect(maps.Keys(gone)))) }); err != nil {
 			return err
 		}
 		maps.DeleteFunc(l.parked, func(k key.Key, _ uint64) bool { return gone[k] })
@@ -184,9 +182,13 @@ func (l *Lot) copy(ctx context.Context, session *dbconn.Session, rows []rowsync.
 			columns = append(columns, c.Name)
 		}
 	}
-	statements := []string{l.deletion(Keys(rows))}
-	statements = append(statements, rowsync.Lenient(l.spec.Park(l.table, columns, Keys(rows)))...) // as they are
-	if err := l.exec(ctx, session, statements...); err != nil {
+	err := l.exec(ctx, session, func() error {
+		if err := run(ctx, session, l.deletion(Keys(rows))); err != nil {
+			return err
+		}
+		return session.Laxly(ctx, func() error { return run(ctx, session, l.spec.Park(l.table, columns, Keys(rows))) }) // as they are
+	})
+	if err != nil {
 		if dbconn.ValueRefused(err) { // such as an empty VECTOR, which only a lax session has written
 			err = fmt.Errorf("%w: no other table takes one of them: %w", ErrUnfit, err)
 		}
@@ -202,14 +204,21 @@ func (l *Lot) deletion(keys []key.Key) string {
 	return "DELETE FROM " + l.table.Quoted() + " WHERE " + rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys)
 }
 
-// exec executes statements on the table, in a transaction.
-func (l *Lot) exec(ctx context.Context, session *dbconn.Session, statements ...string) error {
-	for _, statement := range append(statements, "COMMIT") {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("copy the rows that the old definition refuses to %s: %w", l.table, err)
-		}
+// exec does work on the table in a transaction.
+func (l *Lot) exec(ctx context.Context, session *dbconn.Session, work func() error) error {
+	err := work()
+	if err == nil {
+		err = run(ctx, session, "COMMIT")
+	}
+	if err != nil {
+		return fmt.Errorf("copy the rows that the old definition refuses to %s: %w", l.table, err)
 	}
 	return nil
+}
+
+func run(ctx context.Context, session *dbconn.Session, statement string) error {
+	_, err := session.Exec(ctx, statement)
+	return err
 }
 
 // refused is the error for rows that the old table refuses.

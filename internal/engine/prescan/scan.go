@@ -129,7 +129,7 @@ func (s *Scanner) setup(stages ...*stage) []string {
 	setup := []string{dbconn.NoTimeLimit, "SET SESSION max_sort_length = 8388608", "SET SESSION group_concat_max_len = 1048576"}
 	setup = append(setup, s.deps.Spec.Sync.Values.Setup()...)
 	for _, st := range stages {
-		setup = append(setup, rowsync.Lenient(st.create()...)...)
+		setup = append(setup, dbconn.Lenient(st.create()...)...)
 	}
 	return append(setup, rowsync.Setup...)
 }

@@ -209,16 +209,14 @@ func (s *Scanner) lookInStage(ctx context.Context, k schema.Key) error {
 			return err
 		}
 	}
-	for _, statement := range rowsync.Lenient("ALTER TABLE " + st.name + " ADD " + k.Definition) {
-		_, err := session.Exec(ctx, statement)
-		if dbconn.Duplicate(err) {
-			return w.listTwins(ctx, st, k)
-		}
-		if err != nil {
-			return err
-		}
+	err = session.Laxly(ctx, func() error {
+		_, err := session.Exec(ctx, "ALTER TABLE "+st.name+" ADD "+k.Definition)
+		return err
+	})
+	if dbconn.Duplicate(err) {
+		return w.listTwins(ctx, st, k)
 	}
-	return nil
+	return err
 }
 
 // store puts rows into a stage and leaves them there. It returns their number.

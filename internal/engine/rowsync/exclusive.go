@@ -222,9 +222,9 @@ func (a *exclusive) setAside(ctx context.Context, keys []key.Key) error {
 func (a *exclusive) delete(ctx context.Context, keys []key.Key) error {
 	return transact(ctx, a.session, func() (err error) {
 		if a.spec.KeyChanged {
-			_, err = a.spec.deleteConverted(ctx, a.session, keys)
+			_, err = a.deleteConverted(ctx, a.session, keys)
 		} else {
-			_, err = a.spec.remove(ctx, a.session, predicate{spec: a.spec, keys: keys}.rowsOf())
+			_, err = a.remove(ctx, a.session, predicate{spec: a.spec, keys: keys}.rowsOf())
 		}
 		return err
 	})

@@ -3,7 +3,6 @@ package rowsync
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func (s *Spec) Setup() []string {
 		return fmt.Sprintf("CREATE TEMPORARY TABLE %s.%s%s SELECT %s FROM %s LIMIT 0",
 			schema.Quote(table.Schema), schema.Quote(temporary), numbers, schema.QuoteAll(columns), table.Quoted())
 	}
-	setup = append(setup, Lenient(create(sourceKeys, s.Source, s.Key.Names()), create(shadowKeys, s.Shadow, s.ShadowKey))...)
+	setup = append(setup, dbconn.Lenient(create(sourceKeys, s.Source, s.Key.Names()), create(shadowKeys, s.Shadow, s.ShadowKey))...)
 	return append(setup, Setup...)
 }
 
@@ -55,25 +54,12 @@ func (s *Spec) values() dbconn.Values {
 	return v
 }
 
-// Lenient returns the statements with settings that accept everything that a table has. A strict
-// session may refuse some of it: an ENUM with two equal members, or a date that does not exist.
-func Lenient(statements ...string) []string {
-	lax := "@@SESSION.sql_mode"
-	for _, not := range []string{"STRICT_ALL_TABLES", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE"} {
-		lax = fmt.Sprintf("REPLACE(%s, '%s', '')", lax, not)
-	}
-	all := append(
-		[]string{"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = CONCAT(" + lax + ", ',ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO')"},
-		statements...)
-	return append(all, "SET SESSION sql_mode = @midstream_sql_mode")
-}
-
 // deleteConverted deletes the shadow's rows with the given keys of the source.
-func (s *Spec) deleteConverted(ctx context.Context, session *dbconn.Session, keys []key.Key) (int64, error) {
-	if err := s.convert(ctx, session, keys); err != nil {
+func (s *Syncer) deleteConverted(ctx context.Context, session *dbconn.Session, keys []key.Key) (int64, error) {
+	if err := s.spec.convert(ctx, session, keys); err != nil {
 		return 0, err
 	}
-	return s.remove(ctx, session, s.joined())
+	return s.remove(ctx, session, s.spec.joined())
 }
 
 // convert fills the temporary table of the shadow's types. A key that can't be
@@ -104,24 +90,22 @@ func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key
 	}
 	fill := fmt.Sprintf("INSERT INTO %s.%s (%s) VALUES %s", schema.Quote(s.Shadow.Schema), schema.Quote(sourceKeys),
 		schema.QuoteAll(s.Key.Names()), strings.Join(rows, ", "))
-	_, err := leniently(ctx, session, fill)
+	_, _, err := leniently(ctx, session, fill)
 	return err
 }
 
 // leniently writes or deletes existing values, though a strict session may refuse them. 5.7 computes the indexed columns of a row as
-// it deletes it.
-func leniently(ctx context.Context, session *dbconn.Session, statement string) (rows int64, err error) {
+// it deletes it. laxly means that a strict session has refused it.
+func leniently(ctx context.Context, session *dbconn.Session, statement string) (rows int64, laxly bool, err error) {
 	rows, err = affected(session.Exec(ctx, statement))
 	if !dbconn.ValueRefused(err) {
-		return rows, err
+		return rows, false, err
 	}
-	lax := Lenient()
-	begin, end := lax[:len(lax)-1], lax[len(lax)-1]
-	if err := run(ctx, session, begin...); err != nil {
-		return 0, err
-	}
-	rows, err = affected(session.Exec(ctx, statement))
-	return rows, errors.Join(err, run(ctx, session, end))
+	err = session.Laxly(ctx, func() (err error) {
+		rows, err = affected(session.Exec(ctx, statement))
+		return err
+	})
+	return rows, true, err
 }
 
 // conversion fills the temporary table of the shadow's types from the other one.

@@ -196,24 +196,16 @@ func (m *Moves) Carry(ctx context.Context, session *dbconn.Session) error {
 	}
 	m.carrying.Lock()
 	defer m.carrying.Unlock()
-	for try := 1; ; try++ {
-		batch := m.head()
-		if len(batch) == 0 {
-			return nil
-		}
-		err := transact(ctx, session, func() error { return m.carry(ctx, session, batch) })
-		if dbconn.Contended(err) {
-			if err := dbconn.BackOff(ctx, try); err != nil {
-				return err
-			}
-			continue
-		}
+	for batch := m.head(); len(batch) > 0; batch = m.head() {
+		err := uncontended(ctx, func() error {
+			return transact(ctx, session, func() error { return m.carry(ctx, session, batch) })
+		}, func(error) {})
 		if err != nil {
 			return fmt.Errorf("carry the values of dropped columns to the new keys of rows: %w", err)
 		}
 		m.done(batch)
-		try = 0
 	}
+	return nil
 }
 
 // head returns the first moves that one batch may carry: it reads all values first, and then empties
@@ -314,7 +306,7 @@ func (s *Spec) number(ctx context.Context, session *dbconn.Session, table string
 	if err := run(ctx, session, "DELETE FROM "+table, "DELETE FROM "+into); err != nil {
 		return err
 	}
-	if _, err := leniently(ctx, session, fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES %s", into, schema.RowNumber, schema.QuoteAll(columns),
+	if _, _, err := leniently(ctx, session, fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES %s", into, schema.RowNumber, schema.QuoteAll(columns),
 		strings.Join(rows, ", "))); err != nil || !s.KeyChanged {
 		return err
 	}

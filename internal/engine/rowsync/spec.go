@@ -82,6 +82,8 @@ type Spec struct {
 	// Silent means that an INSERT .. SELECT computes generated columns and defaults without the
 	// errors that the server's ALTER gives (MariaDB). An UPDATE that computes them again gives them.
 	Silent bool
+	// Virtual means that the shadow has virtual columns: the server may compute them for a row that another one replaces.
+	Virtual bool
 	// Again is the SET clause of that UPDATE; "" if it is not needed.
 	Again string
 
@@ -135,6 +137,8 @@ type predicate struct {
 	evict bool
 	// stale lists keys of rows that are known to be stale, and are deleted first.
 	stale []key.Key
+	// refit replaces rows in the way in which it does not matter what they replace.
+	refit bool
 	// first, if not 0, limits the number of rows that are read from the source.
 	first int
 }

@@ -77,6 +77,9 @@ type Syncer struct {
 	// waryUntil is in nanoseconds since begun, so changes of the clock don't matter.
 	waryUntil atomic.Int64
 	flying    atomic.Int64
+
+	lax    atomic.Bool // the shadow had a row that only a lax session can write
+	fitted sync.Map    // whether a session, by its ID, has a fitting table
 }
 
 // InFlight is the number of syncs that were begun and have not ended.
@@ -210,20 +213,25 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 
 // once runs the statements of one sync. On error the transaction is rolled back.
 func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
-	err = transact(ctx, session, func() error {
-		result, err = s.equal(ctx, session, p)
-		if err == nil && s.spec.Again != "" && p.chunk == nil { // verify computes the rows of chunks
-			_, err = session.Exec(ctx, p.again())
+	for {
+		s.fit(ctx, session, p)
+		err = transact(ctx, session, func() error {
+			result, err = s.equal(ctx, session, p)
+			if err == nil && s.spec.Again != "" && p.chunk == nil { // verify computes the rows of chunks
+				_, err = session.Exec(ctx, p.again())
+			}
+			return err
+		})
+		if !errors.Is(err, errUnfitted) {
+			return result, err
 		}
-		return err
-	})
-	return result, err
+	}
 }
 
 // equal makes P equal, in the way that costs the server least.
 func (s *Syncer) equal(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
 	if len(s.spec.Kept) > 0 {
-		if s.spec.Upsert && !p.evict {
+		if s.spec.Upsert && !p.evict && !s.careful(p) {
 			return s.overwrite(ctx, session, p)
 		}
 		return s.replace(ctx, session, p)
@@ -253,6 +261,20 @@ func transact(ctx context.Context, session *dbconn.Session, work func() error) e
 	return err
 }
 
+// uncontended does work again and again until no other transaction is in its way. contended is called with each error.
+func uncontended(ctx context.Context, work func() error, contended func(error)) error {
+	for try := 1; ; try++ {
+		err := work()
+		if !dbconn.Contended(err) {
+			return err
+		}
+		contended(err)
+		if err := dbconn.BackOff(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
 // complete reports whether the source has a row for every key of P. Then nothing needs deleting,
 // and P can be synced by an upsert: 40 % less work for the server than to delete and insert, and
 // nothing for purge. A row that is deleted between this read and the upsert's stays in the shadow
@@ -261,7 +283,7 @@ func transact(ctx context.Context, session *dbconn.Session, work func() error) e
 //
 // Keys that are equal to the server count once, and make P incomplete.
 func (s *Syncer) complete(ctx context.Context, session *dbconn.Session, p predicate) (bool, error) {
-	if !s.spec.Upsert || p.chunk != nil || p.evict {
+	if !s.spec.Upsert || p.chunk != nil || p.evict || s.careful(p) {
 		return false, nil
 	}
 	var present int
@@ -286,17 +308,17 @@ func (s *Syncer) empty(ctx context.Context, session *dbconn.Session, p predicate
 				continue
 			}
 			// It deletes rows, in P or not, with values of the key that a row of P has now.
-			if _, err := s.spec.remove(ctx, session, p.takersAndHolders(u)); err != nil {
+			if _, err := s.remove(ctx, session, p.takersAndHolders(u)); err != nil {
 				return 0, err
 			}
 		}
 	}
 	if s.spec.KeyChanged && p.chunk == nil {
-		return s.spec.deleteConverted(ctx, session, p.keys)
+		return s.deleteConverted(ctx, session, p.keys)
 	}
 	deletion := p.deletion()
 	if deletion == "" {
 		return 0, nil
 	}
-	return s.spec.remove(ctx, session, deletion)
+	return s.remove(ctx, session, deletion)
 }

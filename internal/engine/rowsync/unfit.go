@@ -166,7 +166,7 @@ const oneByOneLocked = 8
 // oneByOneMost is the number of keys that oneByOne takes; 0 if it cannot sync the rows.
 func (s *Syncer) oneByOneMost() int {
 	switch {
-	case len(s.spec.Kept) > 0, s.spec.KeyChanged, s.spec.Again != "":
+	case len(s.spec.Kept) > 0, s.spec.KeyChanged, s.spec.Again != "", s.spec.Virtual:
 		return 0
 	case s.spec.Locking != "":
 		return oneByOneLocked
@@ -196,6 +196,11 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 	case half > 0:
 		parts := [2][]key.Key{keys[:half], keys[half:]}
 		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+	case s.spec.Virtual && dbconn.ValueRefused(cause):
+		if result, err := s.refit(ctx, session, predicate{spec: s.spec, keys: keys}); err == nil {
+			s.unfit.fits(keys)
+			return result, nil
+		}
 	}
 	return s.setApart(ctx, session, keys, cause)
 }
@@ -237,18 +242,11 @@ func lackValues(keys []key.Key, cause error) (lacking, rest []key.Key) {
 
 // clear does work in a transaction next to other syncs, again and again until no other transaction is in its way.
 func (s *Syncer) clear(ctx context.Context, session *dbconn.Session, what string, work func() error) error {
-	for try := 1; ; try++ {
+	return uncontended(ctx, func() error {
 		s.alone.RLock()
-		err := transact(ctx, session, work)
-		s.alone.RUnlock()
-		if !dbconn.Contended(err) {
-			return err
-		}
-		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
-		if err := dbconn.BackOff(ctx, try); err != nil {
-			return err
-		}
-	}
+		defer s.alone.RUnlock()
+		return transact(ctx, session, work)
+	}, func(err error) { s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()}) })
 }
 
 // oneByOne syncs keys in one transaction: it deletes them all, and inserts one after the other. The server undoes a statement that

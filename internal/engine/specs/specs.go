@@ -128,6 +128,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	}
 	spec.Columns = append(spec.Columns, begun...)
 	for _, c := range shadow.Columns {
+		spec.Virtual = spec.Virtual || c.Generated == schema.Virtual
 		if c.AutoIncrement && spec.Gives(c.Name) {
 			spec.Counter = c.Name
 		}

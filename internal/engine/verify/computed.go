@@ -59,9 +59,8 @@ func (s *Spec) sourceKey(i int) string {
 	return name
 }
 
-// fillComputed returns the statements that compute the rows of the source under a condition. ignore is "", or " IGNORE" to compute
-// as a lax session does.
-func (s *Spec) fillComputed(condition, ignore string) []string {
+// fillComputed returns the statements that compute the rows of the source under a condition.
+func (s *Spec) fillComputed(condition string) []string {
 	var columns, exprs []string
 	for _, c := range s.Sync.Columns {
 		if slices.ContainsFunc(s.Sources, func(source schema.Column) bool { return strings.EqualFold(source.Name, c.Shadow) }) {
@@ -78,13 +77,13 @@ func (s *Spec) fillComputed(condition, ignore string) []string {
 	statements := []string{
 		"DELETE FROM " + s.computedName(),
 		fmt.Sprintf(
-			"INSERT%s INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", ignore, s.computedName(),
+			"INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", s.computedName(),
 			strings.Join(columns, ", "), strings.Join(exprs, ", "), s.Sync.Source.Quoted(),
 			schema.Quote(s.Sync.SourceIndex), condition,
 		),
 	}
 	if s.Sync.Silent {
-		statements = append(statements, "UPDATE"+ignore+" "+s.computedName()+" SET "+s.again())
+		statements = append(statements, "UPDATE "+s.computedName()+" SET "+s.again())
 	}
 	return statements
 }
@@ -163,17 +162,17 @@ func (s *Spec) compute(ctx context.Context, session *dbconn.Session, p predicate
 	if _, err := session.Exec(ctx, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"); err != nil {
 		return err
 	}
-	fill := func(ignore string) (err error) {
-		for _, statement := range s.fillComputed(p.source, ignore) {
+	fill := func() (err error) {
+		for _, statement := range s.fillComputed(p.source) {
 			if _, err = session.Exec(ctx, statement); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	err := fill("")
+	err := fill()
 	if dbconn.ValueRefused(err) {
-		err = fill(" IGNORE")
+		err = session.Laxly(ctx, fill)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -12,10 +13,10 @@ import (
 func (s *Spec) StageSetup() []string {
 	var setup []string
 	if s.Staged {
-		setup = append(setup, rowsync.Lenient(s.createStage())...)
+		setup = append(setup, dbconn.Lenient(s.createStage())...)
 	}
 	if len(s.Computed) > 0 {
-		setup = append(setup, rowsync.Lenient(s.createComputed())...)
+		setup = append(setup, dbconn.Lenient(s.createComputed())...)
 	}
 	return setup
 }
