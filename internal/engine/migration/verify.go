@@ -119,8 +119,8 @@ func (w *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []k
 		if verdict, err = w.comparison.verifier.Judge(ctx, differing); err != nil {
 			return nil, err
 		}
-		w.differ(w.comparison.verifier.Fit(differences))
-		w.comparison.repaired += len(w.unfit.Without(differing))
+		w.differ(w.comparison.verifier.Fit(differences, verdict.Left))
+		w.comparison.repaired += w.comparison.verifier.Repaired(differing, verdict.Left)
 		verdict.Left = append(verdict.Left, left...)
 	}
 	return verdict.Left, nil

@@ -63,13 +63,28 @@ func (v *Verifier) Differences(ctx context.Context, keys []key.Key) ([]Differenc
 	return all, nil
 }
 
-// Fit leaves out the differences of rows that have turned out to be unfit: they have no row in the shadow.
-func (v *Verifier) Fit(differences []Difference) []Difference {
-	unfit := map[string]bool{}
-	for _, k := range v.deps.Unfit.Keys() {
-		unfit[v.deps.Spec.Sync.Key.Format(k)] = true
+// Fit leaves out the differences of rows that have turned out to be unfit: they have no row in the shadow. A row in left, whose sync
+// is still to come, may be one of them.
+func (v *Verifier) Fit(differences []Difference, left []key.Key) []Difference {
+	names := map[string]bool{}
+	for _, k := range slices.Concat(v.deps.Unfit.Keys(), v.open(left)) {
+		names[v.deps.Spec.Sync.Key.Format(k)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(differences), func(d Difference) bool { return unfit[d.Key] })
+	return slices.DeleteFunc(slices.Clone(differences), func(d Difference) bool { return names[d.Key] })
+}
+
+// Repaired is the number of keys whose rows were synced again. A row that is unfit, or may be (see Fit), is none of them.
+func (v *Verifier) Repaired(keys, left []key.Key) int {
+	open := v.open(left)
+	return len(slices.DeleteFunc(slices.Clone(v.deps.Unfit.Without(keys)), func(k key.Key) bool { return slices.Contains(open, k) }))
+}
+
+// open are the keys in left if their rows may be unfit.
+func (v *Verifier) open(left []key.Key) []key.Key {
+	if v.deps.Unfit == nil {
+		return nil
+	}
+	return left
 }
 
 func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k key.Key) ([]Difference, error) {
