@@ -56,16 +56,25 @@ func New(cfg Config, deps Deps) *Applier {
 }
 
 // Run applies until the context ends. It then returns the context's cause, and no
-// sync is in flight.
-func (a *Applier) Run(ctx context.Context) error {
+// sync is in flight. A batch that was begun is finished: it is short, and stopping apply must not cost the work of a sync. But if
+// the work ends of which apply is a part, a batch that another session's lock holds up is given back after a moment.
+func (a *Applier) Run(ctx, work context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
+	finishing, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer giveUp(nil)
+	defer context.AfterFunc(work, func() {
+		time.AfterFunc(grace, func() { giveUp(context.Cause(work)) })
+	})()
 	for w := range a.cfg.Workers {
-		workers.Go(func() error { return a.work(ctx, w) })
+		workers.Go(func() error { return a.work(ctx, finishing, w) })
 	}
 	return workers.Wait()
 }
 
-func (a *Applier) work(ctx context.Context, worker int) error {
+// grace is the time that a batch has if the work ends.
+const grace = time.Second
+
+func (a *Applier) work(ctx, finishing context.Context, worker int) error {
 	session, err := a.deps.Pool.Session(ctx, a.deps.Spec.Setup()...)
 	if err != nil {
 		return fmt.Errorf("apply: %w", err)
@@ -81,9 +90,7 @@ func (a *Applier) work(ctx context.Context, worker int) error {
 			a.deps.Backlog.Return(batch)
 			return err
 		}
-		// A batch that was begun is finished: it is short, and stopping apply must not
-		// cost the work of a sync.
-		if err := a.sync(context.WithoutCancel(ctx), session, batch); err != nil {
+		if err := a.sync(finishing, session, batch); err != nil {
 			return err
 		}
 		wrote(len(batch.Keys))

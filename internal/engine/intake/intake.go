@@ -86,6 +86,27 @@ type Intake struct {
 	sight  string
 	codec  *key.Codec
 	beats  *heartbeatWriter
+	// reading ends with Run.
+	reading context.Context
+	end     context.CancelFunc
+}
+
+// errEnded means that no changes are read any more.
+var errEnded = errors.New("changes are no longer read")
+
+// Run reads changes until the context ends.
+func (in *Intake) Run(ctx context.Context) error {
+	defer in.end()
+	return in.reader.Run(ctx)
+}
+
+// Fence waits until every change that was committed before the call has been received. It fails at once if Run has ended: a sync
+// that is in flight as a run is aborted need not wait for what nobody reads.
+func (in *Intake) Fence(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(in.reading, func() { stop(errEnded) })()
+	return in.reader.Fence(ctx)
 }
 
 // Opening is everything that an Intake works with, apart from its Link.
@@ -104,6 +125,7 @@ type Opening struct {
 // Open makes the intake that reads from an origin on.
 func (l *Link) Open(from Origin, with Opening) *Intake {
 	in := &Intake{Link: l, sight: from.Sight, codec: with.Key, beats: &heartbeatWriter{pool: l.Pool, store: l.Store, wrote: with.Wrote}}
+	in.reading, in.end = context.WithCancel(context.Background())
 	if l.ByTriggers() {
 		in.reader = l.newLog(from, with, in.beats.beat)
 	} else {

@@ -85,7 +85,7 @@ func (a *applying) start(ctx context.Context, fail context.CancelCauseFunc) {
 	a.halt, a.done = halt, make(chan struct{})
 	go func() {
 		defer close(a.done)
-		if err := a.applier.Run(running); err != nil && running.Err() == nil {
+		if err := a.applier.Run(running, ctx); err != nil && running.Err() == nil {
 			fail(err)
 		}
 	}()

@@ -188,7 +188,7 @@ func (s *Syncer) remove(ctx context.Context, session *dbconn.Session, from strin
 	for {
 		n, laxly, err := leniently(ctx, session, "DELETE "+s.spec.Shadow.Quoted()+" FROM "+from)
 		if laxly {
-			s.lax.Store(true)
+			s.fitter.lax.Store(true)
 		}
 		removed += n
 		if err != nil || n == 0 || !keeps {

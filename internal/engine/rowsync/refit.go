@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -24,29 +26,35 @@ const fitting = "midstream_fitting"
 // errUnfitted means that the session has no fitting table yet. It cannot be created in a transaction (gtid_mode of 5.7).
 var errUnfitted = errors.New("the session has no table in which rows are fitted")
 
-// careful reports whether rows of the shadow are replaced by way of a fitting table.
-func (s *Syncer) careful(p predicate) bool {
-	return s.spec.Virtual && !s.spec.Silent && (p.refit || s.lax.Load())
+// fitter knows which sessions have a fitting table, and whether they need one.
+type fitter struct {
+	lax      atomic.Bool // the shadow had a row that only a lax session can write
+	sessions sync.Map    // whether a session, by its ID, has the table
 }
 
-// fit creates the fitting table of the session, if it needs one and has none. A shadow of which the server makes no temporary table
-// (partitions, a FULLTEXT index) has none. REQUIRES: no transaction is open.
-func (s *Syncer) fit(ctx context.Context, session *dbconn.Session, p predicate) {
-	if !s.careful(p) {
+// careful reports whether rows of the shadow are replaced by way of a fitting table.
+func (f *fitter) careful(p predicate) bool {
+	return p.spec.Virtual && !p.spec.Silent && (p.refit || f.lax.Load())
+}
+
+// prepare creates the fitting table of the session, if it needs one and has none. A shadow of which the server makes no temporary
+// table (partitions, a FULLTEXT index) has none. REQUIRES: no transaction is open.
+func (f *fitter) prepare(ctx context.Context, session *dbconn.Session, p predicate) {
+	if !f.careful(p) {
 		return
 	}
-	if _, tried := s.fitted.Load(session.ID()); !tried {
-		_, err := session.Exec(ctx, "CREATE TEMPORARY TABLE "+s.spec.Shadow.Sibling(fitting).Quoted()+" LIKE "+s.spec.Shadow.Quoted())
-		s.fitted.Store(session.ID(), err == nil)
+	if _, tried := f.sessions.Load(session.ID()); !tried {
+		_, err := session.Exec(ctx, "CREATE TEMPORARY TABLE "+p.spec.Shadow.Sibling(fitting).Quoted()+" LIKE "+p.spec.Shadow.Quoted())
+		f.sessions.Store(session.ID(), err == nil)
 	}
 }
 
 // fill inserts the source's rows of P, after the shadow's rows of P were removed.
 func (s *Syncer) fill(ctx context.Context, session *dbconn.Session, p predicate) (inserted int64, err error) {
-	if !s.careful(p) {
+	if !s.fitter.careful(p) {
 		return s.insert(ctx, session, p)
 	}
-	fits, tried := s.fitted.Load(session.ID())
+	fits, tried := s.fitter.sessions.Load(session.ID())
 	if !tried {
 		return 0, errUnfitted
 	}
@@ -81,7 +89,7 @@ func (s *Syncer) fill(ctx context.Context, session *dbconn.Session, p predicate)
 // refit syncs one row that was refused once more, in the way in which the row that it replaces does not matter.
 func (s *Syncer) refit(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
 	p.refit = true
-	s.fit(ctx, session, p)
+	s.fitter.prepare(ctx, session, p)
 	err = s.clear(ctx, session, "keys", func() (err error) {
 		result, err = s.replace(ctx, session, p)
 		if err == nil && s.spec.Again != "" {

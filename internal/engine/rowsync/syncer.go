@@ -77,9 +77,7 @@ type Syncer struct {
 	// waryUntil is in nanoseconds since begun, so changes of the clock don't matter.
 	waryUntil atomic.Int64
 	flying    atomic.Int64
-
-	lax    atomic.Bool // the shadow had a row that only a lax session can write
-	fitted sync.Map    // whether a session, by its ID, has a fitting table
+	fitter    fitter
 }
 
 // InFlight is the number of syncs that were begun and have not ended.
@@ -214,7 +212,7 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 // once runs the statements of one sync. On error the transaction is rolled back.
 func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
 	for {
-		s.fit(ctx, session, p)
+		s.fitter.prepare(ctx, session, p)
 		err = transact(ctx, session, func() error {
 			result, err = s.equal(ctx, session, p)
 			if err == nil && s.spec.Again != "" && p.chunk == nil { // verify computes the rows of chunks
@@ -231,7 +229,7 @@ func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate)
 // equal makes P equal, in the way that costs the server least.
 func (s *Syncer) equal(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
 	if len(s.spec.Kept) > 0 {
-		if s.spec.Upsert && !p.evict && !s.careful(p) {
+		if s.spec.Upsert && !p.evict && !s.fitter.careful(p) {
 			return s.overwrite(ctx, session, p)
 		}
 		return s.replace(ctx, session, p)
@@ -283,7 +281,7 @@ func uncontended(ctx context.Context, work func() error, contended func(error)) 
 //
 // Keys that are equal to the server count once, and make P incomplete.
 func (s *Syncer) complete(ctx context.Context, session *dbconn.Session, p predicate) (bool, error) {
-	if !s.spec.Upsert || p.chunk != nil || p.evict || s.careful(p) {
+	if !s.spec.Upsert || p.chunk != nil || p.evict || s.fitter.careful(p) {
 		return false, nil
 	}
 	var present int

@@ -24,7 +24,7 @@ const (
 // two rows keep the same value, the statement fails in any order of theirs. To set one aside for
 // the other would go on for ever, because each counts as changed once more.
 func (a *exclusive) tryTogether(ctx context.Context, p predicate) error {
-	a.fit(ctx, a.session, p)
+	a.fitter.prepare(ctx, a.session, p)
 	_, err := a.replace(ctx, a.session, p)
 	if _, rollback := a.session.Exec(context.WithoutCancel(ctx), "ROLLBACK"); err == nil {
 		err = rollback
