@@ -50,12 +50,12 @@ func TestAnUndoByTheServerSaysWhichRowsItRefuses(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE n (id INT PRIMARY KEY, v VARCHAR(10) NOT NULL, u INT, UNIQUE KEY u (u))", "INSERT INTO n VALUES (1, 'x', 1), (2, 'x', 2)")
 		change, hour := "ALTER TABLE n MODIFY v VARCHAR(20) NOT NULL, DROP KEY u", []string{"--undo=1h"}
-		warns := []string{"the server copies the table for that while writes wait", "values that do not fit in v, or duplicates in a unique key over u"}
+		warns := []string{"the server copies the table for that while writes wait", "if there are rows too long for column v, varchar(10), or sharing the value of unique key u (u) with another row"}
 		r.says("plan", exitDone, change, hour, warns...)
 		r.says("run", exitDone, change, hour, warns...)
 		r.exec("UPDATE n SET v = '123456789012', u = 2 WHERE id = 1")
 		for _, method := range [][]string{nil, {"--method=shadow"}} {
-			out := r.says("undo", exitUnfit, "n", method, "the old definition may refuse values of v", "The undo lists them",
+			out := r.says("undo", exitUnfit, "n", method, "the old definition refuses rows too long for column v, varchar(10): such a row ends the undo", "CHAR_LENGTH(`v`) > 10 counts them",
 				"the old definition refuses some rows: 1 row too long", "2 rows sharing the value of unique key u", "the undo is still open",
 				"Change the rows, then run the same command again. It has no old table")
 			lacks(r.T, out, "builds a shadow", "fix:  MODIFY", "old table taken over", "nothing is left")
@@ -64,7 +64,7 @@ func TestAnUndoByTheServerSaysWhichRowsItRefuses(t *testing.T) {
 		r.says("undo", exitDone, "n", nil)
 		r.says("undo", exitDone, "n", []string{"--end"})
 		out := r.says("plan", exitDone, "ALTER TABLE n ADD KEY (v)", hour, "(the server does it: DROP INDEX `v`)")
-		lacks(r.T, out, "copies the table for that", "if rows have")
+		lacks(r.T, out, "copies the table for that", "if there are rows")
 	})
 }
 

@@ -112,7 +112,7 @@ func (c *checker) noteAlter() {
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
 		why, fix := c.refusing("a duplicate")
-		c.warn(CodeUnique, c.saying("the ALTER adds a unique key", "the old definition has a unique key"), why, fix)
+		c.warn(CodeUnique, c.saying("the ALTER adds a unique key", OldHasUnique), why, fix)
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
@@ -164,9 +164,14 @@ func (c *checker) checkNulls() {
 	}
 }
 
-// refusing is what a row does that the new definition refuses, and what helps.
-func (c *checker) refusing(row string) (why, fix string) {
-	back, this := c.options.Back, "the undo"
+// OldHasUnique is a warning of an undo, if the unique key is not known better.
+const OldHasUnique = "the old definition has a unique key"
+
+func (c *checker) refusing(row string) (why, fix string) { return c.options.Back.Refusing(row) }
+
+// Refusing is what a row does that the new definition refuses, and what helps.
+func (b *Back) Refusing(row string) (why, fix string) {
+	back, this := b, "the undo"
 	if back != nil && back.Redo {
 		this = "the redo"
 	}

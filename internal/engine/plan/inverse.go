@@ -76,63 +76,10 @@ func Invert(before, after *schema.Table, alter *ddl.Alter, says map[string]strin
 func (v *Inverse) Back(before *schema.Table, back *ddl.Alter, says map[string]string) {
 	v.Clauses, v.Alter = back.Clauses, back
 	mappings, err := MapColumns(v.After, before, back, says)
-	v.Refuses = refusable(v.After, before, back, mappings)
 	if err != nil {
 		v.Clauses, v.Why, v.Alter = "", err.Error(), nil
 	} else if changed := changedValues(v.After, before, mappings); changed != "" && v.Why == "" {
 		v.Why = "on the way back, " + changed
-	}
-}
-
-// refusable are the rows that a definition may refuse; "" for none. A row with a NULL is one whose value does not fit.
-func refusable(from, to *schema.Table, alter *ddl.Alter, mappings []Mapping) string {
-	var keys, all []string
-	unfit, nulls := refusing(from, to, mappings)
-	for _, k := range alter.Keys {
-		if k.Unique || k.Primary {
-			keys = append(keys, strings.Join(k.Columns, ", "))
-		}
-	}
-	if unfit = distinct(append(unfit, nulls...)); len(unfit) > 0 {
-		all = append(all, "values that do not fit in "+strings.Join(unfit, ", "))
-	}
-	if len(keys) > 0 {
-		all = append(all, "duplicates in a unique key over "+strings.Join(keys, ", and over "))
-	}
-	if alter.HasCheck() {
-		all = append(all, "values against a CHECK")
-	}
-	return strings.Join(all, ", or ")
-}
-
-// refusing are the columns of which a definition may refuse values, and those of which it refuses a NULL.
-func refusing(from, to *schema.Table, mappings []Mapping) (values, nulls []string) {
-	for _, m := range mappings {
-		was, _ := from.Column(m.Source)
-		is, _ := to.Column(m.Shadow)
-		if was.Nullable && !is.Nullable {
-			nulls = append(nulls, m.Source)
-		}
-		if !m.Fits && (was.Type != is.Type || m.Change != Same) {
-			values = append(values, m.Source)
-		}
-	}
-	return values, nulls
-}
-
-// WarnOfValues warns, in the undo of a change that the server has made itself, of values that the old definition may refuse.
-// NULLs and duplicates have warnings of their own.
-func (p *Plan) WarnOfValues(old *schema.Table) {
-	mappings, err := MapColumns(p.Source, old, p.Alter, p.Map)
-	if err != nil {
-		return // the run reports it
-	}
-	if values, _ := refusing(p.Source, old, mappings); len(values) > 0 {
-		p.Risks = append(p.Risks, Risk{
-			Code: CodeUndo, What: "the old definition may refuse values of " + strings.Join(values, ", "),
-			Why: "such a row ends the undo, with the table unchanged",
-			Fix: "The undo lists them; change them before. It has no old table, so it can neither park rows nor fill columns",
-		})
 	}
 }
 

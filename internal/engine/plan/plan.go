@@ -52,6 +52,8 @@ type Plan struct {
 	// BackLoses is what an undo changes in values without an error; "" for nothing, or if that is not known.
 	BackFills []string `json:",omitempty"`
 	BackLoses string   `json:",omitempty"`
+	// BackRefuses are the kinds of rows that the old definition may refuse then; "" for none.
+	BackRefuses string `json:",omitempty"`
 	// EndsUndo means that the server's own change ends the undo of the one before.
 	EndsUndo bool `json:",omitempty"`
 	// Earlier is the undo of the change before, which the server has a record of; nil if there is none.

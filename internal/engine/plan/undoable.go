@@ -26,8 +26,8 @@ type Undoable struct {
 	Changes string
 	// By has the clauses with which the server alters the table back; "" if there is an old table.
 	By string
-	// Copies means that the server copies the table then, or a run does. Refuses are the rows that the server refuses then; ""
-	// for none.
+	// Copies means that the server copies the table then, or a run does. Refuses are the rows that the old definition may
+	// refuse; "" for none.
 	Copies  bool
 	Refuses string
 	// Instead is the cost of a method that can be undone, if this one cannot; nil if there is none.
@@ -48,7 +48,7 @@ func (p *Plan) Undoable() Undoable {
 	if p.NoWayBack != "" {
 		return Undoable{Why: p.NoWayBack}
 	}
-	u := Undoable{Possible: true, Lazy: true, Fills: p.BackFills, Changes: p.BackLoses}
+	u := Undoable{Possible: true, Lazy: true, Fills: p.BackFills, Changes: p.BackLoses, Refuses: p.BackRefuses}
 	for _, c := range p.ColumnChanges() {
 		if c.Source == "" {
 			u.Lost = append(u.Lost, c.Target)

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/specs"
 	"midstream/internal/mysql/schema"
 )
 
@@ -75,6 +76,9 @@ func (m *maker) wayBack(p *plan.Plan) (*plan.Plan, error) {
 		return p, nil //nolint:nilerr // no plan depends on it
 	}
 	p.FindWayBack(m.facts, &before, &after, back, says)
+	if mappings, err := plan.MapColumns(&after, &before, back, says); err == nil {
+		p.BackRefuses = specs.DoubtsOf(&after, &before, mappings, true)
+	}
 	if p.NoWayBack == "" || m.options.Config.Undo <= 0 || !m.requiresUndo() {
 		return p, nil
 	}
@@ -106,6 +110,9 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 		v.Why = "the definition stays as it is"
 	case back != nil:
 		v.Back(&before, back, says)
+		if mappings, err := plan.MapColumns(&after, &before, back, says); err == nil {
+			v.Refuses = specs.DoubtsOf(&after, &before, mappings, false)
+		}
 		v.By = m.back
 	}
 	return &v
@@ -263,7 +270,9 @@ func makeNativeUndo(
 	if err != nil {
 		return nil, err
 	}
-	p.WarnOfValues(record.Native.Before)
+	if mappings, err := plan.MapColumns(table, record.Native.Before, alter, says); err == nil {
+		warnOfRows(p, record.Native.Before, mappings)
+	}
 	for fresh, old := range says {
 		if old == "" && record.Back {
 			p.Risks = append(p.Risks, plan.Risk{

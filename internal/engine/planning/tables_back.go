@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"strings"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
@@ -39,11 +40,16 @@ func MakeTablesBack(
 		return nil, failed(ReadFacts, source, leftovers.ErrNoUndo)
 	}
 	if next == wholetables.Redo {
-		for flag, given := range map[string]bool{"--merge": options.Merge, "--park": options.Park} {
-			if given {
-				return nil, refuse(source, cannotUse(flag), "the last TRUNCATE was undone, and its redo empties the table: it takes over no rows and sets none aside",
-					"Leave out "+flag)
-			}
+		var flags []string
+		if options.Merge {
+			flags = append(flags, "--merge")
+		}
+		if options.Park {
+			flags = append(flags, "--park")
+		}
+		if useless := strings.Join(flags, ", "); useless != "" {
+			return nil, refuse(source, cannotUse(useless),
+				"the last TRUNCATE was undone, and its redo empties the table: it takes over no rows and sets none aside", "Leave out "+useless)
 		}
 		statement, err := ddl.ParseStatement(l.Statement)
 		if err != nil {

@@ -210,9 +210,11 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 	}
 	p.Risks = append(p.Risks, m.risks...)
 	p.WarnOfNewRows(options.Plan.Followed)
-	if _, err := p.Columns(m.old); err != nil {
+	columns, err := p.Columns(m.old)
+	if err != nil {
 		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}
+	warnOfRows(p, m.old, columns.Mappings)
 	return p, nil
 }
 

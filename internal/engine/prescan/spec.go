@@ -15,6 +15,8 @@ type Column struct {
 	To   schema.Column
 	// Fits means that the server refuses none of the values that From may have.
 	Fits bool
+	// Holds is Fits, but for NULLs and characters.
+	Holds bool
 	// Kept means that values are stored and compared as before. Converted means that another value
 	// is stored. Neither means that only charset or collation differ.
 	Kept      bool

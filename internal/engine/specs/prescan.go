@@ -15,7 +15,12 @@ func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []
 	for _, m := range mappings {
 		from, _ := source.Column(m.Source)
 		to, _ := shadow.Column(m.Shadow)
-		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Kept: m.Change == plan.Same,
+		alike := from
+		alike.Nullable, alike.Collation = to.Nullable, to.Collation
+		if to.DataType == "char" || to.DataType == "varchar" { // of as many characters
+			alike.Charset = to.Charset
+		}
+		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Holds: m.Fits || plan.Fits(alike, to), Kept: m.Change == plan.Same,
 			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they "), Apart: m.Apart})
 	}
 	return spec

@@ -294,7 +294,7 @@ func undoable(p Planned) string {
 				"the undo copies it to a new table"
 		}
 		if u.Refuses != "" {
-			text += "; it ends with the table unchanged if rows have " + escape.Line(u.Refuses)
+			text += "; it ends with the table unchanged if there are rows " + escape.Line(u.Refuses)
 		}
 	case !u.Lazy:
 		text += "; it syncs all rows"
@@ -310,6 +310,9 @@ func undoable(p Planned) string {
 	}
 	if len(u.Fills) > 0 {
 		text += fmt.Sprintf("; rows that are new by then need --undo-fill for %s without a default", columns(u.Fills))
+	}
+	if u.By == "" && u.Refuses != "" {
+		text += "; it stops before its swap if there are by then rows " + escape.Line(u.Refuses) + " (--park keeps them in a table of their own)"
 	}
 	if u.Changes != "" {
 		text += "; " + escape.Line(u.Changes)

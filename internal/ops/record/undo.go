@@ -110,7 +110,7 @@ type Undoable struct {
 	Fills      []string `json:"fills" doc:"columns without a default that an undo brings back: rows that are new by then need a value (--undo-fill)"`
 	Changes    string   `json:"changes" doc:"what an undo changes in values without an error, such as rounding; may be empty"`
 	By         string   `json:"by" doc:"the clauses by which the server alters the table back; empty if a table is kept"`
-	Refuses    string   `json:"refuses" doc:"rows that end the undo, with the table unchanged, if the server alters the table back; may be empty"`
+	Refuses    string   `json:"refuses" doc:"kinds of rows that the old definition refuses: they end the undo, with the table unchanged; may be empty"`
 	InsteadMS  *MS      `json:"instead_ms" doc:"expected duration of a change that can be undone (--undo-method=require); null: this one can be, or no method can"`
 	NotInstead string   `json:"not_instead" doc:"why no method can be undone; may be empty"`
 }

@@ -1,0 +1,45 @@
+package cli
+
+import "testing"
+
+// TestAnUndoForeseesWhichRowsDoNotFit: the plan of a change names the kinds of rows that its undo will refuse, and the plan of
+// the undo names them with a SELECT that counts them. What the types exclude is not named.
+func TestAnUndoForeseesWhichRowsDoNotFit(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE f (id INT PRIMARY KEY, n INT NOT NULL, v VARCHAR(5), e ENUM('a','b'), c VARCHAR(5) CHARACTER SET latin1, u INT, "+
+			"m VARCHAR(10), same INT NOT NULL, UNIQUE KEY by_u (u))", "INSERT INTO f VALUES (1, 1, 'x', 'a', 'x', 1, 'm', 1)")
+		change := "ALTER TABLE f MODIFY n BIGINT, MODIFY v VARCHAR(50), MODIFY e ENUM('a','b','c'), MODIFY c VARCHAR(5) CHARACTER SET utf8mb4, " +
+			"DROP KEY by_u, MODIFY m TEXT, MODIFY same INT"
+		kinds := []string{
+			"out of range for column n, int", "too long for column v, varchar(5)", "with a value of column e that is not in enum('a','b')",
+			"with bytes or characters in column c that are none of latin1", "sharing the value of unique key by_u (u) with another row",
+			"too long for column m, varchar(10)",
+		}
+		out := r.says("plan", exitDone, change, []string{"--method=shadow", "--undo=1h"}, append(kinds, "with NULL in column same", "--park keeps them")...)
+		lacks(r.T, out, "out of range for column same")
+		r.says("run", exitDone, change, []string{"--method=shadow", "--undo=1h"})
+		for i, kind := range kinds {
+			kinds[i] = "the old definition refuses rows " + kind
+		}
+		out = r.says("undo", exitDone, "f", []string{"--plan"}, append(kinds, "SELECT COUNT(*) FROM `"+r.database+"`.`f` WHERE `n` NOT BETWEEN", "--park",
+			"column same was NOT NULL before the change")...)
+		lacks(r.T, out, "out of range for column same", "characters in column v", "the old definition has a unique key")
+		out = r.says("undo", exitDone, "f", []string{"--plan", "--park"}, "is copied to a table of its own, and the undo goes back without it")
+		lacks(r.T, out, "To copy such rows")
+		r.says("undo", exitDone, "f", nil)
+		r.says("undo", exitDone, "f", []string{"--end"})
+	})
+}
+
+// TestTheRedoOfATruncateNamesEachUselessFlag: two flags have no effect. The refusal names both, each time.
+func TestTheRedoOfATruncateNamesEachUselessFlag(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.says("run", exitDone, "TRUNCATE TABLE t", []string{"--undo=1h"})
+		r.says("undo", exitDone, "t", nil)
+		r.says("undo", exitRefused, "t", []string{"--merge", "--park"}, "the undo cannot use --merge, --park:", "Leave out --merge, --park")
+		r.says("undo", exitRefused, "t", []string{"--park"}, "the undo cannot use --park:")
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
