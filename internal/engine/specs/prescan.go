@@ -20,7 +20,8 @@ func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []
 		if to.DataType == "char" || to.DataType == "varchar" { // of as many characters
 			alike.Charset = to.Charset
 		}
-		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Holds: m.Fits || plan.Fits(alike, to), Kept: m.Change == plan.Same,
+		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Holds: m.Fits || plan.Fits(alike, to),
+			Kept:      m.Change == plan.Same,
 			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they "), Apart: m.Apart})
 	}
 	return spec
