@@ -57,7 +57,7 @@ func OfStatus(s socket.Status) string {
 		}
 		line("deadline", strings.TrimPrefix(humanize.Deadline(e.Deadline, e.At), "deadline "))
 	} else {
-		line("phase", escape.Line(s.Phase))
+		line("phase", humanize.PhaseOf(event.Phase(s.Phase), s.Undoes))
 	}
 	if s.State != "held" {
 		line("held", escape.Line(s.Held))
