@@ -75,10 +75,8 @@ type Columns struct {
 	Kept []string
 	// Key are the shadow's names of the key's columns, in the order of the key.
 	Key []string
-	// KeyIndex is the shadow's index whose first parts are those columns. KeyUnique means that no
-	// two rows of the shadow can have the same key.
-	KeyIndex  string
-	KeyUnique bool
+	// KeyIndex is the shadow's index whose first parts are those columns.
+	KeyIndex string
 	// KeyChange is the greatest change of a key column.
 	KeyChange Change
 }
@@ -162,7 +160,6 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		c.KeyChange = max(c.KeyChange, Reordered)
 	}
 	c.KeyIndex = index.Name
-	c.KeyUnique = uniqueOn(shadow, c.Key)
 	return c, nil
 }
 

@@ -126,20 +126,3 @@ func begins(k *schema.Key, columns []string) bool {
 	}
 	return true
 }
-
-// uniqueOn reports whether a unique key of the table has only these columns.
-func uniqueOn(t *schema.Table, columns []string) bool {
-	for _, k := range t.Keys {
-		if !k.Unique {
-			continue
-		}
-		all := true
-		for _, p := range k.Parts {
-			all = all && p.Expression == "" && p.Prefix == 0 && contains(columns, p.Column)
-		}
-		if all {
-			return true
-		}
-	}
-	return false
-}

@@ -73,6 +73,6 @@ func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table
 	for _, c := range spec.Computed {
 		names = append(names, c.Name)
 	}
-	spec.Sources, spec.UniqueKey = shadow.ComputedFrom(names...), columns.KeyUnique
+	spec.Sources = shadow.ComputedFrom(names...)
 	spec.Charset = shadow.Charset()
 }

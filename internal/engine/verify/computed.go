@@ -40,13 +40,7 @@ func (s *Spec) createComputed() string {
 		}
 		parts = append(parts, schema.Quote(s.sourceKey(i))+" "+definition)
 	}
-	kind := "KEY"
-	if s.UniqueKey {
-		kind = "PRIMARY KEY" // for sql_require_primary_key
-	} else {
-		parts = append(parts, s.Sync.RowNumbers()...)
-	}
-	parts = append(parts, fmt.Sprintf("%s (%s)", kind, schema.QuoteAll(s.Sync.ShadowKey)))
+	parts = append(parts, s.Sync.RowNumbers()...) // the rows are read one after the other, and no key has all of a long text
 	return fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) ENGINE=InnoDB %s", s.computedName(), strings.Join(parts, ", "), s.Charset)
 }
 

@@ -30,10 +30,8 @@ type Spec struct {
 	Staged bool
 	// Computed are the shadow's columns with values that the server computes. Sources are these
 	// columns, the key's columns, and all columns that they are computed from, in the order of the
-	// shadow. UniqueKey means that no two rows of the shadow have the same key. Charset has the
-	// options of the shadow that a definition relies on.
+	// shadow. Charset has the options of the shadow that a definition relies on.
 	Computed, Sources []schema.Column
-	UniqueKey         bool
 	Charset           string
 	// Uncompared are the columns that cannot be compared, each with its reason.
 	Uncompared []string
