@@ -38,6 +38,8 @@ func expression(from, to schema.Column, mariadb bool) string {
 	case !mariadb && from.DataType == "decimal" && from.Scale > 0 && to.Family() == "integer" && to.Unsigned:
 		// An INSERT .. SELECT refuses -0.4, which the ALTER rounds to 0.
 		return "CAST(" + column + " AS SIGNED)"
+	case from.DataType == "bit" && to.DataType == "vector":
+		return "CAST(" + column + " AS BINARY)" // its bytes, as the ALTER takes them; an INSERT .. SELECT refuses a number
 	case byNumber(from, to):
 		return "CAST(" + column + " AS UNSIGNED)"
 	case unlooked(from, to):

@@ -34,7 +34,7 @@ type Run struct {
 	Undoes    bool   `json:"undoes" doc:"true: the run takes the last change of the table back"`
 	Follows   bool   `json:"follows" doc:"true: the run follows the table, and takes the last change back once midstream undo releases it"`
 	// Flags is null in records of earlier versions.
-	Flags   []string `json:"flags" doc:"flags that an undo was given, without those that reach the server or choose what is printed; null or empty for others"`
+	Flags   []string `json:"flags" doc:"flags that an undo was given, without the flags that reach the server or choose what is printed; null or empty for others"`
 	Reach   string   `json:"reach" doc:"flags that reach the server, as they can be typed again, without a password"`
 	User    string   `json:"user" doc:"the user who gave the command"`
 	Host    string   `json:"host" doc:"the machine that runs it"`

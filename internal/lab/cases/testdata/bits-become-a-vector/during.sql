@@ -1,0 +1,1 @@
+UPDATE t SET b = 7 WHERE id = 1; INSERT INTO t VALUES (4, 300, 4);
