@@ -144,3 +144,28 @@ func TestTheQueueNamesTheValuesThatAnUndoNeeds(t *testing.T) {
 		}
 	}
 }
+
+// TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore: the plan of an undo that parks rows, or that syncs all rows, does not say that
+// it loses nothing. And the command that parks has the values of the undo before: without them it parks each row that is new.
+func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("DELETE FROM t")
+		r.exec("ALTER TABLE t ADD COLUMN s SMALLINT, ADD COLUMN note VARCHAR(20) NOT NULL")
+		r.exec("INSERT INTO t (a, s, note) VALUES (1, 1, 'precious'), (2, 2, 'kept')")
+		r.says("run", exitDone, "ALTER TABLE t MODIFY s INT, DROP COLUMN note", []string{"--undo=1h", "--method=shadow"})
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan"}), "in some rows, values")
+		r.says("undo", exitDone, "t", []string{"--plan", "--park"}, "in some rows, values", "rows that are parked lose their values of column note")
+		r.says("undo", exitDone, "t", []string{"--plan", "--cold"}, "in some rows, values", "whose key has changed since the swap lose their values of column note")
+		r.exec("UPDATE t SET s = 70000 WHERE a = 1")
+		r.exec("INSERT INTO t (a, s) VALUES (3, 3)")
+		const fill = "--undo-fill=note='new'"
+		r.says("undo", exitUnfit, "t", []string{fill}, `or midstream undo --undo-fill "note='new'" --park `+r.database+".t copies them")
+		r.says("undo", exitDone, "t", []string{fill, "--park"})
+		if got := r.query("SELECT GROUP_CONCAT(a, s, note ORDER BY a) FROM t"); got != "22kept,33new" {
+			r.Errorf("the rows are %s", got)
+		}
+		r.says("undo", exitDone, "t", []string{"--end"})
+		r.exec("DROP TABLE t_parked")
+	})
+}

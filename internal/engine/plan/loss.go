@@ -10,6 +10,9 @@ import (
 // CodeLossy is the code of new types that change values without an error.
 const CodeLossy Code = "lossy"
 
+// CodeGivenUp is the code of values that an undo gives up: those that dropped columns had in some rows.
+const CodeGivenUp Code = "given-up"
+
 // checkLosses warns of values that the new definitions of columns change. A value that doesn't fit
 // at all is another matter: it stops the run.
 func (c *checker) checkLosses() {

@@ -215,6 +215,7 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}
 	warnOfRows(p, m.old, columns.Mappings)
+	p.Risks = append(p.Risks, givenUp(p, columns)...)
 	return p, nil
 }
 

@@ -1,8 +1,10 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -352,8 +354,15 @@ func losses(p Planned) string {
 			break
 		}
 	}
+	givenUp := ""
+	if slices.ContainsFunc(p.Risks, func(r plan.Risk) bool { return r.Code == plan.CodeGivenUp }) {
+		givenUp = "in some rows, values of columns that the change had dropped (see the warnings)"
+	}
 	if len(lost) == 0 {
-		return "none"
+		return cmp.Or(givenUp, "none")
+	}
+	if givenUp != "" {
+		givenUp = "; " + givenUp
 	}
 	kept := ""
 	switch {
@@ -362,7 +371,7 @@ func losses(p Planned) string {
 	case p.Choice.Method == plan.MethodShadow && (!p.Config.DropOld || p.Config.Undo > 0) && !p.Purpose.Rehearses():
 		kept = "; the old table keeps them"
 	}
-	return strings.Join(lost, ", ") + kept
+	return strings.Join(lost, ", ") + kept + givenUp
 }
 
 // rehearsal says what a rehearsal does, and what it doesn't do.

@@ -299,7 +299,11 @@ func UndoFailed(p *plan.Plan, err error) error {
 
 // afterUnfit is what to do about rows that the old definition refuses.
 func afterUnfit(p *plan.Plan) string {
-	next, unfilled := "Change the rows that are listed; or --park copies them to a table of their own and goes back without them.", p.Unfilled()
+	unfilled, park := p.Unfilled(), "--park"
+	if len(unfilled.Given) > 0 { // without them, --park takes each row that lacks a value as well
+		park = "midstream undo" + unfilled.Flags("--undo-fill ") + " --park " + p.Source.Name.Argument()
+	}
+	next := "Change the rows that are listed; or " + park + " copies them to a table of their own and goes back without them."
 	if lacks := unfilled.Lacks(); lacks != "" {
 		next += " Rows that are new since the swap need " + lacks + ": " + unfilled.Command(p.Source.Name)
 	}
