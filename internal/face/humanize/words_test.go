@@ -20,7 +20,10 @@ func TestWords(t *testing.T) {
 		About(75*time.Hour + time.Minute): "3 days 3 h", About(1000 * time.Hour): "42 days", About(59*time.Minute + 45*time.Second): "1 h",
 		Rate(2.54): "2.5", Rate(52_100.7): "52,100", Percent(.414): "41 %",
 		OneLine("SELECT\n  1", 20): "SELECT 1", OneLine("SELECT 12345", 8): "SELECT …",
-		Wrapped("a bb ccc dddd", 6, "  "): "a bb\n  ccc\n  dddd",
+		Wrapped("a bb ccc dddd", 6, "  "):                    "a bb\n  ccc\n  dddd",
+		Wrapped(`x --f "n='one  two'" y`, 6, "  "):           "x --f\n  \"n='one  two'\"\n  y",
+		Wrapped(`run --f='it'\''s  so' it's a dog's`, 8, ""): "run\n--f='it'\\''s  so'\nit's a\ndog's",
+		Wrapped("a 'b c d", 4, ""):                           "a 'b\nc d",
 	} {
 		if got != want {
 			t.Errorf("%q instead of %q", got, want)
