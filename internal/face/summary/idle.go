@@ -139,9 +139,19 @@ func nextFor(u history.Unfinished) string {
 	table := schema.NameOf(u.Run.Table).Argument()
 	switch {
 	case u.Run.Follows:
-		return fmt.Sprintf("%s follows the table again; %s takes the change back now; midstream cleanup %s gives this attempt up", u.Resume(), u.Instead(), table)
+		return againOrGivenUp(u.Resume(), u.Instead(), table)
 	case u.Run.Undoes:
-		return fmt.Sprintf("%s resumes it; midstream cleanup %s gives this attempt up", u.Resume(), table)
+		return againOrGivenUp(u.Resume(), "", table)
 	}
 	return fmt.Sprintf("the same command resumes it (%s); midstream cleanup %s removes its work", humanize.OneLine(u.Run.Alter, 60), table)
+}
+
+// againOrGivenUp is what to do about an undo that was stopped. instead takes the change back now; "" if the undo did not follow
+// its table.
+func againOrGivenUp(resume, instead, table string) string {
+	does := "resumes it"
+	if instead != "" {
+		does = fmt.Sprintf("follows the table again; %s takes the change back now", instead)
+	}
+	return fmt.Sprintf("%s %s; midstream cleanup %s gives this attempt up", resume, does, table)
 }

@@ -210,10 +210,9 @@ func NextForUndo(u leftovers.Undoable) string {
 		case u.Record.Ledger != nil:
 			return resume + " completes it"
 		case u.Followed:
-			return fmt.Sprintf("%s follows the table again; %s takes the change back now; midstream cleanup %s gives this attempt up",
-				resume, record.InsteadOf(u.Again, u.Table), table)
+			return againOrGivenUp(resume, record.InsteadOf(u.Again, u.Table), table)
 		}
-		return fmt.Sprintf("%s resumes it; midstream cleanup %s gives this attempt up", resume, table)
+		return againOrGivenUp(resume, "", table)
 	}
 	if u.Record.Rebuilt {
 		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)

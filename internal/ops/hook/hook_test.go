@@ -3,8 +3,6 @@ package hook
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 )
 
@@ -105,17 +103,11 @@ func TestProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); !gone(pid); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !history.Gone(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("its child is alive")
 		}
 	}
-}
-
-// gone says that a process has ended; one that nobody has asked for its end is a zombie.
-func gone(pid int) bool {
-	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && strings.Contains(string(state), ") Z ")
 }
 
 // TestURL: the document is the body of a POST; what is no success fails without the URL's secret,

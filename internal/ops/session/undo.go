@@ -301,7 +301,7 @@ func UndoFailed(p *plan.Plan, err error) error {
 func afterUnfit(p *plan.Plan) string {
 	unfilled, park := p.Unfilled(), "--park"
 	if len(unfilled.Given) > 0 { // without them, --park takes each row that lacks a value as well
-		park = "midstream undo" + unfilled.Flags("--undo-fill ") + " --park " + p.Source.Name.Argument()
+		park = unfilled.Command(p.Source.Name, "--park")
 	}
 	next := "Change the rows that are listed; or " + park + " copies them to a table of their own and goes back without them."
 	if lacks := unfilled.Lacks(); lacks != "" {
