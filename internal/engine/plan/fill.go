@@ -131,14 +131,16 @@ func (p *Plan) WarnOfNewRows(followed bool) {
 	if lacks == "" {
 		return
 	}
-	fix := "Give the values, such as: " + unfilled.Command(p.Source.Name)
+	var more []string
+	if p.Back.Park {
+		more = []string{"--park"}
+	}
+	fix := "Give the values, such as: " + unfilled.Command(p.Source.Name, more...)
 	if followed {
 		fix = "If there are such rows, " + unfilled.AtFollower(p.Source.Name)
 	}
-	p.Risks = append(p.Risks, Risk{
-		Code: CodeUndo, What: "rows that are new since the swap need " + lacks, Fix: fix,
-		Why: "without it such a row ends the undo before its swap, with the table unchanged",
-	})
+	why, _ := p.Back.Refusing("without it such a row")
+	p.Risks = append(p.Risks, Risk{Code: CodeUndo, What: "rows that are new since the swap need " + lacks, Why: why, Fix: fix})
 }
 
 // UnfilledOf is Unfilled, by the columns of both tables: continued has the old column for each one of the table that it

@@ -35,15 +35,9 @@ func (m *tablePlanner) drop() {
 		)
 	}
 	m.views(t, "is gone")
-	if n := len(t.Table.Triggers); n > 0 {
-		m.warn(
-			CodeTrigger,
-			fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
-			"the server drops them with the table", "",
-		)
-	}
-	old, why := m.asideName(t)
-	if why != "" {
+	old, reasons := m.asideName(t)
+	defer m.triggersOfDrop(t)
+	if why := strings.Join(reasons, "; "); why != "" {
 		p.Main = "DROP TABLE " + t.Name.Quoted()
 		p.Gone = []schema.Name{t.Name}
 		p.Choice.Why = "the server drops the table under the lock, because " + why
@@ -68,6 +62,22 @@ func (m *tablePlanner) drop() {
 	m.step("%s is renamed to %s and marked, by one statement%s", t.Name, old, without)
 	m.end(t)
 	m.fate()
+}
+
+// triggersOfDrop says what becomes of the triggers of a table that is dropped.
+func (m *tablePlanner) triggersOfDrop(t *TableFacts) {
+	n := len(t.Table.Triggers)
+	if n == 0 {
+		return
+	}
+	why := "the server drops them with the table"
+	switch {
+	case m.plan.Keep && m.options.Undo > 0:
+		why = "they are kept with the old table, and come back with the undo"
+	case m.plan.Keep:
+		why = "they are kept with the old table, and dropped with it"
+	}
+	m.warn(CodeTrigger, fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Table.TriggerNames(), ", ")), why, "")
 }
 
 // fate says what becomes of the rows that were put aside.
@@ -158,23 +168,22 @@ func Stall(bytes, bufferPool int64, adaptiveHash bool) time.Duration {
 	return time.Duration(bytes>>20) * rate
 }
 
-// asideName is the name that the table gets before it is dropped, or why none is possible.
-func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
+// asideName is the name that the table gets before it is dropped, or each reason why none is possible.
+func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, reasons []string) {
 	old, free := t.Facts.FreeOld(t.Name)
 	if !free {
-		return old, "other tables have all the names that it could get first"
+		reasons = append(reasons, "other tables have all the names that it could get first")
 	}
 	if !strings.EqualFold(t.Table.Engine, "InnoDB") {
-		return old, "its engine is " + t.Table.Engine
+		reasons = append(reasons, "its engine is "+t.Table.Engine)
 	}
-	lacked := append(t.Facts.lacks(t.Name, "ALTER"), t.Facts.lacks(old, "CREATE", "INSERT", "DROP")...)
-	if len(lacked) > 0 && m.options.Undo > 0 {
-		return old, "" // refused: see mayUndo
+	if free && m.options.Undo <= 0 { // with an undo, mayUndo refuses
+		lacked := append(t.Facts.lacks(t.Name, "ALTER"), t.Facts.lacks(old, "CREATE", "INSERT", "DROP")...)
+		if len(lacked) > 0 {
+			reasons = append(reasons, fmt.Sprintf("the account lacks %s to rename it first", strings.Join(lacked, ", ")))
+		}
 	}
-	if len(lacked) > 0 {
-		return old, fmt.Sprintf("the account lacks %s to rename it first", strings.Join(lacked, ", "))
-	}
-	return old, ""
+	return old, reasons
 }
 
 // truncate plans TRUNCATE TABLE: one RENAME puts an empty twin in the table's place. If the twin
@@ -191,11 +200,8 @@ func (m *tablePlanner) truncate() {
 		m.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child),
 			"the server truncates no table that another table refers to", "")
 	}
-	old, why := m.asideName(t)
-	if why == "" {
-		why = m.againstTwin(t)
-	}
-	if why != "" {
+	old, reasons := m.asideName(t)
+	if why := strings.Join(append(reasons, m.againstTwin(t)...), "; "); why != "" {
 		p.Main = "TRUNCATE TABLE " + t.Name.Quoted()
 		p.Choice.Why = "the server truncates the table under the lock, because " + why
 		m.step("%s", strings.ReplaceAll(p.Main, "`", ""))
@@ -214,8 +220,8 @@ func (m *tablePlanner) truncate() {
 	m.fate()
 }
 
-// againstTwin returns what CREATE TABLE ... LIKE would lose or what blocks it, or "".
-func (m *tablePlanner) againstTwin(t *TableFacts) string {
+// againstTwin returns each reason why an empty copy cannot take the table's place: what a CREATE TABLE ... LIKE lacks, or what blocks it.
+func (m *tablePlanner) againstTwin(t *TableFacts) (reasons []string) {
 	twin := NamesOf(t.Name).Shadow
 	lacked := append(t.Facts.lacks(twin, "CREATE", "INSERT", "ALTER", "DROP"), t.Facts.lacks(t.Name, "SELECT")...)
 	taken := ""
@@ -225,23 +231,22 @@ func (m *tablePlanner) againstTwin(t *TableFacts) string {
 			taken = other.Name.String()
 		}
 	}
-	switch {
-	case len(t.Table.ForeignKeys) > 0:
-		return "it has foreign keys, which a copy would lack"
-	case len(t.Table.ReferencedBy)+len(t.Facts.Referencing) > 0:
-		return "it refers to itself"
-	case len(t.Table.Triggers) > 0:
-		return "it has triggers, which would stay with the old table"
-	case schema.MarkedAside(t.Table.Comment):
-		return "it is an old table, by its comment"
-	case taken != "":
-		return taken + " blocks the name of an empty copy"
-	case len(lacked) > 0 && m.options.Undo <= 0:
-		return fmt.Sprintf("the account lacks %s for an empty copy", strings.Join(lacked, ", "))
-	case len(lacked) == 0 && m.facts.Unlike != "":
-		return "an empty copy would not be the same: " + m.facts.Unlike
+	against := func(is bool, why string) {
+		if is {
+			reasons = append(reasons, why)
+		}
 	}
-	return ""
+	foreign := len(t.Table.ForeignKeys) > 0
+	itself := func(fk schema.ForeignKey) bool { return fk.Child == t.Name }
+	against(foreign, "it has foreign keys, which a copy would lack")
+	against(!foreign && slices.ContainsFunc(slices.Concat(t.Table.ReferencedBy, t.Facts.Referencing), itself), "it refers to itself")
+	against(len(t.Table.Triggers) > 0, "it has triggers, which would stay with the old table")
+	against(schema.MarkedAside(t.Table.Comment), "it is an old table, by its comment")
+	against(taken != "", taken+" blocks the name of an empty copy")
+	against(len(lacked) > 0 && m.options.Undo <= 0, fmt.Sprintf("the account lacks %s for an empty copy", strings.Join(lacked, ", ")))
+	// It would name the foreign keys again.
+	against(!foreign && len(lacked) == 0 && m.facts.Unlike != "", "an empty copy would not be the same: "+m.facts.Unlike)
+	return reasons
 }
 
 // create plans CREATE TABLE.

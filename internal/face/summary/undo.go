@@ -223,6 +223,13 @@ func NextForUndo(u leftovers.Undoable) string {
 	return fmt.Sprintf("midstream undo --end %s removes what is left", table)
 }
 
+func theUndo(back bool) string {
+	if back {
+		return "the redo"
+	}
+	return "the undo"
+}
+
 func anUndo(back bool) string {
 	if back {
 		return "the redo"

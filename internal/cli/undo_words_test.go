@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
+
+// TestWithParkThePlanSaysThatARowWithoutAValueIsParked: the change has dropped a column without a default. With --park, a new row
+// without a value for it does not end the undo.
+func TestWithParkThePlanSaysThatARowWithoutAValueIsParked(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		const ends, parks = "without it such a row ends the undo before its swap", "without it such a row is copied to a table of its own, and the undo goes back without it (--park)"
+		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(20) NOT NULL")
+		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN note", []string{"--undo=1h"})
+		r.exec("INSERT INTO t (id, a) VALUES (7000, 1)")
+		r.says("undo", exitDone, "t", []string{"--plan"}, ends, "need a value for note (no default)")
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", "--park"}, parks, "--undo-fill \"note=''\" --park",
+			"Unfit rows not checked; the undo copies them to a table of their own"), "ends the undo", "changes nothing then")
+		r.says("undo", exitDone, "t", []string{"--park"}, parks)
+		if got := r.query("SELECT GROUP_CONCAT(id) FROM t_parked"); got != "7000" {
+			r.Errorf("the parked rows are %s", got)
+		}
+		r.exec("DROP TABLE t_parked")
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
+
+// TestAStatementThatCannotBeUndoneNamesEachReason: TRUNCATE and DROP with --undo are refused. The refusal has all reasons, so that the
+// second try is not refused for another one.
+func TestAStatementThatCannotBeUndoneNamesEachReason(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		hour := []string{"--undo=1h"}
+		r.exec("CREATE TABLE p (id INT PRIMARY KEY)",
+			"CREATE TABLE c (id INT PRIMARY KEY, p INT, own INT, CONSTRAINT fp FOREIGN KEY (p) REFERENCES p (id), CONSTRAINT fo FOREIGN KEY (own) REFERENCES c (id))",
+			"CREATE TABLE d (id INT PRIMARY KEY, c INT, CONSTRAINT fd FOREIGN KEY (c) REFERENCES c (id))",
+			"CREATE TRIGGER g BEFORE INSERT ON c FOR EACH ROW SET NEW.p = NEW.p", "CREATE TABLE c_shadow (id INT)")
+		for _, verb := range []string{"plan", "run"} {
+			r.says(verb, exitRefused, "TRUNCATE TABLE c", hour, "the statement could not be undone", "it has foreign keys, which a copy would lack",
+				"it has triggers, which would stay with the old table", "c_shadow blocks the name of an empty copy", "foreign key fd of ")
+		}
+		r.exec("CREATE TABLE m (id INT PRIMARY KEY) ENGINE=MyISAM", "CREATE TRIGGER h BEFORE INSERT ON m FOR EACH ROW SET NEW.id = NEW.id")
+		r.says("plan", exitRefused, "TRUNCATE TABLE m", hour, "its engine is MyISAM", "it has triggers, which would stay with the old table")
+		r.exec("CREATE TABLE q (id INT PRIMARY KEY, m INT, CONSTRAINT fq FOREIGN KEY (m) REFERENCES p (id)) ENGINE=InnoDB")
+		names := []string{"m_old"}
+		for n := 2; n <= 9; n++ {
+			names = append(names, "m_old"+string(rune('0'+n)))
+		}
+		for _, name := range names {
+			r.exec("CREATE TABLE " + name + " (id INT)")
+		}
+		r.says("plan", exitRefused, "DROP TABLE m", hour, "the statement could not be undone", "other tables have all the names", "its engine is MyISAM")
+		r.exec("DROP TABLE d, c, q, p, m, c_shadow, " + strings.Join(names, ", "))
+	})
+}
+
+// TestTheTriggersOfADroppedTableComeBack: a DROP with --undo puts the table aside with its triggers. Its plan says so, and so it is.
+func TestTheTriggersOfADroppedTableComeBack(t *testing.T) {
+	sideBySide(t)
+	for _, version := range mysqltest.InTurn(t, "9.7", "mariadb-11.8") {
+		i := mysqltest.Server(t, version)
+		_, database := mysqltest.Database(t, i)
+		db := i.Open(t, database)
+		r := &statementRig{T: t, i: i, database: database, exec: executing(t, i, database), query: func(query string) (text string) {
+			if err := db.QueryRow(query).Scan(&text); err != nil {
+				t.Error(err)
+			}
+			return text
+		}}
+		r.exec("CREATE TABLE c (id INT PRIMARY KEY, a INT)", "CREATE TRIGGER g BEFORE INSERT ON c FOR EACH ROW SET NEW.a = 5")
+		const gone, back = "the server drops them with the table", "they are kept with the old table, and come back with the undo"
+		r.says("plan", exitDone, "DROP TABLE c", nil, "the table has 1 trigger: g", gone)
+		r.says("plan", exitDone, "DROP TABLE c", []string{"--drop-later"}, "they are kept with the old table")
+		lacks(r.T, r.says("plan", exitDone, "DROP TABLE c", []string{"--undo=1h"}, "the table has 1 trigger: g", back), gone)
+		r.says("run", exitDone, "DROP TABLE c", []string{"--undo=1h"})
+		r.says("undo", exitDone, "c", nil)
+		r.exec("INSERT INTO c (id) VALUES (1)")
+		if got := r.query("SELECT a FROM c"); got != "5" {
+			r.Errorf("the trigger has not acted: %s", got)
+		}
+		r.says("undo", exitDone, "c", []string{"--end"})
+		r.exec("DROP TABLE c")
+	}
+}
