@@ -134,8 +134,8 @@ func TestLines(t *testing.T) {
 		"To kill it: KILL 17.", "--old-snapshots=ignore",
 		"5/5 cut over  locked for 4.1 ms, 3 changes applied under the lock, attempt 2",
 		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n",
-		"unfit: the old definition refuses the row with key (2): Out of range value\n",
-		"rows that the old definition refuses are in shop.orders_parked, 2 of them: (2), ...\n",
+		"unfit: the row with key (2) does not fit: Out of range value\n",
+		"set aside in shop.orders_parked: 2, with the keys (2), ...\n",
 		"fix:  MODIFY `v` int NULL\n", "1/5 prepare   1 problem found in 1.5 s",
 	)
 	out.Reset()

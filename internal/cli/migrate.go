@@ -261,7 +261,7 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, unplanned(ctx, err)
 	}
-	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), c.risks, session.UnfitRisks(c.follower, c.undo))
+	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), c.risks, session.UnfitRisks(c.follower, p.Back))
 	return p, nil
 }
 

@@ -65,17 +65,15 @@ func (r *reporting) write(word string) error {
 	if err != nil {
 		return err
 	}
-	made := report.Of(story)
-	for _, form := range report.Forms() {
-		if form.Name != r.form {
-			continue
+	made, form := report.Of(story), report.FormOf(r.form)
+	if r.out == "-" {
+		if err := form.Fits(onTerminal(r.app.Env.Stdout)); err != nil {
+			return usageOf("midstream report --help", err)
 		}
-		if r.out == "-" {
-			return form.Write(made, r.app.Env.Stdout) // each form escapes by itself
-		}
-		if err := report.WriteFile(r.out, func(out io.Writer) error { return form.Write(made, out) }); err != nil {
-			return &coded{code: exitFailed, err: fmt.Errorf("write the report: %w", err), next: "name another file by --out"}
-		}
+		return form.Write(made, r.app.Env.Stdout) // each form escapes by itself
+	}
+	if err := report.WriteFile(r.out, func(out io.Writer) error { return form.Write(made, out) }); err != nil {
+		return &coded{code: exitFailed, err: fmt.Errorf("write the report: %w", err), next: "name another file by --out"}
 	}
 	return nil
 }

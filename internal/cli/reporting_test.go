@@ -2,10 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"midstream/internal/face/report"
 	"midstream/internal/lab/mysqltest"
@@ -75,6 +78,19 @@ func TestEveryRunHasAReport(t *testing.T) {
 	told(r.Run.ID, "--out="+out)
 	if page, err := os.ReadFile(out); err != nil || !strings.Contains(string(page), "<!doctype html>") {
 		t.Errorf("%v: %.100s", err, page)
+	}
+	for form, want := range map[string]int{"html": exitUsage, "md": exitDone, "json": exitDone} {
+		cmd := command(t, "report", "--format="+form, "--history-dir="+folder)
+		terminal, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(terminal) // it ends with an error
+		_ = cmd.Wait()
+		if code, is := cmd.ProcessState.ExitCode(), strings.Contains(string(text), "--out=report.html"); code != want || is != (form == "html") ||
+			strings.Contains(string(text), "<!doctype") {
+			t.Errorf("%s on a terminal: exit code %d\n%s", form, code, text)
+		}
 	}
 	code, _, stderr := midstream(t, "report", "shop.nothing", "--history-dir="+folder)
 	if code != exitNoRun || !strings.Contains(stderr, "report --list") {

@@ -111,6 +111,7 @@ func TestStatusSaysThatAnUndoWasKilled(t *testing.T) {
 		contains(t, r.user(exitDone, "status", "--json"), `"state":"killed"`, `"resume":"midstream undo --host=`)
 		listed := r.user(exitDone, slices.Concat([]string{"undo", "--list", r.name}, r.flags)...)
 		contains(t, listed, ": stopped", "midstream undo --cold --park --lock-wait=100ms --undo-fill ")
+		lacks(t, listed, "New rows", "note=''") // the command has a value
 		contains(t, r.user(exitDone, slices.Concat([]string{"undo", "--list", "--json", r.name}, r.flags)...), `"resume":"midstream undo --cold --park`)
 		r.typed(r.printed(r.user(exitDone, "status"), "resumes it"))
 	}

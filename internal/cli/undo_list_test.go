@@ -34,12 +34,13 @@ func TestU3_TheListShowsWhatTheUndoDoes(t *testing.T) {
 				r.with(exitDone, "undo", "--park", r.name)
 				contains(t, r.with(exitDone, "undo", "--list", r.name), "Mode lazy: the redo syncs")
 				contains(t, r.with(exitDone, "undo", "--list", "--quiet", r.name), " lazy - redo")
-				r.with(exitDone, "undo", r.name)
+				contains(t, r.with(exitDone, "undo", r.name), "To undo it, by all rows, as long as "+r.name+"_old exists: midstream undo --cold "+r.name)
 				why = "rows have come back that had been parked, and the old table lacks them"
 			}
-			contains(t, r.with(exitDone, "undo", "--list", r.name), ": revoked until ", "because "+why, "Mode cold: an undo syncs all rows", "midstream undo --cold")
+			contains(t, r.with(exitDone, "undo", "--list", r.name), ": revoked, because "+why, "Mode cold: an undo syncs all rows",
+				"midstream undo --cold "+r.name+" takes it back, by all rows, as long as "+r.name+"_old exists")
 			contains(t, r.with(exitDone, "undo", "--list", "--json", r.name), `"state":"revoked"`, `"mode":"cold"`)
-			contains(t, r.with(exitDone, "undo", "--list", "--quiet", r.name), r.name+" revoked ", " cold - undo")
+			contains(t, r.with(exitDone, "undo", "--list", "--quiet", r.name), r.name+" revoked - cold - undo")
 			contains(t, r.with(exitRefused, "undo", "--lazy", r.name), why, "midstream undo --cold "+r.name)
 			contains(t, r.with(exitDone, "undo", "--park", r.name), "the undo syncs and compares all rows, and not only the changed ones: "+why)
 			executing(t, i, database)("DROP TABLE IF EXISTS t_parked, t_parked2")

@@ -85,3 +85,43 @@ func TestTheTriggersOfADroppedTableComeBack(t *testing.T) {
 		r.exec("DROP TABLE c")
 	}
 }
+
+// TestARedoSpeaksOfTheNewDefinition: the redo goes back to the definition that the change has made. Its texts do not call it the old one.
+func TestARedoSpeaksOfTheNewDefinition(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		const old = "old definition"
+		r.exec("CREATE TABLE w (id INT PRIMARY KEY, v VARCHAR(20), u INT)", "INSERT INTO w VALUES (1, 'x', 1)")
+		r.says("run", exitDone, "ALTER TABLE w MODIFY v VARCHAR(5), ADD UNIQUE KEY by_u (u)", []string{"--undo=1h", "--method=shadow"})
+		r.says("undo", exitDone, "w", nil)
+		r.exec("INSERT INTO w VALUES (2, 'too long', 2), (3, 'y', 1)")
+		lacks(r.T, r.says("undo", exitDone, "w", []string{"--plan"}, "the new definition refuses rows too long for column v, varchar(5)",
+			"the redo lists them before its lock"), old)
+		for _, flags := range [][]string{nil, {"--cold"}} {
+			lacks(r.T, r.says("undo", exitUnfit, "w", flags), old)
+		}
+		here := "--history-dir=" + r.TempDir()
+		lacks(r.T, r.says("undo", exitDone, "w", []string{"--park", here}, "the row with key (id=2) does not fit", "set aside in ", "w_parked: 2, with the keys (id=2), (id=3)"), old)
+		_, report, _ := midstream(r.T, "report", "--format=md", here)
+		contains(r.T, report, "The new definition refused rows. Copies are in ", "w_parked: 2, with the keys (id=2), (id=3)")
+		lacks(r.T, report, old, "old definition refused")
+		r.exec("DROP TABLE w_parked")
+		r.says("undo", exitDone, "w", []string{"--end"})
+	})
+}
+
+// TestTheUndoOfATruncateSpeaksOfNoDefinition: a TRUNCATE changes none.
+func TestTheUndoOfATruncateSpeaksOfNoDefinition(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.says("run", exitDone, "TRUNCATE TABLE t", []string{"--undo=1h"})
+		r.exec("INSERT INTO t (id, a) VALUES (7000, 1)")
+		here := "--history-dir=" + r.TempDir()
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--park", here}, "set aside in ", "t_parked: 1, with the key (id=7000)"), "definition")
+		_, report, _ := midstream(r.T, "report", "--format=md", here)
+		contains(r.T, report, "Rows that were written since the TRUNCATE are kept in ", "t_parked: 1, with the key (id=7000). A redo does not bring them back.")
+		lacks(r.T, report, "definition took", "definition refused")
+		r.exec("DROP TABLE t_parked")
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}

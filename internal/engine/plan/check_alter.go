@@ -112,7 +112,7 @@ func (c *checker) noteAlter() {
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
 		why, fix := c.refusing("a duplicate")
-		c.warn(CodeUnique, c.saying("the ALTER adds a unique key", OldHasUnique), why, fix)
+		c.warn(CodeUnique, c.saying("the ALTER adds a unique key", c.options.Back.HasUnique()), why, fix)
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
@@ -164,17 +164,30 @@ func (c *checker) checkNulls() {
 	}
 }
 
-// OldHasUnique is a warning of an undo, if the unique key is not known better.
-const OldHasUnique = "the old definition has a unique key"
+// Definition is the definition to which the undo goes back; that of a redo is the new one.
+func (b *Back) Definition() string {
+	if b != nil && b.Redo {
+		return "the new definition"
+	}
+	return "the old definition"
+}
+
+// Verb is "the undo" or "the redo".
+func (b *Back) Verb() string {
+	if b != nil && b.Redo {
+		return "the redo"
+	}
+	return "the undo"
+}
+
+// HasUnique is a warning of an undo, if the unique key is not known better.
+func (b *Back) HasUnique() string { return b.Definition() + " has a unique key" }
 
 func (c *checker) refusing(row string) (why, fix string) { return c.options.Back.Refusing(row) }
 
 // Refusing is what a row does that the new definition refuses, and what helps.
 func (b *Back) Refusing(row string) (why, fix string) {
-	back, this := b, "the undo"
-	if back != nil && back.Redo {
-		this = "the redo"
-	}
+	back, this := b, b.Verb()
 	switch {
 	case back.Adopts() && back.Park:
 		return row + " is copied to a table of its own, and " + this + " goes back without it (--park)", ""

@@ -18,6 +18,19 @@ type Filling struct {
 	Given map[string]string
 }
 
+// With is what is lacked if there are settings of --undo-fill, each column=expression.
+func (f Filling) With(settings []string) Filling {
+	given := map[string]string{}
+	for _, setting := range settings {
+		if name, value, is := strings.Cut(setting, "="); is {
+			given[name] = value
+		}
+	}
+	return Filling{Given: given, Columns: slices.DeleteFunc(slices.Clone(f.Columns), func(c schema.Column) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(given)), func(name string) bool { return strings.EqualFold(name, c.Name) })
+	})}
+}
+
 // Lacks describes what is lacked; "" for nothing.
 func (f Filling) Lacks() string {
 	if len(f.Columns) == 0 {

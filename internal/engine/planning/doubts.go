@@ -15,13 +15,14 @@ import (
 func warnOfRows(p *plan.Plan, old *schema.Table, mappings []plan.Mapping) {
 	why, fix := p.Back.Refusing("such a row")
 	for _, d := range specs.Doubts(p.Source, old, mappings, p.Back.Adopts()) {
-		risk := plan.Risk{Code: plan.CodeUndo, What: "the old definition refuses rows " + d.What, Why: why, Fix: fix}
+		risk := plan.Risk{Code: plan.CodeUndo, What: p.Back.Definition() + " refuses rows " + d.What, Why: why, Fix: fix}
 		switch d.Kind {
 		case prescan.KindNull, prescan.KindZero:
 			continue
 		case prescan.KindDuplicate: // it names the key
 			risk.Code = plan.CodeUnique
-			p.Risks = slices.DeleteFunc(p.Risks, func(r plan.Risk) bool { return r.Code == plan.CodeUnique && r.What == plan.OldHasUnique })
+			unknown := p.Back.HasUnique()
+			p.Risks = slices.DeleteFunc(p.Risks, func(r plan.Risk) bool { return r.Code == plan.CodeUnique && r.What == unknown })
 		}
 		if d.Count != "" {
 			risk.Fix = strings.TrimPrefix(fix+". "+d.Count+" counts them", ". ")

@@ -18,7 +18,7 @@ func PhaseOf(p event.Phase, undo bool) string {
 		case event.PhaseShadow:
 			return "prepare: taking the old table over"
 		case event.PhasePrescan:
-			return "prepare: checking that every row fits the old definition"
+			return "prepare: checking that every row fits the definition that comes back"
 		case event.PhaseStart:
 			return "prepare: finding where the changes begin"
 		case event.PhaseCopy:

@@ -12,19 +12,24 @@ import (
 
 // UnfitFound reports the first row that an undo cannot bring back.
 func UnfitFound(e event.UnfitFound) string {
-	return fmt.Sprintf("unfit: the old definition refuses the row with key (%s): %s", escape.Line(e.Key), escape.Line(e.Cause))
+	return fmt.Sprintf("unfit: the row with key (%s) does not fit: %s", escape.Line(e.Key), escape.Line(e.Cause))
 }
 
 // Parked reports the rows that an undo has copied aside.
 func Parked(e event.Parked) string {
-	keys := make([]string, 0, len(e.Keys)+1)
-	for _, key := range e.Keys {
-		keys = append(keys, "("+escape.Line(key)+")")
+	return fmt.Sprintf("set aside in %s: %s", schema.NameOf(e.Table), escape.Line(Keyed(e.Rows, e.Keys)))
+}
+
+// Keyed counts rows, with the keys of some of them.
+func Keyed(rows int, some []string) string {
+	with, more := ", with the keys (", ""
+	if rows == 1 {
+		with = ", with the key ("
 	}
-	if e.Rows > len(keys) {
-		keys = append(keys, "...")
+	if rows > len(some) {
+		more = ", ..."
 	}
-	return fmt.Sprintf("rows that the old definition refuses are in %s, %d of them: %s", schema.NameOf(e.Table), e.Rows, strings.Join(keys, ", "))
+	return fmt.Sprint(rows) + with + strings.Join(some, "), (") + ")" + more
 }
 
 // SetAside says in the result of an undo what has become of the rows that it has set aside; "" if there are none. again is the word

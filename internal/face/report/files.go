@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"midstream/internal/ops/history"
@@ -23,6 +24,24 @@ func Forms() []Form {
 		{"json", (*Report).JSON},
 		{"md", (*Report).Markdown},
 	}
+}
+
+// FormOf is the form of a name; the page if there is none.
+func FormOf(name string) Form {
+	forms := Forms()
+	return forms[max(0, slices.IndexFunc(forms, func(f Form) bool { return f.Name == name }))]
+}
+
+// ErrTerminal means that a terminal would show the text of the page.
+var ErrTerminal = errors.New("the report is a page of HTML, and standard output is a terminal: write it to a file with --out=report.html " +
+	"or > report.html, or print a text with --format=md")
+
+// Fits fails with ErrTerminal if the form is the page, and is to be printed on a terminal.
+func (f Form) Fits(terminal bool) error {
+	if terminal && f.Name == Forms()[0].Name {
+		return ErrTerminal
+	}
+	return nil
 }
 
 // WriteAll writes the report of a history beside it, in all forms, and returns the path of the page.

@@ -294,8 +294,8 @@ func TestUndoInReports(t *testing.T) {
 	undo.Events = append(undo.Events, event.PhaseEntered{Phase: event.PhaseCopy, Undo: true, At: after(91)},
 		event.Parked{Table: "shop.orders_parked", Rows: 2, Keys: []string{"7", "8"}, At: after(92)})
 	undo.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "lazy", Until: until, Swapped: began}
-	says(undo, "takes back the change of 2026-01-02 03:04 UTC: ADD COLUMN n INT", "5 changed rows were synced", "refused 2 rows",
-		"shop.orders_parked", "with the keys (7), (8). The redo brings the rows back", "could be redone until", "For the redo, the rows were not checked")
+	says(undo, "takes back the change of 2026-01-02 03:04 UTC: ADD COLUMN n INT", "5 changed rows were synced", "The old definition refused rows",
+		"shop.orders_parked: 2, with the keys (7), (8). The redo brings the rows back", "could be redone until", "For the redo, the rows were not checked")
 	undo.Events = undo.Events[:len(undo.Events)-1]
 	says(undo, "The old definition took all rows.")
 	undo.Result.Outcome = "unfit"

@@ -36,15 +36,16 @@ func (r *Report) undoable() (told []string) {
 	case open == nil:
 		return []string{"This change cannot be undone: " + strings.TrimSuffix(r.Plan.Undo.Why, ".") + "."}
 	}
-	word, next, how := "undone", "undo", "midstream undo "
+	word, next := "undone", "undo"
 	if r.isUndo() {
 		word, next = "redone", "redo"
 	}
+	until, how := "until "+open.Until.UTC().Format("2006-01-02 15:04 UTC"), "midstream undo "
 	if open.State == string(leftovers.UndoRevoked) {
-		how += "--cold "
+		until, how = "by all rows as long as the old table exists", how+"--cold "
 	}
-	told = append(told, fmt.Sprintf("When this run ended, the change could be %s until %s, with: %s%s",
-		word, open.Until.UTC().Format("2006-01-02 15:04 UTC"), how, schema.NameOf(r.Run.Table).Argument()))
+	told = append(told, fmt.Sprintf("When this run ended, the change could be %s %s, with: %s%s",
+		word, until, how, schema.NameOf(r.Run.Table).Argument()))
 	if open.Why != "" {
 		told = append(told, fmt.Sprintf("Its undo was %s: %s.", open.State, open.Why))
 	}
@@ -61,6 +62,9 @@ func (r *Report) undoable() (told []string) {
 func (r *Report) isUndo() bool {
 	return r.Run.Undoes && (r.Plan == nil || r.Plan.Undoes == nil || !r.Plan.Undoes.Redo)
 }
+
+// statement reports whether the run is about a statement on complete tables, such as TRUNCATE: no definition changes.
+func (r *Report) statement() bool { return r.Plan != nil && r.Plan.Statement != "" }
 
 // takenBack says what an undo takes back.
 func (r *Report) takenBack() []string {
@@ -93,7 +97,10 @@ func (r *Report) takenBack() []string {
 // notTaken says which rows an undo could not bring back.
 func (r *Report) notTaken(events []event.Event) (told []string) {
 	var parked *event.Parked
-	unfit := int64(0)
+	unfit, definition, again := int64(0), "The old definition", "redo"
+	if !r.isUndo() {
+		definition, again = "The new definition", "undo"
+	}
 	for _, e := range events {
 		switch e := e.(type) {
 		case event.Progress:
@@ -106,19 +113,17 @@ func (r *Report) notTaken(events []event.Event) (told []string) {
 	}
 	switch done := r.Result != nil && r.Result.Outcome == "done"; {
 	case done && parked != nil && parked.Rows > 0:
-		more, again := "", "undo"
-		if parked.Rows > len(parked.Keys) {
-			more = ", ..."
+		if r.statement() {
+			return []string{fmt.Sprintf("Rows that were written since the TRUNCATE are kept in %s: %s. A redo does not bring them back.",
+				schema.NameOf(parked.Table), humanize.Keyed(parked.Rows, parked.Keys))}
 		}
-		if r.isUndo() {
-			again = "redo"
-		}
-		return []string{fmt.Sprintf("The old definition refused %s. Copies are in %s, with the keys (%s)%s. The %s brings the rows back into the table.",
-			humanize.Plural(parked.Rows, "row"), schema.NameOf(parked.Table), strings.Join(parked.Keys, "), ("), more, again)}
+		return []string{fmt.Sprintf("%s refused rows. Copies are in %s: %s. The %s brings the rows back into the table.",
+			definition, schema.NameOf(parked.Table), humanize.Keyed(parked.Rows, parked.Keys), again)}
+	case r.statement():
 	case done:
-		return []string{"The old definition took all rows."}
+		return []string{definition + " took all rows."}
 	case unfit > 0:
-		return []string{fmt.Sprintf("The old definition refuses %s. They need a decision: change them, or give --park.", humanize.Plural(unfit, "row"))}
+		return []string{fmt.Sprintf("%s refuses %s. They need a decision: change them, or give --park.", definition, humanize.Plural(unfit, "row"))}
 	}
 	return nil
 }

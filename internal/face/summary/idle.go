@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -90,8 +91,12 @@ func (i Idle) of() string {
 	}
 	last := &i.Done[0]
 	table := schema.NameOf(last.Run.Table)
+	cold := ""
+	if last.Result.Undo.State == string(leftovers.UndoRevoked) {
+		cold = "--cold "
+	}
 	return fmt.Sprintf("No run on %s is active on this machine, and %s.\nTo check that on the server: midstream undo --list %[3]s. "+
-		"To %[4]s: midstream undo %[3]s\n", table, leftUndo(last, i.now), table.Argument(), undoOrRedo(last))
+		"To %[4]s: midstream undo %[5]s%[3]s\n", table, leftUndo(last, i.now), table.Argument(), undoOrRedo(last), cold)
 }
 
 // Records are those of all tables.

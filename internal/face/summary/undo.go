@@ -80,7 +80,7 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 			u.State = leftovers.UndoOpen
 		}
 		text := fmt.Sprintf("%s: %s", u.Table, u.State)
-		if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
+		if u.State == leftovers.UndoOpen {
 			text += " until " + moment(u.Record.Until)
 		}
 		if u.Why != "" {
@@ -126,7 +126,7 @@ func briefUndoables(all []undos.Standing) string {
 			state, mode, unfit = leftovers.UndoOpen, "warm", strconv.FormatInt(s.Follower.Unfit, 10)
 		}
 		until := "-"
-		if !s.Kept.Record.Until.IsZero() {
+		if !s.Kept.Record.Until.IsZero() && state != leftovers.UndoRevoked {
 			until = s.Kept.Record.Until.Format(time.RFC3339)
 		}
 		word := "undo"
@@ -199,7 +199,7 @@ func NextForUndo(u leftovers.Undoable) string {
 		}
 		return fmt.Sprintf("midstream undo %s takes it back", table)
 	case leftovers.UndoRevoked:
-		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
+		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows, as long as %s exists", table, u.Old)
 	case leftovers.UndoRunning:
 		return fmt.Sprintf("wait until it has ended; midstream status %s shows it on the machine where it works", table)
 	case leftovers.UndoStopped:
@@ -223,13 +223,6 @@ func NextForUndo(u leftovers.Undoable) string {
 	return fmt.Sprintf("midstream undo --end %s removes what is left", table)
 }
 
-func theUndo(back bool) string {
-	if back {
-		return "the redo"
-	}
-	return "the undo"
-}
-
 func anUndo(back bool) string {
 	if back {
 		return "the redo"
@@ -249,8 +242,11 @@ func leftUndo(last *history.Entry, now time.Time) string {
 	if last == nil || last.Result.Undo == nil || last.Result.Undo.Until.Before(now) {
 		return ""
 	}
-	return fmt.Sprintf("the %s of its last change on %s is open until %s, as this machine has last seen it", undoOrRedo(last),
-		escape.Line(last.Run.Server), moment(last.Result.Undo.Until.UTC()))
+	state := "open until " + moment(last.Result.Undo.Until.UTC())
+	if last.Result.Undo.State == string(leftovers.UndoRevoked) {
+		state = "revoked, and possible by all rows (--cold)"
+	}
+	return fmt.Sprintf("the %s of its last change on %s is %s, as this machine has last seen it", undoOrRedo(last), escape.Line(last.Run.Server), state)
 }
 
 // undoOrRedo is what takes back what a run has done.
@@ -412,14 +408,14 @@ func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 	if u == nil || u.State != leftovers.UndoOpen && u.State != leftovers.UndoRevoked {
 		return ""
 	}
-	word, how := "undo", "midstream undo "
+	word := "undo"
 	if u.Record.Back {
 		word = "redo"
 	}
 	if u.State == leftovers.UndoRevoked {
-		how += "--cold "
+		return fmt.Sprintf("To %s it, by all rows, as long as %s exists: midstream undo --cold %s\n", word, u.Old, escape.Line(table.Argument()))
 	}
-	return fmt.Sprintf("To %s it, until %s: %s%s\n", word, moment(u.Record.Until), how, escape.Line(table.Argument()))
+	return fmt.Sprintf("To %s it, until %s: midstream undo %s\n", word, moment(u.Record.Until), escape.Line(table.Argument()))
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }

@@ -17,7 +17,7 @@ import (
 var ErrHeld = errors.New("the undo was not made")
 
 // ErrUnfit means that the old definition refuses rows: the follower is held again, and follows on.
-var ErrUnfit = errors.New("the old definition refuses some rows")
+var ErrUnfit = errors.New("some rows do not fit")
 
 // Advice is what to do about an undo of a table that was not made.
 func Advice(err error, table schema.Name) string {

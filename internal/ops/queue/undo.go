@@ -37,7 +37,7 @@ type Undo struct {
 	State    string     `json:"state" enum:"open,unfit,revoked,running,stopped,undone,ended,unknown" doc:"open; unfit: open, and rows need a decision; revoked: only by all rows; running; stopped: it has begun, and its process is gone; undone: redo is possible; ended; unknown: the server has not answered"`
 	Text     string     `json:"text" doc:"the state, for people"`
 	Why      string     `json:"why" doc:"the reason for the state; may be empty"`
-	Until    *time.Time `json:"open_until" doc:"until when the undo is promised; null if it is not known"`
+	Until    *time.Time `json:"open_until" doc:"until when the undo is promised; a revoked one is possible as long as the old table exists; null if it is not known"`
 	Mode     string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; native: the server alters the table back; rename: the tables get their names back; may be empty"`
 	Unfit    *int64     `json:"unfit" doc:"rows that the old definition refuses; null: not checked, because no follower runs"`
 	Keys     []string   `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
@@ -235,21 +235,26 @@ func (u *Undo) warnings() []string {
 		}
 		warnings = append(warnings, "The values of "+columns+strings.Join(u.Lost, ", ")+" are lost: the old table does not have them.")
 	}
+	word, definition := "undo", "old definition"
+	if u.Redo {
+		word, definition = "redo", "new definition"
+	}
 	if len(u.later) > 0 {
-		warnings = append(warnings, "The undo takes back later changes of the table too: "+strings.Join(u.later, ", ")+".")
+		warnings = append(warnings, "The "+word+" takes back later changes of the table too: "+strings.Join(u.later, ", ")+".")
 	}
 	switch {
 	case u.State == undoUnfit:
-		warnings = append(warnings, fmt.Sprintf("The old definition refuses %s, such as (%s). The undo stops before its lock, unless you park them.",
-			plural(*u.Unfit, "row"), strings.Join(u.Keys, "), (")))
+		warnings = append(warnings, fmt.Sprintf("The %s refuses %s, such as (%s). The %s stops before its lock, unless you park them.",
+			definition, plural(*u.Unfit, "row"), strings.Join(u.Keys, "), ("), word))
 	case u.Unfit == nil && !u.whole:
-		warnings = append(warnings, "The rows were not checked. If the old definition refuses some, the undo stops before its lock, unless you park them.")
+		warnings = append(warnings, fmt.Sprintf("The rows were not checked. If the %s refuses some, the %s stops before its lock, unless you park them.",
+			definition, word))
 	}
 	if lacks := u.unfilled.Lacks(); lacks != "" {
 		warnings = append(warnings, "Rows that are new since the swap need "+lacks+": the option undo-fill gives it.")
 	}
 	if u.State == string(leftovers.UndoRevoked) {
-		warnings = append(warnings, "The undo copies and compares all rows, because "+u.Why+".")
+		warnings = append(warnings, "The "+word+" copies and compares all rows, because "+u.Why+".")
 	}
 	return warnings
 }

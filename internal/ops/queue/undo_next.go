@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"midstream/internal/engine/leftovers"
@@ -18,17 +16,7 @@ func (s *Service) unfilled(e *entry) plan.Filling {
 	if e.Undoes == "" || s.cfg.Undos == nil {
 		return plan.Filling{}
 	}
-	f := s.cfg.Undos.Of(e.Server, schema.NameOf(e.Table)).Unfilled
-	f.Given = map[string]string{}
-	for _, setting := range strings.Split(e.Options[undoFill], "\n") {
-		if name, value, is := strings.Cut(setting, "="); is {
-			f.Given[name] = value
-		}
-	}
-	f.Columns = slices.DeleteFunc(slices.Clone(f.Columns), func(c schema.Column) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Keys(f.Given)), func(name string) bool { return strings.EqualFold(name, c.Name) })
-	})
-	return f
+	return s.cfg.Undos.Of(e.Server, schema.NameOf(e.Table)).Unfilled.With(strings.Split(e.Options[undoFill], "\n"))
 }
 
 // valuesBy is how a command that puts an undo into the queue gives the values that it lacks; "" if it lacks none.

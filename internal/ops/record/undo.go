@@ -30,7 +30,7 @@ type Undo struct {
 	Alter    string     `json:"alter" doc:"the clauses of the change"`
 	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
 	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
-	Until    time.Time  `json:"open_until" doc:"until when it can be undone; the year 1: nothing was kept of the change"`
+	Until    time.Time  `json:"open_until" doc:"until when the undo is promised; a revoked one is possible as long as the old table exists; the year 1: nothing was kept of the change"`
 	Resume   string     `json:"resume" doc:"the command that begins a stopped undo again, with its flags; empty in other states, or if it is the command of a run"`
 }
 
@@ -62,7 +62,7 @@ type Open struct {
 	State   string    `json:"state" doc:"open, revoked (only by all rows: --cold), running, stopped (it has begun, and its process is gone) or ended" enum:"open,revoked,running,stopped,ended"`
 	Why     string    `json:"why" doc:"why it is revoked or ended; may be empty"`
 	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back; rename: the tables get their names back"`
-	Until   time.Time `json:"open_until" doc:"until when the undo is open"`
+	Until   time.Time `json:"open_until" doc:"until when the undo is promised; a revoked one is possible as long as the old table exists"`
 	Redo    bool      `json:"redo" doc:"true: the run has undone a change, and to take that back is the redo"`
 	Unfit   *int64    `json:"unfit" doc:"rows that the old definition refuses; null: not checked"`
 }

@@ -113,13 +113,13 @@ func CannotRelease(undo planning.Undo, table schema.Name) (next string, why erro
 }
 
 // UnfitRisks is what the follower of a table (nil: none) knows of rows that make its undo stop.
-func UnfitRisks(f *followers.Standing, undo *planning.Undo) []plan.Risk {
-	if f == nil || f.Unfit == 0 || undo.Park {
+func UnfitRisks(f *followers.Standing, back *plan.Back) []plan.Risk {
+	if f == nil || f.Unfit == 0 || back == nil || back.Park {
 		return nil
 	}
 	return []plan.Risk{{
-		Code: plan.CodeUndo, What: fmt.Sprintf("the old definition refuses some rows: %d", f.Unfit), Why: "the undo stops before its lock",
-		Fix: "Change the rows, or let the undo set them aside: --park",
+		Code: plan.CodeUndo, What: fmt.Sprintf("%s refuses some rows: %d", back.Definition(), f.Unfit), Why: back.Verb() + " stops before its lock",
+		Fix: "Change the rows, or set them aside: --park",
 	}}
 }
 
@@ -290,9 +290,9 @@ func UndoFailed(p *plan.Plan, err error) error {
 	case errors.Is(err, park.ErrUnfit), dbconn.NoDefault(err):
 		f.Next = afterUnfit(p)
 	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
-		f.Next = "The old definition has a unique key that these rows violate. Change one of them, then " + again + "."
+		f.Next = fmt.Sprintf("These rows violate a unique key of %s. Change one of them, then %s.", p.Back.Definition(), again)
 	case errors.Is(err, migration.ErrUnfit), dbconn.ValueRefused(err):
-		f.Next = "The old definition refuses this row. Change it, then " + again + "."
+		f.Next = fmt.Sprintf("Change the row, which %s refuses; then %s.", p.Back.Definition(), again)
 	}
 	return err
 }

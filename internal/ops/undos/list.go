@@ -46,6 +46,15 @@ func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u
 	if err = s.compare(ctx, pool.DB()); err != nil {
 		return s, err
 	}
+	if u.State == leftovers.UndoStopped { // the command that begins it again has its values
+		var settings []string
+		for _, flag := range u.Again {
+			if setting, is := strings.CutPrefix(flag, "--undo-fill="); is {
+				settings = append(settings, setting)
+			}
+		}
+		s.Unfilled = s.Unfilled.With(settings)
+	}
 	switch u.State {
 	case leftovers.UndoRunning, leftovers.UndoStopped, leftovers.UndoOpen:
 		s.Follower, _ = followers.Ask(ctx, sockets, address, u.Table.Dotted()) // one that does not answer is none
