@@ -75,6 +75,8 @@ type Checkpoint struct {
 	Adopted bool `json:",omitempty"`
 	// Parked means that this undo goes back without some rows: their table has them (--park).
 	Parked bool `json:",omitempty"`
+	// Values is the table with the values that columns of the old table had in these rows; "" for none.
+	Values string `json:",omitempty"`
 	// Again are the flags with which the same undo is begun again if this one is killed, such as --park; nil: not known.
 	Again []string
 	// Copied are the ranges with rows that are committed in the shadow.

@@ -47,6 +47,11 @@ type Undo struct {
 	// them back.
 	Lacks bool `json:",omitempty"`
 
+	// Values are tables with the values that columns of the old table had in rows which earlier undos of the same change have
+	// parked, the last one last. ValuesAfter are those for the redo: its old table is the other one.
+	Values      []string `json:",omitempty"`
+	ValuesAfter []string `json:",omitempty"`
+
 	// Rebuilt means that nothing was kept of the change: its undo has made the record from the two tables, when it began.
 	Rebuilt bool `json:",omitempty"`
 

@@ -74,8 +74,8 @@ type Tables struct {
 	Log schema.Name
 	// Side is the side table, if the shadow keeps columns (rowsync.Spec).
 	Side schema.Name
-	// Parked is the table that takes rows which an undo can't bring back, if any.
-	Parked schema.Name
+	// Parked are the tables that take rows which an undo can't bring back, if any.
+	Parked []schema.Name
 	// Sequences are the sequences from which defaults of the shadow take numbers: the shadow is
 	// written to under the lock.
 	Sequences []schema.Name
@@ -87,8 +87,8 @@ type Tables struct {
 
 // locked are the tables that are locked.
 func (t Tables) locked() []schema.Name {
-	tables := slices.Concat([]schema.Name{t.Source, t.Shadow}, t.Carried.Others(), t.Sequences)
-	for _, name := range []schema.Name{t.Log, t.Side, t.Parked} {
+	tables := slices.Concat([]schema.Name{t.Source, t.Shadow}, t.Carried.Others(), t.Sequences, t.Parked)
+	for _, name := range []schema.Name{t.Log, t.Side} {
 		if name != (schema.Name{}) {
 			tables = append(tables, name)
 		}

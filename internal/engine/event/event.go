@@ -238,7 +238,9 @@ type Parked struct {
 	Table string   // the table with the copies: schema.table
 	Rows  int      //
 	Keys  []string // of the first rows, as literals
-	At    time.Time
+	// Values is the table with the values that dropped columns had in these rows, as Table; "" if there are none.
+	Values string
+	At     time.Time
 }
 
 // Prescanned means that the prescan has checked the source.

@@ -108,6 +108,18 @@ func (l *Link) Since(ctx context.Context, saved *checkpoint.Saved, old *schema.T
 	return from, err
 }
 
+// StartUndo is where an undo by all rows begins: at the swap, if it is to follow the keys of rows from there. Whoever has written to the
+// old table since does not matter to it.
+func (l *Link) StartUndo(ctx context.Context, saved *checkpoint.Saved, old *schema.Table, spec *rowsync.Spec) (from Origin, err error) {
+	if !l.Plan.Back.FromSwap() {
+		return l.Start(ctx, spec.Key)
+	}
+	if from, err = l.Since(ctx, saved, old, spec); err == nil {
+		from.Since.begun = true
+	}
+	return from, err
+}
+
 // SinceAgain is the rest of the time since a swap, for an undo that resumes another one: that one may not have come to
 // the swap in the binlog. load reads the undo table.
 func (l *Link) SinceAgain(

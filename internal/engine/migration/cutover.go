@@ -271,7 +271,7 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 		tables.DropHelper = shadow.DropHelper(w.shadow.Name)
 	}
 	if w.lot != nil {
-		tables.Parked = w.lot.Table()
+		tables.Parked = w.lot.Tables()
 	}
 	w.apply.stop()
 	setup := w.specs.Sync.Setup()

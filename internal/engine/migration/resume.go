@@ -300,7 +300,7 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	d.start.Undo = specs.Undo(r.plan, d.shadow.Table, r.cfg.undo(), d.specs.Pairs)
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
-	if r.plan.Lazy() {
+	if r.plan.Back.FromSwap() {
 		r.verifies, r.repairs = true, true
 		if f.from.Since, err = r.link.SinceAgain(ctx, r.leftovers.Undo, f.shadow.Table, d.specs.Sync); err != nil {
 			return nil, err
@@ -308,7 +308,7 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 	}
 	r.debts.unmarked.Store(c.Unmarked)
 	r.debts.doubtful = c.Unmarked
-	if err := d.keep(ctx, r); err != nil {
+	if err := d.keep(ctx, r, true); err != nil {
 		return nil, err
 	}
 	w := r.newWork(d, origin{Origin: f.from, tracker: f.tracker, copied: c.Rows, distrusted: distrusted, again: true})

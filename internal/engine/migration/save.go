@@ -63,7 +63,7 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	state := checkpoint.Checkpoint{
 		Version: w.cfg.version(w.plan), Adopted: w.plan.Back.Adopts(), Again: w.plan.Back.Flags(), Phase: string(w.account.phaseNow()),
 		Taken: time.Now(), Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
-		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table, Parked: w.lot.Keeps(),
+		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table, Parked: w.lot.Keeps(), Values: w.lot.Values(),
 		Position: position, GTIDs: gtids,
 		ServerUUID: w.plan.Server.UUID, ServerStart: w.serverStart, Distrusted: w.distrusted,
 	}

@@ -50,7 +50,7 @@ func (r undoing) begin(ctx context.Context) (*work, error) {
 			err = r.prescanBefore(ctx, d.specs.Prescan)
 		}
 		if err == nil {
-			from.Origin, err = r.link.Start(ctx, d.specs.Sync.Key)
+			from.Origin, err = r.link.StartUndo(ctx, saved, d.shadow.Table, d.specs.Sync)
 		}
 	}
 	if err != nil {
@@ -78,11 +78,11 @@ func (r undoing) adopt(ctx context.Context, saved *checkpoint.Saved) (*draft, er
 	if err != nil {
 		return nil, err
 	}
-	return d, d.keep(ctx, r.run)
+	return d, d.keep(ctx, r.run, saved.Undo.Begun)
 }
 
 // keep prepares for the columns that the shadow keeps: the side table, and the changes of keys that are not carried yet.
-func (d *draft) keep(ctx context.Context, r *run) error {
+func (d *draft) keep(ctx context.Context, r *run, begun bool) error {
 	spec := d.specs.Sync
 	if len(spec.Kept) == 0 {
 		return nil
@@ -93,10 +93,11 @@ func (d *draft) keep(ctx context.Context, r *run) error {
 	}
 	defer session.Close()
 	mark := schema.MarkFor(checkpoint.KeptKind, r.plan.Source.Name)
-	if err := rowsync.CreateSide(ctx, session, spec, d.shadow.Table, mark); err != nil {
-		return err
+	var parked []schema.Name
+	for _, name := range r.plan.Back.Values {
+		parked = append(parked, spec.Source.Sibling(name))
 	}
-	d.moves, err = rowsync.LoadMoves(ctx, session, spec)
+	d.moves, err = rowsync.OpenSide(ctx, session, spec, d.shadow.Table, mark, parked, begun)
 	return err
 }
 

@@ -68,7 +68,7 @@ func TestU4_AfterAnErrorTheSessionIsAsStrictAsBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.table.Table = "t_gone"
-			if err := l.mark(t.Context(), session, checkpoint.ParkedKind); err == nil {
+			if err := l.mark(t.Context(), session, l.table, checkpoint.ParkedKind); err == nil {
 				t.Error("a table that does not exist was marked")
 			}
 			mode("a mark")

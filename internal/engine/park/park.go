@@ -1,6 +1,7 @@
 package park
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -35,11 +36,15 @@ type Lot struct {
 	// foreign are the foreign keys that the change had dropped and that come back.
 	foreign []schema.ForeignKey
 	table   schema.Name
+	// values is the table with the values that dropped columns had in these rows; no name if there are none.
+	values schema.Name
 	// parked are the tries of the rows that the table has; unseen means that rows may change without a try.
 	parked map[key.Key]uint64
 	unseen bool
 	// keeps means that the mark of the table says that its rows are no longer in the table of the user.
 	keeps atomic.Bool
+	// valued means that the table of values has some for the rows without which the undo goes back.
+	valued atomic.Bool
 }
 
 // New returns a lot of an undo.
@@ -50,8 +55,15 @@ func New(pool *dbconn.Pool, p *plan.Plan, spec *rowsync.Spec) *Lot {
 	}
 }
 
-// Table is the table that the rows are copied to; no name if there is none.
-func (l *Lot) Table() schema.Name { return l.table }
+// Tables are the tables that the rows, and the values that dropped columns had in them, are copied to.
+func (l *Lot) Tables() (tables []schema.Name) {
+	for _, name := range []schema.Name{l.table, l.values} {
+		if name != (schema.Name{}) {
+			tables = append(tables, name)
+		}
+	}
+	return tables
+}
 
 // Keeps reports whether the undo goes back without the rows that the table has. There may be no lot.
 func (l *Lot) Keeps() bool { return l != nil && l.keeps.Load() }
@@ -65,7 +77,7 @@ func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool)
 	if err := l.ready(ctx); err != nil || l.unseen {
 		return err
 	}
-	session, err := l.pool.Session(ctx)
+	session, err := l.pool.Session(ctx, l.spec.Setup()...)
 	if err != nil {
 		return err
 	}
@@ -88,10 +100,22 @@ func (l *Lot) ready(ctx context.Context) error {
 	if l.table == (schema.Name{}) {
 		err = l.create(ctx, session)
 	} else if l.Keeps() { // an attempt has failed since
-		err = l.mark(ctx, session, checkpoint.ParkingKind)
+		for _, name := range l.Tables() {
+			err = cmp.Or(err, l.mark(ctx, session, name, checkpoint.ParkingKind))
+		}
 	}
 	l.keeps.Store(false)
+	l.valued.Store(false)
 	return err
+}
+
+// Values is the name of the table with the values that dropped columns had in the rows without which the undo goes back; "" if
+// there are none. There may be no lot.
+func (l *Lot) Values() string {
+	if l == nil || !l.valued.Load() {
+		return ""
+	}
+	return l.values.Table
 }
 
 // atOnce is the number of rows that are copied in one transaction.
@@ -99,17 +123,31 @@ const atOnce = 500
 
 // create creates the table. Until the swap its mark says that it goes with the run.
 func (l *Lot) create(ctx context.Context, session *dbconn.Session) (err error) {
-	for _, name := range plan.ParkedNames(l.source.Name) {
-		if err = l.dropStopped(ctx, session, name); err != nil {
+	for i, name := range plan.ParkedNames(l.source.Name) {
+		values := plan.ValuesNames(l.source.Name)[i]
+		if err = errors.Join(l.dropStopped(ctx, session, name), l.dropStopped(ctx, session, values)); err != nil {
 			break
+		}
+		if len(l.spec.Kept) > 0 {
+			_, err = session.Exec(ctx, l.spec.ValuesTable(values, schema.MarkFor(checkpoint.ParkingKind, l.source.Name)))
+			if dbconn.TableExists(err) {
+				continue
+			}
+			if err != nil {
+				break
+			}
+			l.values = values
 		}
 		_, err = session.Exec(ctx, "CREATE TABLE "+name.Quoted()+" LIKE "+l.source.Name.Quoted())
 		if dbconn.TableExists(err) {
-			continue
+			err = l.dropStopped(ctx, session, values)
+			if l.values = (schema.Name{}); err == nil {
+				continue
+			}
 		}
 		if err == nil {
 			l.table = name
-			err = l.mark(ctx, session, checkpoint.ParkingKind)
+			err = l.mark(ctx, session, name, checkpoint.ParkingKind)
 		}
 		break
 	}
@@ -129,11 +167,11 @@ func (l *Lot) dropStopped(ctx context.Context, session *dbconn.Session, name sch
 	return err
 }
 
-// mark gives the table a mark. MariaDB may copy the table for it, and computes the rows anew: a strict session has an error for some.
-func (l *Lot) mark(ctx context.Context, session *dbconn.Session, kind string) error {
-	alter := "ALTER TABLE " + l.table.Quoted() + " COMMENT = " + schema.Literal(schema.MarkFor(kind, l.source.Name))
+// mark gives a table a mark. MariaDB may copy the table for it, and computes the rows anew: a strict session has an error for some.
+func (l *Lot) mark(ctx context.Context, session *dbconn.Session, table schema.Name, kind string) error {
+	alter := "ALTER TABLE " + table.Quoted() + " COMMENT = " + schema.Literal(schema.MarkFor(kind, l.source.Name))
 	if err := session.Laxly(ctx, func() error { return run(ctx, session, alter) }); err != nil {
-		return fmt.Errorf("mark %s: %w", l.table, err)
+		return fmt.Errorf("mark %s: %w", table, err)
 	}
 	return nil
 }
@@ -158,7 +196,7 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 		delete(gone, r.Key)
 	}
 	if len(gone) > 0 { // they fit by now, or no longer exist
-		if err := l.exec(ctx, session, func() error { return run(ctx, session, l.deletion(slices.Collect(maps.Keys(gone)))) }); err != nil {
+		if err := l.exec(ctx, session, func() error { return l.delete(ctx, session, slices.Collect(maps.Keys(gone))) }); err != nil {
 			return err
 		}
 		maps.DeleteFunc(l.parked, func(k key.Key, _ uint64) bool { return gone[k] })
@@ -166,8 +204,25 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 	if err := l.copy(ctx, session, rows); err != nil || len(rows) == 0 {
 		return err
 	}
+	if err := l.keepValues(ctx, session); err != nil {
+		return err
+	}
 	l.keeps.Store(true)
-	return l.mark(ctx, session, checkpoint.ParkedKind)
+	return l.mark(ctx, session, l.table, checkpoint.ParkedKind)
+}
+
+// keepValues has the table of values outlive the run, if it has any.
+func (l *Lot) keepValues(ctx context.Context, session *dbconn.Session) error {
+	if l.values == (schema.Name{}) {
+		return nil
+	}
+	has := false
+	err := session.Rows(ctx, "SELECT 1 FROM "+l.values.Quoted()+" LIMIT 1", func(*sql.Rows) error { has = true; return nil })
+	if err == nil && has {
+		err = l.mark(ctx, session, l.values, checkpoint.ParkedKind)
+	}
+	l.valued.Store(err == nil && has)
+	return err
 }
 
 // copy copies rows to the table that have changed since they were copied last.
@@ -183,10 +238,16 @@ func (l *Lot) copy(ctx context.Context, session *dbconn.Session, rows []rowsync.
 		}
 	}
 	err := l.exec(ctx, session, func() error {
-		if err := run(ctx, session, l.deletion(Keys(rows))); err != nil {
+		if err := l.delete(ctx, session, Keys(rows)); err != nil {
 			return err
 		}
-		return session.Laxly(ctx, func() error { return run(ctx, session, l.spec.Park(l.table, columns, Keys(rows))) }) // as they are
+		return session.Laxly(ctx, func() error { // as they are
+			err := run(ctx, session, l.spec.Park(l.table, columns, Keys(rows)))
+			if err == nil && l.values != (schema.Name{}) {
+				err = l.spec.ParkValues(ctx, session, l.values, Keys(rows))
+			}
+			return err
+		})
 	})
 	if err != nil {
 		if dbconn.ValueRefused(err) { // such as an empty VECTOR, which only a lax session has written
@@ -200,8 +261,14 @@ func (l *Lot) copy(ctx context.Context, session *dbconn.Session, rows []rowsync.
 	return nil
 }
 
-func (l *Lot) deletion(keys []key.Key) string {
-	return "DELETE FROM " + l.table.Quoted() + " WHERE " + rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys)
+func (l *Lot) delete(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	for _, table := range l.Tables() {
+		err := run(ctx, session, "DELETE FROM "+table.Quoted()+" WHERE "+rowsync.InKeys(l.spec.Key, l.spec.Key.Names(), keys))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exec does work on the table in a transaction.
@@ -278,6 +345,9 @@ func reasonOf(number uint16, message string) string {
 // Parked lists the rows that are parked.
 func (l *Lot) Parked(rows []rowsync.UnfitRow) event.Parked {
 	e := event.Parked{Table: l.table.Dotted(), Rows: len(rows), At: time.Now()}
+	if l.valued.Load() {
+		e.Values = l.values.Dotted()
+	}
 	for _, r := range rows[:min(len(rows), mostListed)] {
 		e.Keys = append(e.Keys, l.spec.Key.Format(r.Key))
 	}

@@ -74,6 +74,9 @@ type Back struct {
 	// Lazy means that the rows that have not changed since the swap are left as they are. Otherwise each row is
 	// synced.
 	Lazy bool
+	// Moves means that an undo by all rows reads the changes since the swap as well: they show which key a row had at the swap, and so
+	// the values that dropped columns had in it.
+	Moves bool `json:",omitempty"`
 	// Unseen is why a lazy undo does not compare these rows; "" if it compares all rows.
 	Unseen string `json:",omitempty"`
 	// Differs means that rows differ which have not changed: the old table has values that the change has rounded, or rows
@@ -81,6 +84,8 @@ type Back struct {
 	Differs bool `json:",omitempty"`
 	// Returns means that rows come back which the undo or redo that is taken back has parked.
 	Returns bool `json:",omitempty"`
+	// Values and ValuesAfter are as in checkpoint.Undo. Those after this undo are for its redo.
+	Values, ValuesAfter []string `json:"-"`
 	// For and Mode are how the undo itself may be taken back.
 	For  time.Duration
 	Mode string
@@ -122,6 +127,15 @@ func (b *Back) Flags() []string {
 // Adopts reports whether the run is an undo whose shadow is the old table. The undo of a change that the server has made
 // itself is a run like any other.
 func (b *Back) Adopts() bool { return b != nil && !b.Native }
+
+// FromSwap reports whether the undo reads the changes since the swap.
+func (b *Back) FromSwap() bool { return b != nil && (b.Lazy || b.Moves) }
+
+// KeepsValues reports whether an undo of the plan keeps values of columns that only the old table has.
+func (p *Plan) KeepsValues(old *schema.Table) bool {
+	columns, err := p.Columns(old)
+	return err == nil && len(columns.Kept) > 0
+}
 
 // KeepsUnchanged reports whether the undo must not sync a row that has not changed since the swap.
 func (b *Back) KeepsUnchanged() bool { return b != nil && b.Lazy && b.Differs }

@@ -95,6 +95,9 @@ func KeptOf(table schema.Name) schema.Name { return table.Sibling(ownName(table.
 // ParkedNames are the names that a table may get that takes the rows which an undo can't bring back.
 func ParkedNames(table schema.Name) []schema.Name { return numbered(table, parkedSuffix) }
 
+// ValuesNames are the names of the tables with the values that dropped columns had in parked rows, in the order of ParkedNames.
+func ValuesNames(table schema.Name) []schema.Name { return numbered(table, parkedSuffix+"_values") }
+
 // numbered are names with a suffix, and with a number behind it from the second on.
 func numbered(table schema.Name, suffix string) []schema.Name {
 	names := []schema.Name{table.Sibling(ownName(table.Table, suffix))}

@@ -105,6 +105,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if err == nil {
 		err = findable(p, m.old)
 	}
+	if err == nil {
+		err = m.followKeys(ctx, p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +198,10 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 	m.back = plan.Back{
 		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: m.undo.Park, Fills: m.undo.Fills, Old: m.old,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
-		Pairs: m.pairs, Again: m.undo.Again,
+		Pairs: m.pairs, Again: m.undo.Again, Values: saved.Undo.Values, ValuesAfter: saved.Undo.ValuesAfter,
+	}
+	if parked := saved.Checkpoint.Values; parked != "" {
+		m.back.ValuesAfter = append(slices.Clone(m.back.ValuesAfter), parked)
 	}
 	m.risks = append(takenBackToo(table, saved), m.unrecorded()...)
 	return nil
@@ -215,7 +221,6 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}
 	warnOfRows(p, m.old, columns.Mappings)
-	p.Risks = append(p.Risks, givenUp(p, columns)...)
 	return p, nil
 }
 
@@ -239,7 +244,26 @@ func (m *undoMaker) makeLazy(ctx context.Context) (p *plan.Plan, why string, err
 	if why, err = notLazy(ctx, m.server, p, m.saved, options); err != nil {
 		return nil, "", failed(ReadFacts, m.table.Name, m.server.readingFrom(err))
 	}
+	if why == "" {
+		givenUp(p, m.old)
+	}
 	return p, why, nil
+}
+
+// followKeys has an undo by all rows follow the keys of rows from the swap on, if it keeps values and can. An undo that follows after
+// a failed one of that kind does not try it again.
+func (m *undoMaker) followKeys(ctx context.Context, p *plan.Plan) error {
+	saved, record := *m.saved, *m.saved.Undo
+	record.Lacks, saved.Undo = false, &record // rows that have come back are in the binlog, or have not changed
+	if p.KeepsValues(m.old) && m.undo.Why == "" && p.Capture.By != plan.CaptureTrigger {
+		why, err := notLazy(ctx, m.server, p, &saved, m.options)
+		if err != nil {
+			return failed(ReadFacts, m.table.Name, m.server.readingFrom(err))
+		}
+		p.Back.Moves = why == ""
+	}
+	givenUp(p, m.old)
+	return nil
 }
 
 // former reads the old table. It refuses one that is not as the change has left it, and a table with a new column of which

@@ -61,19 +61,43 @@ var ErrSideTaken = errors.New("the name of the side table is taken")
 // CreateSide creates the side table of the spec, with the mark as its comment. It does nothing if
 // the table is there and carries the mark. shadow is the shadow's definition.
 func CreateSide(ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string) error {
-	_, err := session.Exec(ctx, "CREATE TABLE "+spec.Side.Quoted()+spec.sideDefinition(shadow)+" ENGINE=InnoDB ROW_FORMAT=DYNAMIC COMMENT="+schema.Literal(mark))
+	_, err := spec.createSide(ctx, session, shadow, mark)
+	return err
+}
+
+// OpenSide is CreateSide, and returns the moves of the spec as LoadMoves does. parked are values tables, the last ones last. Their
+// values are taken as well, unless an undo has begun to use the side table.
+func OpenSide(
+	ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string, parked []schema.Name, begun bool,
+) (*Moves, error) {
+	created, err := spec.createSide(ctx, session, shadow, mark)
+	if created || !begun {
+		for _, values := range slices.Backward(parked) {
+			if err == nil {
+				err = spec.takeValues(ctx, session, values)
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return LoadMoves(ctx, session, spec)
+}
+
+func (s *Spec) createSide(ctx context.Context, session *dbconn.Session, shadow *schema.Table, mark string) (created bool, err error) {
+	_, err = session.Exec(ctx, "CREATE TABLE "+s.Side.Quoted()+s.sideDefinition(shadow)+" ENGINE=InnoDB ROW_FORMAT=DYNAMIC COMMENT="+schema.Literal(mark))
 	if err == nil {
-		return nil
+		return true, nil
 	}
 	if dbconn.TableExists(err) {
 		var comment string
-		found := session.Rows(ctx, schema.CommentQuery(spec.Side), func(rows *sql.Rows) error { return rows.Scan(&comment) })
+		found := session.Rows(ctx, schema.CommentQuery(s.Side), func(rows *sql.Rows) error { return rows.Scan(&comment) })
 		if found == nil && comment == mark {
-			return nil
+			return false, nil
 		}
 		err = fmt.Errorf("%w: %w", ErrSideTaken, err)
 	}
-	return fmt.Errorf("create side table %s: %w", spec.Side, err)
+	return false, fmt.Errorf("create side table %s: %w", s.Side, err)
 }
 
 // sideDefinition are the columns and keys of the side table. Its key has the types of the source's
@@ -354,7 +378,7 @@ func (s *Syncer) insert(ctx context.Context, session *dbconn.Session, p predicat
 	if len(s.spec.Kept) == 0 {
 		return affected(session.Exec(ctx, p.insertion()))
 	}
-	if err := s.convertSource(ctx, session, p); err != nil {
+	if err := s.spec.convertSource(ctx, session, p); err != nil {
 		return 0, err
 	}
 	returned, err := affected(session.Exec(ctx, p.returning(s.spec.Side.Quoted())))
@@ -376,21 +400,21 @@ func (s *Syncer) insert(ctx context.Context, session *dbconn.Session, p predicat
 
 // convertSource fills the temporary table that has, for the source's rows of P, their keys in the
 // shadow.
-func (s *Syncer) convertSource(ctx context.Context, session *dbconn.Session, p predicate) error {
-	if !s.spec.KeyChanged {
+func (s *Spec) convertSource(ctx context.Context, session *dbconn.Session, p predicate) error {
+	if !s.KeyChanged {
 		return nil
 	}
-	keys := s.spec.temporary(keptKeys)
+	keys := s.temporary(keptKeys)
 	if _, err := session.Exec(ctx, "DELETE FROM "+keys); err != nil {
 		return err
 	}
 	var columns []string
-	for i := range s.spec.ShadowKey {
+	for i := range s.ShadowKey {
 		columns = append(columns, fmt.Sprintf("%s%d", sourceKey, i))
 	}
 	_, err := session.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s, %s FROM %s FORCE INDEX (%s) WHERE %s%s", keys,
-		strings.Join(slices.Concat(columns, s.spec.sideKeys()), ", "), schema.QuoteAll(s.spec.Key.Names()), s.spec.keyExprs(),
-		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), p.on(s.spec.Key.Names()), s.spec.Locking))
+		strings.Join(slices.Concat(columns, s.sideKeys()), ", "), schema.QuoteAll(s.Key.Names()), s.keyExprs(),
+		s.Source.Quoted(), schema.Quote(s.SourceIndex), p.on(s.Key.Names()), s.Locking))
 	return err
 }
 

@@ -116,7 +116,9 @@ func (s *Spec) conversion() string {
 }
 
 // keyExprs are the values that a sync of a row gives the columns of its key, over the source's key.
-func (s *Spec) keyExprs() string {
+func (s *Spec) keyExprs() string { return strings.Join(s.keyExprList(), ", ") }
+
+func (s *Spec) keyExprList() []string {
 	exprs := make([]string, len(s.ShadowKey))
 	for i, name := range s.ShadowKey {
 		exprs[i] = schema.Quote(s.Key.Names()[i])
@@ -126,7 +128,7 @@ func (s *Spec) keyExprs() string {
 			}
 		}
 	}
-	return strings.Join(exprs, ", ")
+	return exprs
 }
 
 func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys []key.Key) error {

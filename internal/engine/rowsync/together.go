@@ -76,7 +76,7 @@ func (a *exclusive) rivals(ctx context.Context, p predicate) string {
 func (a *exclusive) named(ctx context.Context, p predicate, one func(query string) string) string {
 	insertions := []string{p.insertion()}
 	if len(a.spec.Kept) > 0 {
-		if a.convertSource(ctx, a.session, p) != nil {
+		if a.spec.convertSource(ctx, a.session, p) != nil {
 			return ""
 		}
 		insertions = []string{p.returning(a.spec.Side.Quoted()), p.arriving(false)}

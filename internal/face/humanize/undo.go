@@ -17,7 +17,11 @@ func UnfitFound(e event.UnfitFound) string {
 
 // Parked reports the rows that an undo has copied aside.
 func Parked(e event.Parked) string {
-	return fmt.Sprintf("set aside in %s: %s", schema.NameOf(e.Table), escape.Line(Keyed(e.Rows, e.Keys)))
+	text := fmt.Sprintf("set aside in %s: %s", schema.NameOf(e.Table), escape.Line(Keyed(e.Rows, e.Keys)))
+	if e.Values != "" {
+		text += fmt.Sprintf("; %s has the values of their dropped columns", schema.NameOf(e.Values))
+	}
+	return text
 }
 
 // Keyed counts rows, with the keys of some of them.
@@ -33,8 +37,8 @@ func Keyed(rows int, some []string) string {
 }
 
 // SetAside says in the result of an undo what has become of the rows that it has set aside; "" if there are none. again is the word
-// for what brings them back, "" if nothing does.
-func SetAside(rows int, table, again string) string {
+// for what brings them back, "" if nothing does. values is the table with the values of their dropped columns, "" for none.
+func SetAside(rows int, table, values, again string) string {
 	if rows == 0 {
 		return ""
 	}
@@ -45,6 +49,9 @@ func SetAside(rows int, table, again string) string {
 			them = "it"
 		}
 		text += "; the " + again + " brings " + them + " back into the table"
+	}
+	if values != "" {
+		return text + fmt.Sprintf(". %s has the values of their dropped columns. No command drops these tables while they have rows.\n", schema.NameOf(values))
 	}
 	return text + ". No command drops that table while it has rows.\n"
 }

@@ -58,7 +58,7 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	if p.Back != nil && p.Back.Redo {
 		again = "undo"
 	}
-	s.WriteString(humanize.SetAside(r.Parked.Rows, r.Parked.Table, again))
+	s.WriteString(humanize.SetAside(r.Parked.Rows, r.Parked.Table, r.Parked.Values, again))
 	how := howToUndo(p.Source.Name, r.Undo)
 	s.WriteString(how)
 	if r.Undo == nil {

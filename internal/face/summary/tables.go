@@ -73,7 +73,7 @@ func OfTableRun(p *plan.TablePlan, r migration.Result) string {
 	}
 	text := fmt.Sprintf("Done: %s %s: %s, %s in the statement.\n", what, took, humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
 	how := howToUndo(p.Subject(), r.Undo)
-	text += humanize.SetAside(r.Parked.Rows, r.Parked.Table, "") + how
+	text += humanize.SetAside(r.Parked.Rows, r.Parked.Table, "", "") + how
 	switch {
 	case r.Old != "" && how != "" && p.Back == nil:
 		text += fmt.Sprintf("Kept for that: %s. To give it up: midstream undo --end %s\n", escape.Line(r.Old), p.Subject().Argument())

@@ -440,7 +440,7 @@ func Released(table schema.Name, r record.Result) string {
 	if r.Undo != nil {
 		text += fmt.Sprintf(". To %s it, until %s: midstream undo %s", again, moment(r.Undo.Until), table.Argument())
 	}
-	if aside := humanize.SetAside(r.ParkedRows, r.ParkedTable, again); aside != "" {
+	if aside := humanize.SetAside(r.ParkedRows, r.ParkedTable, "", again); aside != "" {
 		text += "\n" + strings.TrimSuffix(aside, "\n")
 	}
 	return text

@@ -75,7 +75,7 @@ func Of(e event.Event) any {
 	case event.UnfitFound:
 		return UnfitFound{HeadOf(NameUnfitFound, e.At), e.Key, e.Cause}
 	case event.Parked:
-		return Parked{HeadOf(NameParked, e.At), e.Table, e.Rows, append([]string{}, e.Keys...)}
+		return Parked{HeadOf(NameParked, e.At), e.Table, e.Rows, append([]string{}, e.Keys...), e.Values}
 	case event.Prescanned:
 		return Prescanned{HeadOf(NamePrescanned, e.At), e.Needed, e.Rows, e.Refused, MSOf(e.Elapsed)}
 	case event.Deadline:

@@ -74,7 +74,9 @@ func Read(line []byte) (event.Event, *Result, error) {
 	case NameUnfitFound:
 		return into(line, func(r UnfitFound) event.Event { return event.UnfitFound{Key: r.Key, Cause: r.Cause, At: at} })
 	case NameParked:
-		return into(line, func(r Parked) event.Event { return event.Parked{Table: r.Table, Rows: r.Rows, Keys: r.Keys, At: at} })
+		return into(line, func(r Parked) event.Event {
+			return event.Parked{Table: r.Table, Rows: r.Rows, Keys: r.Keys, Values: r.Values, At: at}
+		})
 	case NamePrescanned:
 		return into(line, func(r Prescanned) event.Event {
 			return event.Prescanned{Needed: r.Needed, Rows: r.Rows, Refused: r.Refused, Elapsed: r.ElapsedMS.Duration(), At: at}

@@ -366,6 +366,8 @@ type Parked struct {
 	Table string   `json:"table" doc:"the table with the copies"`
 	Rows  int      `json:"rows" doc:"number of these rows"`
 	Keys  []string `json:"keys" doc:"keys of the first 20 rows, as literals"`
+	// Values is the table with the values of dropped columns.
+	Values string `json:"values" doc:"the table with the values that dropped columns had in these rows; empty: none"`
 }
 
 // Prescanned tells that the table was looked at.

@@ -314,8 +314,13 @@ func afterUnfit(p *plan.Plan) string {
 // table cannot be known by keys; nil if the error is another one. Nothing has swapped, and nothing is left.
 func ColdAfter(p *plan.Plan, undo *planning.Undo, err error) *planning.Undo {
 	var f *migration.Failure
-	if undo == nil || undo.Lazy || undo.Cold || p == nil || !p.Lazy() || !migration.OnlyByAllRows(err) ||
-		!errors.As(err, &f) || f.Kept || f.Swapped {
+	if undo == nil || p == nil || p.Back == nil || !errors.As(err, &f) || f.Kept || f.Swapped {
+		return nil
+	}
+	switch byAllRows := migration.OnlyByAllRows(err); {
+	case p.Lazy() && !undo.Lazy && byAllRows:
+	case p.Back.Moves && (byAllRows || errors.Is(err, intake.ErrOldWritten)):
+	default:
 		return nil
 	}
 	cold := *undo

@@ -1,0 +1,105 @@
+package rowsync
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Rows that the shadow refuses may be parked (package park), and come back later. A values table has the kept values of parked
+// rows: the columns of the source's key, and then the kept columns, by their names. It outlives the side table.
+
+// ValuesTable returns the statement that creates a values table. REQUIRES: Kept.
+func (s *Spec) ValuesTable(name schema.Name, mark string) string {
+	var definitions []string
+	for i, part := range s.Key.Parts() {
+		definitions = append(definitions, s.valueColumns()[i]+" "+plain(part.Column))
+	}
+	for i, c := range s.Kept {
+		definition := plain(c)
+		if c.DataType == "set" { // for people; its values are written and read as numbers
+			if definition = c.Bare(); c.Nullable {
+				definition += " NULL"
+			}
+		}
+		definitions = append(definitions, s.valueColumns()[len(s.ShadowKey)+i]+" "+definition)
+	}
+	return fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC COMMENT=%s", name.Quoted(),
+		strings.Join(definitions, ", "), strings.Join(s.valueColumns()[:len(s.ShadowKey)], ", "), schema.Literal(mark))
+}
+
+// valueColumns are the columns of a values table, quoted. A kept column with the name of a key column has another one.
+func (s *Spec) valueColumns() []string {
+	names := slices.Clone(s.Key.Names())
+	for _, c := range s.Kept {
+		name := c.Name
+		for n := 0; slices.ContainsFunc(names, func(taken string) bool { return strings.EqualFold(taken, name) }); n++ {
+			name = ValueAlias(n)
+		}
+		names = append(names, name)
+	}
+	for i, name := range names {
+		names[i] = schema.Quote(name)
+	}
+	return names
+}
+
+// ParkValues copies the kept values of rows, which the shadow refuses, to a values table. A row that is new has none. The session was
+// set up by the spec.
+func (s *Spec) ParkValues(ctx context.Context, session *dbconn.Session, to schema.Name, keys []key.Key) error {
+	if s.KeyChanged && len(keys) > 1 {
+		for _, k := range keys {
+			if err := s.ParkValues(ctx, session, to, []key.Key{k}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	p, side := predicate{spec: s, keys: keys}, s.Side.Quoted()
+	if err := s.convertSource(ctx, session, p); dbconn.Unconvertible(err) { // the shadow has never had it
+		return nil
+	} else if err != nil {
+		return err
+	}
+	values := slices.Concat(of(s.Source.Quoted(), s.Key.Names()), of(side, s.sideValues()))
+	return run(ctx, session, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s) AND %s.%s = 0",
+		to.Quoted(), strings.Join(s.valueColumns(), ", "), strings.Join(values, ", "), s.Source.Quoted(), schema.Quote(s.SourceIndex),
+		p.with("STRAIGHT_JOIN", side), p.on(s.Key.Names()), side, sideNew))
+}
+
+// takeValues copies the values that a values table has of rows which the shadow lacks to the side table. Nothing was synced yet. A
+// table that is gone has none.
+func (s *Spec) takeValues(ctx context.Context, session *dbconn.Session, from schema.Name) error {
+	var aliases []string
+	for i, column := range s.valueColumns() {
+		alias := ValueAlias(i - len(s.ShadowKey))
+		if i < len(s.ShadowKey) {
+			alias = schema.Quote(s.Key.Names()[i])
+		} else if s.Kept[i-len(s.ShadowKey)].DataType == "set" {
+			column = "CAST(" + column + " AS UNSIGNED)"
+		}
+		aliases = append(aliases, column+" AS "+alias)
+	}
+	var keys []string
+	for i, expr := range s.keyExprList() {
+		keys = append(keys, expr+" AS "+KeyAlias(i))
+	}
+	values := strings.Join(s.sideValues(), ", ")
+	_, _, err := leniently(ctx, session, fmt.Sprintf("INSERT INTO %s (%s, %s, %s) SELECT %[2]s, %[3]s, 0 FROM (SELECT %[5]s, %[3]s"+
+		" FROM (SELECT %[6]s FROM %[7]s) parked) taken WHERE NOT EXISTS (SELECT 1 FROM %[8]s FORCE INDEX (%[9]s) WHERE %[10]s)"+
+		" ON DUPLICATE KEY UPDATE %[1]s.%[4]s = %[1]s.%[4]s",
+		s.Side.Quoted(), strings.Join(s.sideKeys(), ", "), values, sideNew, strings.Join(keys, ", "), strings.Join(aliases, ", "), from.Quoted(),
+		s.Shadow.Quoted(), schema.Quote(s.ShadowIndex), equals(of(s.Shadow.Quoted(), s.ShadowKey), of("taken", s.sideKeys()))))
+	if dbconn.NoSuchTable(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("take the values of dropped columns of rows that were parked from %s: %w", from, err)
+	}
+	return nil
+}
