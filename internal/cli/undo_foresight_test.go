@@ -1,6 +1,11 @@
 package cli
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
 
 // TestAnUndoForeseesWhichRowsDoNotFit: the plan of a change names the kinds of rows that its undo will refuse, and the plan of
 // the undo names them with a SELECT that counts them. What the types exclude is not named.
@@ -42,4 +47,26 @@ func TestTheRedoOfATruncateNamesEachUselessFlag(t *testing.T) {
 		r.says("undo", exitRefused, "t", []string{"--park"}, "the undo cannot use --park:")
 		r.says("undo", exitDone, "t", []string{"--end"})
 	})
+}
+
+// TestTheAdviceOnRowsWithoutAParentHelps: a foreign key comes back, and a row has lost its parent. Such a row fits the old
+// definition, so --park does not help. The advice names what does.
+func TestTheAdviceOnRowsWithoutAParentHelps(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7") // 8.0.12 refuses the change
+	name, query := table(t, i, 1)
+	database := strings.TrimSuffix(name, ".t")
+	r := &statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)}
+	r.exec("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT of_p FOREIGN KEY (p) REFERENCES p (id))",
+		"INSERT INTO p VALUES (1), (2)", "INSERT INTO c VALUES (1, 1), (2, 2)")
+	r.says("run", exitDone, "ALTER TABLE c DROP FOREIGN KEY of_p, ADD COLUMN added INT", []string{"--undo=1h", "--method=shadow"})
+	r.exec("DELETE FROM p WHERE id = 2")
+	for _, flags := range [][]string{nil, {"--park"}} {
+		out := r.says("undo", exitUnfit, "c", flags, "Insert the parents that are missing, or delete the rows that are listed", "--park does not set them aside")
+		lacks(r.T, out, "--park copies them")
+	}
+	r.exec("INSERT INTO p VALUES (2)")
+	r.says("undo", exitDone, "c", nil)
+	r.says("undo", exitDone, "c", []string{"--end"})
+	r.exec("DROP TABLE c", "DROP TABLE p")
 }

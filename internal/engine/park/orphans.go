@@ -87,7 +87,7 @@ func Orphaned(err error) (f event.Finding, is bool) {
 		return f, false
 	}
 	return event.Finding{
-		Kind: "unfit", Name: o.constraint, What: "without a parent by the foreign key " + o.constraint + ", which comes back", Rows: int64(o.rows),
+		Kind: "foreign_key", Name: o.constraint, What: "without a parent by the foreign key " + o.constraint + ", which comes back", Rows: int64(o.rows),
 		AtLeast: o.rows == mostOrphans, Query: o.query, Refused: true, At: time.Now(),
 	}, true
 }

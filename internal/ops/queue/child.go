@@ -223,7 +223,8 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 		why = strings.TrimSuffix(why, ".") + ". Left: " + strings.TrimSuffix(result.Left, ".")
 	}
 	next := e.resubmit(result.Next)
-	if e.Undoes != "" && result.Outcome == "unfit" {
+	orphans := len(result.Unfit) > 0 && result.Unfit[len(result.Unfit)-1].Kind == "foreign_key" // --park does not help
+	if e.Undoes != "" && result.Outcome == "unfit" && !orphans {
 		next = fmt.Sprintf("change the rows that are listed, then: %s; or add --option=park: it copies them to a table of their own", e.undoAgain())
 		next += valuesBy(e.undoAgain(), lacks)
 	}

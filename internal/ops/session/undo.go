@@ -287,6 +287,9 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = "Stop these writes, or choose a time with fewer of them; then " + again + "."
 	case errors.Is(err, park.ErrSlow):
 		f.Next = "Allow more time under the lock, in which queries wait, such as --lock-work=2s; then " + again + "."
+	case orphaned(err):
+		f.Next = "Insert the parents that are missing, or delete the rows that are listed, or set their columns to NULL; then " + again +
+			". Each of these rows fits, so --park does not set them aside."
 	case errors.Is(err, park.ErrUnfit), dbconn.NoDefault(err):
 		f.Next = afterUnfit(p)
 	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
@@ -295,6 +298,12 @@ func UndoFailed(p *plan.Plan, err error) error {
 		f.Next = fmt.Sprintf("Change the row, which %s refuses; then %s.", p.Back.Definition(), again)
 	}
 	return err
+}
+
+// orphaned reports whether rows have no parent by a foreign key that comes back.
+func orphaned(err error) bool {
+	_, is := park.Orphaned(err)
+	return is
 }
 
 // afterUnfit is what to do about rows that the old definition refuses.
