@@ -175,3 +175,30 @@ func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
 		r.says("undo", exitDone, "t", []string{"--plan", "--cold", fill}, "in some rows, values", "whose key has changed since the swap lose their values of column note")
 	})
 }
+
+// TestU5_AnUndoByAllRowsNeedsNoBinlogSinceTheSwap: the binlog since the swap shows writes without the keys of rows, writes to the old
+// table, or a TRUNCATE. The undo by all rows then goes on without it, and says which values it may lose.
+func TestU5_AnUndoByAllRowsNeedsNoBinlogSinceTheSwap(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		for _, c := range []struct {
+			name, rows, says string
+			writes           []string
+		}{
+			{"statement", "2first,2second,3third", "lose their values of column note", []string{"SET SESSION binlog_format = 'STATEMENT'", "UPDATE t SET v = 2 WHERE v = 1"}},
+			{"old table", "1first,2other,3third", "no problems found", []string{"UPDATE t_old SET note = 'other', v = 9 WHERE v = 2"}},
+			{"truncate", "5first", "lose their values of column note", []string{"TRUNCATE TABLE t", "INSERT INTO t (id, v) VALUES (1, 5)"}},
+		} {
+			r.exec("DROP TABLE IF EXISTS t, t_old, t_undone", "CREATE TABLE t (id INT PRIMARY KEY, v INT, note VARCHAR(20) NOT NULL DEFAULT 'd')",
+				"INSERT INTO t VALUES (1, 1, 'first'), (2, 2, 'second'), (3, 3, 'third')")
+			r.says("run", exitDone, "ALTER TABLE t DROP COLUMN note", []string{"--undo=1h", "--method=shadow"})
+			r.exec(append(c.writes, "SET SESSION binlog_format = 'ROW'")...)
+			r.says("undo", exitDone, "t", []string{"--cold"}, c.says)
+			got := r.query("SELECT GROUP_CONCAT(v, note ORDER BY id) FROM t")
+			if got != c.rows {
+				r.Errorf("%s: the rows are %s, want %s", c.name, got, c.rows)
+			}
+			r.says("undo", exitDone, "t", []string{"--end"})
+		}
+	})
+}
