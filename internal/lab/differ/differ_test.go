@@ -90,16 +90,23 @@ func newRunner(t *testing.T, version string) *runner {
 
 // administrator is a pool of connections that the settings of the cases do not reach.
 func administrator(t *testing.T, server *mysqltest.Instance) *sql.DB {
+	db, err := openAdministrator(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func openAdministrator(server *mysqltest.Instance) (*sql.DB, error) {
 	config := server.Config("")
 	config.Params = map[string]string{"autocommit": "1", "completion_type": "0", "sql_big_selects": "1", "lock_wait_timeout": "20",
 		"sql_select_limit": "18446744073709551615", "sql_safe_updates": "0"}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	db := sql.OpenDB(connector)
-	t.Cleanup(func() { db.Close() })
-	return db
+	return sql.OpenDB(connector), nil
 }
 
 func (r *runner) exec(text string) {

@@ -125,13 +125,12 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 			given = append(given, fresh)
 		}
 	}
-	for _, text := range []string{
-		"CREATE TABLE t LIKE " + u.tables[0].Quoted(),
-		"CREATE TABLE now (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(given, "") + " FROM " + aside.Quoted(),
-	} {
-		if err := m.exec(ctx, text); err != nil {
-			return nil, fmt.Errorf("%s: %w", text, err)
-		}
+	text := "CREATE TABLE t LIKE " + u.tables[0].Quoted()
+	if err := m.exec(ctx, text); err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	if err := m.numbered(ctx, "now", given, aside); err != nil {
+		return nil, err
 	}
 	definition, err := schema.Load(ctx, u.pool.DB(), u.tables[0])
 	if err != nil {

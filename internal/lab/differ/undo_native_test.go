@@ -26,15 +26,10 @@ func (u *undoCase) copyForServer(ctx context.Context, s *scene) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range []string{
-		definition.Create, // LIKE gives CHECKs other names
-		"INSERT INTO t (" + quoted(names, "") + ") SELECT " + quoted(names, "") + " FROM " + u.tables[0].Quoted(),
-	} {
-		if err := lax.exec(ctx, text); err != nil {
-			return fmt.Errorf("%s: %w", text, err)
-		}
+	if err := lax.exec(ctx, definition.Create); err != nil { // LIKE gives CHECKs other names
+		return fmt.Errorf("%s: %w", definition.Create, err)
 	}
-	return nil
+	return lax.fill(ctx, "t", names, u.tables[0])
 }
 
 // judgeNative compares the table after the undo of a change that the server has made itself with what the ALTER that leads

@@ -122,6 +122,57 @@ func (u *undoCase) emptyTwin(ctx context.Context) (*session, error) {
 	return u.laxSession(ctx)
 }
 
+// numbered makes a table with the values of columns of another one, and a number for each row.
+func (lax *session) numbered(ctx context.Context, name string, columns []string, from schema.Name) error {
+	text := "CREATE TABLE " + name + " (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(columns, "") + " FROM " + from.Quoted() + " LIMIT 0"
+	if err := lax.exec(ctx, text); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return lax.fill(ctx, name, columns, from, "ALTER TABLE "+name+" AUTO_INCREMENT = 1") // numbers without a gap
+}
+
+// fill copies values of columns to an empty table. An INSERT takes no empty vector, not even from a column that has one: it leaves the
+// column out, as the session did that has written it. Each INSERT has other statements behind it.
+func (lax *session) fill(ctx context.Context, into string, columns []string, from schema.Name, behind ...string) error {
+	var vectors []string
+	rows, err := lax.conn.QueryContext(ctx, "SELECT column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?"+
+		" AND data_type = 'vector'", from.Schema, from.Table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		if slices.Contains(columns, name) {
+			vectors = append(vectors, name)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for empty := range 1 << len(vectors) {
+		conditions, given := []string{"TRUE"}, slices.Clone(columns)
+		for i, v := range vectors {
+			if empty&(1<<i) == 0 {
+				conditions = append(conditions, "IFNULL(LENGTH("+schema.Quote(v)+"), 1) > 0")
+				continue
+			}
+			conditions = append(conditions, "LENGTH("+schema.Quote(v)+") = 0")
+			given = slices.DeleteFunc(given, func(name string) bool { return name == v })
+		}
+		insert := fmt.Sprintf("INSERT INTO %s (%s) SELECT %[2]s FROM %s WHERE %s", into, quoted(given, ""), from.Quoted(), strings.Join(conditions, " AND "))
+		for _, text := range append([]string{insert}, behind...) {
+			if err := lax.exec(ctx, text); err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+	}
+	return nil
+}
+
 // scene reads what there is after a swap.
 func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	table := u.tables[0]
@@ -275,9 +326,8 @@ func (u *undoCase) remember(ctx context.Context, s *scene, old schema.Name) erro
 		return err
 	}
 	defer lax.close()
-	text := "CREATE TABLE before_it (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(s.former, "") + " FROM " + old.Quoted()
-	if err := lax.exec(ctx, text); err != nil {
-		return fmt.Errorf("%s: %w", text, err)
+	if err := lax.numbered(ctx, "before_it", s.former, old); err != nil {
+		return err
 	}
 	if s.vague {
 		return nil

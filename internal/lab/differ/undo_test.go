@@ -75,6 +75,13 @@ func (c *Case) hasEqualMembers() bool {
 	})
 }
 
+// again is the bench with connections of its own, which have the settings of the case: the session that is the first to open a table
+// decides how many digits a division in a generated column has, and others get the open table.
+func (b *bench) again() (*bench, error) {
+	admin, err := openAdministrator(b.server)
+	return &bench{server: b.server, admin: admin, tables: b.tables}, err
+}
+
 // tryUndo runs a case, takes its change back, and takes that back.
 func (b *bench) tryUndo(ctx context.Context, tb testing.TB, c *Case, n int) Verdict {
 	if c.dropsTheTime() {
@@ -92,6 +99,11 @@ func (b *bench) tryUndo(ctx context.Context, tb testing.TB, c *Case, n int) Verd
 		return Verdict{Wrong, "the bench fails", err.Error()}
 	}
 	defer pool.Close()
+	b, err = b.again()
+	if err != nil {
+		return Verdict{Wrong, "the bench fails", err.Error()}
+	}
+	defer b.admin.Close()
 	u := &undoCase{bench: b, tb: tb, pool: pool, c: c, rand: rand.New(rand.NewPCG(*seed, 1<<41+uint64(n)))}
 	u.logs, u.native = u.in(8), n%6 == 5
 	v, err := u.try(ctx)
