@@ -62,6 +62,26 @@ func (r *killedRig) kill(state string, args ...string) {
 	<-run.done
 }
 
+// killBlocked kills a command while a transaction that has read a table blocks it.
+func (r *killedRig) killBlocked(table string, args ...string) {
+	r.Helper()
+	tx, err := r.i.Open(r.T, r.database).Begin()
+	if err == nil {
+		_, err = tx.Exec("SELECT * FROM " + table)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.kill(`"blocked":{`, args...)
+	_ = tx.Rollback()
+}
+
+// server runs a command of the user at the server.
+func (r *killedRig) server(want int, args ...string) string {
+	r.Helper()
+	return r.user(want, slices.Concat(args, r.flags)...)
+}
+
 // typed runs a command as it was printed, in a shell.
 func (r *killedRig) typed(text string) {
 	r.Helper()
@@ -90,29 +110,22 @@ func TestStatusSaysThatAnUndoWasKilled(t *testing.T) {
 	t.Parallel()
 	r := newKilledRig(t)
 	exec := executing(t, r.i, r.database)
-	r.user(exitDone, slices.Concat([]string{"run", "--undo=1h", "ALTER TABLE " + r.name + " DROP COLUMN note, MODIFY a BIGINT"}, r.flags)...)
+	r.server(exitDone, "run", "--undo=1h", "ALTER TABLE "+r.name+" DROP COLUMN note, MODIFY a BIGINT")
 	exec("INSERT INTO t VALUES (3, 3), (4, 5000000000)")
-	blocks := r.i.Open(t, r.database)
-	{ // the undo waits for this transaction
-		tx, err := blocks.Begin()
-		if err == nil {
-			_, err = tx.Exec("SELECT * FROM t")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		args := []string{"undo", r.name, "--cold", "--park", "--lock-wait=100ms", `--undo-fill=note="it's new"`}
-		r.kill(`"blocked":{`, args...)
-		_ = tx.Rollback()
+	{
+		r.killBlocked("t", "undo", r.name, "--cold", "--park", "--lock-wait=100ms", `--undo-fill=note="it's new"`)
 		for _, args := range [][]string{{"status"}, {"status", r.name}} {
 			contains(t, r.user(exitDone, args...), "its undo on ", " was killed (process ", ` in step "catch up"`, "--cold --park --lock-wait=100ms --undo-fill ",
 				"midstream cleanup "+r.name+" gives this attempt up")
 		}
 		contains(t, r.user(exitDone, "status", "--json"), `"state":"killed"`, `"resume":"midstream undo --host=`)
-		listed := r.user(exitDone, slices.Concat([]string{"undo", "--list", r.name}, r.flags)...)
+		listed := r.server(exitDone, "undo", "--list", r.name)
 		contains(t, listed, ": stopped", "midstream undo --cold --park --lock-wait=100ms --undo-fill ")
 		lacks(t, listed, "New rows", "note=''") // the command has a value
-		contains(t, r.user(exitDone, slices.Concat([]string{"undo", "--list", "--json", r.name}, r.flags)...), `"resume":"midstream undo --cold --park`)
+		contains(t, r.server(exitDone, "undo", "--list", "--json", r.name), `"resume":"midstream undo --cold --park`)
+		// More time for the undo does not change that.
+		r.server(exitDone, "undo", "--extend=5h", r.name)
+		contains(t, r.user(exitDone, "status"), " was killed (process ")
 		r.typed(r.printed(r.user(exitDone, "status"), "resumes it"))
 	}
 	var parked, filled int
@@ -138,12 +151,14 @@ func TestStatusSaysThatAFollowerWasKilled(t *testing.T) {
 	follows := "the process that followed it for an undo on "
 	text := r.user(exitDone, "status", r.name)
 	contains(t, text, follows, " was killed (process ", "--hold --lazy --lock-wait=100ms "+r.name+" follows the table again", "--lock-wait=100ms "+r.name+" takes the change back now")
-	contains(t, r.user(exitDone, slices.Concat([]string{"undo", "--list", r.name}, r.flags)...), "midstream undo --hold --lazy --lock-wait=100ms "+r.name+" follows")
-	r.user(exitDone, slices.Concat([]string{"cleanup", "--yes", r.name}, r.flags)...)
+	contains(t, r.server(exitDone, "undo", "--list", r.name), "midstream undo --hold --lazy --lock-wait=100ms "+r.name+" follows")
+	r.server(exitDone, "undo", "--extend=5h", r.name)
+	contains(t, r.user(exitDone, "status", r.name), follows, " was killed (process ")
+	r.server(exitDone, "cleanup", "--yes", r.name)
 	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") {
 		t.Errorf("after a cleanup: %s", text)
 	}
-	r.user(exitDone, slices.Concat([]string{"undo", r.name}, r.flags)...)
+	r.server(exitDone, "undo", r.name)
 	r.kill(`"phase":"hold"`, "undo", "--hold", r.name)
 	contains(t, r.user(exitDone, "status", r.name), follows, " was killed", "--hold "+r.name+" follows the table again")
 	r.typed(r.printed(r.user(exitDone, "status", r.name), "takes the change back now"))

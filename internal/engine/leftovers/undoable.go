@@ -57,6 +57,9 @@ type Undoable struct {
 	OldColumns []schema.Column
 }
 
+// Begun reports whether an undo has begun, and has not swapped.
+func (u *Undoable) Begun() bool { return u.State == UndoRunning || u.State == UndoStopped }
+
 // Undoables lists the changes that have left what an undo needs, of one table or of all that the account sees. It writes
 // nothing.
 func Undoables(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Undoable, error) {

@@ -407,7 +407,7 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 	}
 	for _, u := range found {
 		m.earlier = &plan.Earlier{Swapped: u.Record.Swapped}
-		if u.State == leftovers.UndoRunning || u.State == leftovers.UndoStopped {
+		if u.Begun() {
 			m.options.Plan.UndoRuns = until(u.Record)
 		}
 		if u.State != leftovers.UndoEnded || u.Barred {

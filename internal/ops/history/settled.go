@@ -15,13 +15,16 @@ import (
 type settled struct {
 	At    time.Time // by the clock of this machine; zero: only the work of a run was removed
 	Until time.Time // zero: it was ended
+	// Begun means that an undo had begun by At, and had not swapped: it may be that of a run which was killed.
+	Begun bool `json:",omitempty"`
 	// Cleaned is when the work of a run that was killed was removed, by the clock of this machine.
 	Cleaned time.Time `json:",omitzero"`
 }
 
-// Settle notes in the folder that the undo of a table was ended, or is open until another time. "" is no folder.
-func Settle(folder, server, table string, until time.Time) error {
-	return note(folder, server, table, func(s *settled) { s.At, s.Until = time.Now().UTC(), until })
+// Settle notes in the folder that the undo of a table was ended, or is open until another time. begun means that an undo has begun,
+// and has not swapped. "" is no folder.
+func Settle(folder, server, table string, until time.Time, begun bool) error {
+	return note(folder, server, table, func(s *settled) { s.At, s.Until, s.Begun = time.Now().UTC(), until, begun })
 }
 
 // Cleaned notes in the folder that the work of a run on a table was removed. "" is no folder.
@@ -60,11 +63,12 @@ func noted(folder, server, table string) (known settled, is bool) {
 	return known, err == nil && json.Unmarshal(text, &known) == nil
 }
 
-// settledSince reports whether the work of a run was removed after it began, or the undo of its table was settled.
+// settledSince reports whether the work of a run was removed after it began, or the undo of its table was settled. More time for an undo
+// that has begun does not settle it.
 func (e *Entry) settledSince(folder string) bool {
 	known, is := noted(folder, e.Run.Server, e.Run.Table)
 	began, err := time.Parse(record.RFC3339, e.Run.At)
-	return is && err == nil && (known.At.After(began) || known.Cleaned.After(began))
+	return is && err == nil && (known.At.After(began) && !known.Begun || known.Cleaned.After(began))
 }
 
 // settle changes the undo of a run to what has become of it since.

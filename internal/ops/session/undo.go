@@ -176,11 +176,11 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 		tended.Undos, err = undos.List(ctx, pool, s.Address, t.Sockets, only)
 	}
 	if err == nil && only != nil && !t.List { // midstream status shows what it last knew of the undo, and does without the note
-		until := time.Time{}
+		until, begun := time.Time{}, false
 		if len(tended.Undos) > 0 {
-			until = tended.Undos[0].Kept.Record.Until
+			until, begun = tended.Undos[0].Kept.Record.Until, tended.Undos[0].Kept.Begun()
 		}
-		_ = history.Settle(t.Histories, s.Address, only.Dotted(), until)
+		_ = history.Settle(t.Histories, s.Address, only.Dotted(), until, begun)
 	}
 	switch {
 	case err != nil || len(tended.Undos) > 0 || t.End:
