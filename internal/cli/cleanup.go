@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/wholetables"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
@@ -75,21 +76,31 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 	return c.drop(ctx, server, name, errors.Is(err, schema.ErrNotFound))
 }
 
-// drop drops what is found. missing says that the table itself is not there.
+// drop gives up what a killed run has begun, and drops what is found. missing says that the table itself is not there.
 func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing bool) error {
-	agreed := false
-	found, err := leftovers.Cleanup(ctx, s.Pool, name, c.old, func(found []leftovers.Table) bool {
-		agreed = c.agree(ctx, found)
+	agreed, out := true, &output{app: c.app}
+	var found []leftovers.Table
+	ended, err := wholetables.GiveUp(ctx, s.Pool, name, func(k leftovers.Killed) bool {
+		agreed = c.agree(ctx, summary.OfKilled(k), "Do that?")
 		return agreed
-	}, func(text string) { (&output{app: c.app}).note(text) })
-	found = slices.DeleteFunc(found, func(l leftovers.Table) bool {
-		if l.Spared {
-			fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, escape.Line(l.Why))
+	}, out.Event)
+	if err == nil && agreed {
+		fmt.Fprint(c.app.Stdout, summary.GaveUp(ended, name))
+		agreed = false
+		found, err = leftovers.Cleanup(ctx, s.Pool, name, c.old, func(found []leftovers.Table) bool {
+			agreed = c.agree(ctx, summary.OfLeftovers(found), "Drop them?")
+			return agreed
+		}, out.note)
+		found = slices.DeleteFunc(found, func(l leftovers.Table) bool {
+			if l.Spared {
+				fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, escape.Line(l.Why))
+			}
+			return l.Spared
+		})
+		if err == nil && (agreed || len(found) == 0) { // midstream status does without the note
+			_ = history.Cleaned((&historyFlags{}).in(c.app), s.Address, name.Dotted())
+			agreed = true
 		}
-		return l.Spared
-	})
-	if err == nil && (agreed || len(found) == 0) { // midstream status does without the note
-		_ = history.Cleaned((&historyFlags{}).in(c.app), s.Address, name.Dotted())
 	}
 	var denied *leftovers.Denied
 	var untold *leftovers.Untold
@@ -101,12 +112,8 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case errors.As(err, &denied):
 		return &coded{code: exitRefused, err: denial(denied), next: c.command(name)}
 	case dbconn.Denied(err):
-		return &coded{
-			code: exitRefused,
-			err:  err,
-			left: "nothing was dropped",
-			next: "grant the account the missing privilege, and run the same command again",
-		}
+		next := "grant the account the missing privilege, and run the same command again"
+		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: next}
 	case errors.Is(err, leftovers.ErrClaimed), errors.Is(err, leftovers.ErrElsewhere), errors.Is(err, leftovers.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when that has ended"}
 	case err != nil:
@@ -114,23 +121,22 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 			err = errInterrupted
 		}
 		left := "nothing was dropped"
-		if agreed {
+		if agreed && len(found) > 0 {
 			left = "some of the tables may have been dropped"
 		}
 		return &coded{code: exitCode(err, false), err: err, left: left, next: c.command(name)}
-	case len(found) == 0 && missing:
-		return &coded{
-			code: exitRefused,
-			err:  fmt.Errorf("%s: %w; cleanup found nothing of earlier runs that it may drop", name, schema.ErrNotFound),
-			next: checkName,
-		}
-	case len(found) == 0:
-		fmt.Fprintf(c.app.Stdout, "Nothing is left of earlier runs on %s.\n", name)
-		return nil
 	case !agreed && ctx.Err() != nil:
 		return &coded{code: exitAborted, err: errInterrupted, left: "nothing was dropped"}
 	case !agreed:
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
+		return nil
+	case len(found) == 0 && ended != nil:
+		return nil
+	case len(found) == 0 && missing:
+		err = fmt.Errorf("%s: %w; cleanup found nothing of earlier runs that it may drop", name, schema.ErrNotFound)
+		return &coded{code: exitRefused, err: err, next: checkName}
+	case len(found) == 0:
+		fmt.Fprintf(c.app.Stdout, "Nothing is left of earlier runs on %s.\n", name)
 		return nil
 	}
 	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", summary.Counted(found))
@@ -145,13 +151,13 @@ func (c *cleanup) command(name schema.Name) string {
 	return "midstream cleanup " + name.Argument()
 }
 
-// agree shows what is to be dropped and asks. An end of ctx is a no.
-func (c *cleanup) agree(ctx context.Context, found []leftovers.Table) bool {
-	fmt.Fprint(c.app.Stdout, summary.OfLeftovers(found))
+// agree shows what is to be done and asks. An end of ctx is a no.
+func (c *cleanup) agree(ctx context.Context, shown, question string) bool {
+	fmt.Fprint(c.app.Stdout, shown)
 	if c.yes {
 		return true
 	}
-	fmt.Fprint(c.app.Stdout, "Drop them? [y/N] ")
+	fmt.Fprint(c.app.Stdout, question+" [y/N] ")
 	answers := make(chan string, 1)
 	go func() {
 		answer, _ := bufio.NewReader(c.app.Stdin).ReadString('\n') // none: no

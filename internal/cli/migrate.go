@@ -289,12 +289,7 @@ func unplanned(ctx context.Context, err error) error {
 func unasked(ctx context.Context, err error, table schema.Name) error {
 	switch {
 	case errors.Is(err, native.ErrLeft):
-		return &coded{
-			code: exitLeftovers,
-			err:  err,
-			left: "an empty copy of " + table.String(),
-			next: "midstream cleanup " + table.Argument(),
-		}
+		return &coded{code: exitLeftovers, err: err, left: "an empty copy of " + table.String(), next: "midstream cleanup " + table.Argument()}
 	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):
 		return &coded{code: exitRefused, err: err, left: "nothing was written", next: "correct the statement"}
 	}

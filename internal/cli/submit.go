@@ -145,12 +145,8 @@ func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	if !s.json {
 		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
 	}
-	return &coded{
-		code: code,
-		err:  fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why),
-		left: "see midstream queue " + c.ID,
-		next: c.Next,
-	}
+	err = fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why)
+	return &coded{code: code, err: err, left: "see midstream queue " + c.ID, next: c.Next}
 }
 
 // tell prints a change.

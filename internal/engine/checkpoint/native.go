@@ -12,4 +12,6 @@ type Native struct {
 	// Before is the table as it was. After is the table as the change has made it; while Step is Doing, it is an empty
 	// copy on which the change was tried, with the table's comment.
 	Before, After *schema.Table
+	// Again is as Checkpoint has it, while the change is taken back.
+	Again []string `json:",omitempty"`
 }

@@ -191,8 +191,11 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	switch {
 	case t.Name == c.source, t.Name == names.State:
 		return false, nil
-	case t.comment == schema.MarkFor(checkpoint.UndoKind, c.source),
-		t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && c.HasUndo(tables),
+	case t.comment == schema.MarkFor(checkpoint.UndoKind, c.source): // a kill may leave one without rows, which no undo needs
+		t.Why = "marked: " + t.comment
+		filled, err := c.filled(ctx, t.Name)
+		return err == nil && !filled, err
+	case t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && c.HasUndo(tables),
 		t.comment == schema.MarkFor(trigger.SinceKind, c.source) && c.HasUndo(tables),
 		t.comment == schema.MarkFor(checkpoint.MergedKind, c.source) && c.HasUndo(tables):
 		return false, nil // they go with the end of the undo

@@ -101,7 +101,7 @@ func (c nativeRecord) dropEarlier(ctx context.Context) error {
 // takenBack is the record of a change while it is taken back.
 func takenBack(earlier *checkpoint.Saved, wish *checkpoint.Undo) checkpoint.Undo {
 	record, _ := Settled(*earlier.Undo, wish.Native.Before)
-	record.Native.Step = checkpoint.Undoing
+	record.Native.Step, record.Native.Again = checkpoint.Undoing, wish.Native.Again
 	return record
 }
 
@@ -125,7 +125,7 @@ func (c nativeRecord) write(ctx context.Context, wish checkpoint.Undo, failed er
 			return err
 		}
 		wish = *saved.Undo
-		wish.Native.Step = checkpoint.Made
+		wish.Native.Step, wish.Native.Again = checkpoint.Made, nil
 	case failed != nil:
 		saved, err := c.Undo(ctx)
 		if err != nil {
@@ -140,7 +140,7 @@ func (c nativeRecord) write(ctx context.Context, wish checkpoint.Undo, failed er
 		}
 		return nil
 	default:
-		change.Step, change.After = checkpoint.Made, now
+		change.Step, change.After, change.Again = checkpoint.Made, now, nil
 		if wish.Swapped, err = ServerTime(ctx, c.pool.DB()); err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func Settled(u checkpoint.Undo, now *schema.Table) (settled checkpoint.Undo, why
 	default:
 		return u, fmt.Sprintf("%s was altered since the change", now.Name)
 	}
-	n.Step = checkpoint.Made
+	n.Step, n.Again = checkpoint.Made, nil
 	return u, ""
 }
 
@@ -247,6 +247,36 @@ func (c nativeRecord) finish(ctx context.Context) (*Finished, error) {
 	return &Finished{Alter: settled.Native.Alter, Undid: undid}, nil
 }
 
+// GiveUpNative gives up what a run had begun that was killed while the server made its change. It is recorded if the change was made
+// or taken back, and withdrawn otherwise. The result is nil if there is no such run, or the table shows neither. agree is asked first.
+// REQUIRES: the source is claimed.
+func GiveUpNative(ctx context.Context, c *Cleaner, saved *checkpoint.Saved, agree func(Killed) bool) (*Killed, error) {
+	record := saved.Undo
+	if record.Native == nil || record.Native.Step == checkpoint.Made {
+		return nil, nil
+	}
+	r := nativeRecord{c}
+	if err := r.endStatement(ctx, saved.Run); err != nil {
+		return nil, err
+	}
+	now, err := schema.Load(ctx, c.pool.DB(), c.source)
+	if errors.Is(err, schema.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	settled, why := Settled(*record, now)
+	undoes := record.Native.Step == checkpoint.Undoing
+	k := Killed{Statement: record.Native.Alter, Undoes: undoes && !record.Back, Redoes: undoes && record.Back}
+	k.Made = why == "" && (!undoes || settled.Back != record.Back)
+	if undoes && why != "" || !agree(k) {
+		return nil, nil
+	}
+	_, err = r.finish(ctx)
+	return &k, err
+}
+
 // stateOfNative judges a change that the server has made itself. Its undo needs no binlog.
 func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state UndoState, why string, err error) {
 	s, err := look(ctx, pool, u, u.Table)
@@ -258,7 +288,13 @@ func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state U
 	case s.err != nil:
 		return "", "", s.err
 	}
-	if u.Record, why = Settled(u.Record, s.table); why != "" {
+	now, why := Settled(u.Record, s.table)
+	if n := u.Record.Native; why == "" && n.Step == checkpoint.Undoing { // the record is that of the change until its run, or the next one, settles it
+		s.again = append([]string{}, n.Again...)
+		s.worked, err = claimed(ctx, pool.DB(), u.Table)
+		return s.begun(u), "", err
+	}
+	if u.Record = now; why != "" {
 		return UndoEnded, why, nil
 	}
 	switch {

@@ -57,8 +57,11 @@ type TableOptions struct {
 	// Back means that the statement is to be taken back. Merge takes over the rows that were written since a TRUNCATE, and Park
 	// keeps them in a table of their own.
 	Back, Merge, Park bool
-	// Again are the flags with which this undo or redo is begun again if it is killed.
-	Again []string
+	// Again are the flags with which this undo or redo is begun again if it is killed. Former is the statement that it takes back or
+	// makes again, and Swapped is when that was made or taken back.
+	Again   []string
+	Former  string
+	Swapped time.Time
 	// Replicates and Kills are as in Options.
 	Replicates, Kills bool
 }
@@ -67,10 +70,12 @@ type TableOptions struct {
 // will do. It is a value, and no code changes it.
 type TablePlan struct {
 	Statement *ddl.Statement
-	// Again is as TableOptions has it.
-	Again  []string `json:"-"`
-	Choice Choice
-	Server Server
+	// Again, Former and Swapped are as TableOptions has them.
+	Again   []string  `json:"-"`
+	Former  string    `json:"-"`
+	Swapped time.Time `json:"-"`
+	Choice  Choice
+	Server  Server
 	// Table is the first table of the statement, nil if it doesn't exist.
 	Table *schema.Table
 	// Main is the one statement that runs under the bounded lock; "" with MethodNone.
@@ -125,7 +130,8 @@ const (
 func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOptions) (*TablePlan, error) {
 	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
 		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table,
-		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"}, Again: options.Again,
+		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"},
+		Again:  options.Again, Former: options.Former, Swapped: options.Swapped,
 	}}
 	for i := range facts.Tables {
 		m.check(&facts.Tables[i])

@@ -49,7 +49,8 @@ func MakeTablesBack(statement *ddl.Statement, facts *StatementFacts, back *BackF
 	b := back.Back
 	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
 		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table, Back: &b,
-		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"}, Again: options.Again,
+		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"},
+		Again:  options.Again, Former: options.Former, Swapped: options.Swapped,
 	}}
 	for i, t := range facts.Tables {
 		if t.Name != b.Undone || !ownSentinel(t, b.Source) {
@@ -168,10 +169,10 @@ func (m *tablePlanner) backFromTruncate(back *BackFacts) {
 }
 
 // FinishTables plans the end of an undo, or a redo, that was killed after its statement.
-func FinishTables(statement *ddl.Statement, facts *StatementFacts, back *BackFacts) *TablePlan {
+func FinishTables(statement *ddl.Statement, facts *StatementFacts, back *BackFacts, options TableOptions) *TablePlan {
 	return &TablePlan{
 		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table,
-		Back: &back.Back, Finish: true,
+		Back: &back.Back, Finish: true, Former: options.Former, Swapped: options.Swapped, Redo: options.Redo,
 		Choice: Choice{Method: MethodNone, Why: "an earlier run has made the change; this one completes what its undo must know"},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/operator"
@@ -32,6 +33,7 @@ func MakeTablesBack(
 		return nil, failed(ReadFacts, source, leftovers.ErrNoUndo)
 	}
 	l := saved.Undo.Ledger
+	options.Former, options.Swapped = l.Statement, saved.Undo.Swapped
 	next, err := wholetables.NextOf(ctx, server.Pool.DB(), l)
 	if err != nil {
 		return nil, failed(ReadFacts, source, server.readingFrom(err))
@@ -66,7 +68,8 @@ func MakeTablesBack(
 		return nil, failed(ReadFacts, source, server.readingFrom(err))
 	}
 	if next == wholetables.Finish {
-		return plan.FinishTables(statement, facts, back), nil
+		options.Redo = l.Redo && l.Step == checkpoint.Doing
+		return plan.FinishTables(statement, facts, back, options), nil
 	}
 	first := statement.Tables()[0]
 	if facts.Swap, err = renames(ctx, server.Pool, first, facts.Shape(statement.Kind), facts.Tables[0].Facts); err != nil {

@@ -128,7 +128,7 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 	}
 	if err != nil {
 		if !errors.Is(err, tableddl.ErrUnknown) && !errors.Is(err, cutover.ErrUnknown) {
-			err = errors.Join(err, c.withdraw(ctx))
+			c.withdraw(ctx)
 		}
 		return result, err
 	}

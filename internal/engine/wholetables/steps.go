@@ -41,20 +41,18 @@ func (c *Change) announce(ctx context.Context) error {
 			return err
 		}
 		ledger.DropOld = p.DropOld
-		c.undo = checkpoint.Undo{For: p.Undo, Mode: plan.UndoRename, Table: p.Subject().Table, Ledger: ledger}
-		if !ledger.Redo {
-			c.undo.Earlier = saved.Replaced()
+		if ledger.Redo { // until it is made, the record is that of the undo
+			if err := c.still(ctx, saved, checkpoint.Undone); err != nil {
+				return err
+			}
+			c.undo = *saved.Undo
+			c.undo.Ledger = ledger
+			return c.book().write(ctx, c.undo)
 		}
+		c.undo = checkpoint.Undo{For: p.Undo, Mode: plan.UndoRename, Table: p.Subject().Table, Ledger: ledger, Earlier: saved.Replaced()}
 		return c.book().write(ctx, c.undo)
 	}
-	if saved == nil || saved.Undo.Ledger == nil {
-		return leftovers.ErrOvertaken
-	}
-	step, err := stepOf(ctx, c.pool.DB(), saved.Undo.Ledger)
-	if err == nil && step != checkpoint.Made {
-		err = leftovers.ErrOvertaken
-	}
-	if err != nil {
+	if err := c.still(ctx, saved, checkpoint.Made); err != nil {
 		return err
 	}
 	c.undo = *saved.Undo
@@ -63,6 +61,18 @@ func (c *Change) announce(ctx context.Context) error {
 	}
 	c.undo.Ledger.Step, c.undo.Ledger.Undone, c.undo.Ledger.Again = checkpoint.Undoing, p.Back.Undone.Table, p.Again
 	return c.book().write(ctx, c.undo)
+}
+
+// still fails with leftovers.ErrOvertaken unless the record is at a step, as the plan has found it.
+func (c *Change) still(ctx context.Context, saved *checkpoint.Saved, at string) error {
+	if saved == nil || saved.Undo.Ledger == nil {
+		return leftovers.ErrOvertaken
+	}
+	step, err := stepOf(ctx, c.pool.DB(), saved.Undo.Ledger)
+	if err == nil && step != at {
+		err = leftovers.ErrOvertaken
+	}
+	return err
 }
 
 // dropTwin drops the empty table that a run left which was killed before its TRUNCATE.
@@ -81,27 +91,29 @@ func (c *Change) dropTwin(ctx context.Context, saved *checkpoint.Saved) error {
 	return leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: twin}.Drop(ctx)
 }
 
-// withdraw writes that nothing has happened.
-func (c *Change) withdraw(ctx context.Context) error {
-	var err error
-	switch l := c.undo.Ledger; {
-	case l == nil:
-		return nil
-	case l.Step == checkpoint.Undoing:
-		l.Step = checkpoint.Made
-		err = c.book().write(ctx, c.undo)
-	case l.Redo:
-		l.Step = checkpoint.Undone
-		err = c.book().write(ctx, c.undo)
-	case c.undo.Earlier != nil:
-		err = c.book().write(ctx, *c.undo.Earlier)
-	default:
-		err = c.book().close(ctx)
+// withdraw writes that nothing has happened. If that fails, the next command finds it out from the tables.
+func (c *Change) withdraw(ctx context.Context) {
+	if c.undo.Ledger == nil {
+		return
 	}
-	if err != nil {
+	if err := c.restore(ctx); err != nil {
 		c.note(fmt.Sprintf("%s could not be updated: %v; the next command finds out from the tables that nothing has happened", c.book().name(), err))
 	}
-	return nil
+}
+
+// restore gives the undo table the record that it had before announce.
+func (c *Change) restore(ctx context.Context) error {
+	switch l := c.undo.Ledger; {
+	case l.Step == checkpoint.Undoing:
+		l.Step = checkpoint.Made
+	case l.Redo:
+		l.Step = checkpoint.Undone
+	case c.undo.Earlier != nil:
+		return c.book().write(ctx, *c.undo.Earlier)
+	default:
+		return c.book().close(ctx)
+	}
+	return c.book().write(ctx, c.undo)
 }
 
 // record writes that the statement was executed, or taken back. If that fails, the next command finds it out from

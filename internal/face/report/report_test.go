@@ -301,4 +301,13 @@ func TestUndoInReports(t *testing.T) {
 	undo.Result.Outcome = "unfit"
 	undo.Events = append(undo.Events, event.Progress{Unfit: &event.Unfit{Rows: 3}, At: after(93)})
 	says(undo, "The old definition refuses 3 rows. They need a decision")
+
+	redo := story(1)
+	redo.Run.Table, redo.Run.Undoes = "shop.orders", true
+	redo.Plan.Statement = "DROP TABLE"
+	redo.Plan.Undoes = &record.Undoes{Swapped: began, Alter: "DROP TABLE shop.orders", Mode: "rename", Redo: true}
+	redo.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "rename", Until: until, Swapped: began}
+	says(redo, "takes back the undo of 2026-01-02 03:04 UTC: DROP TABLE shop.orders.", "could be undone until")
+	redo.Plan.Undoes.Swapped, redo.Plan.Undoes.Redo = time.Time{}, false
+	says(redo, "takes back the change: DROP TABLE shop.orders.", "could be redone until")
 }

@@ -76,7 +76,12 @@ func (r *Report) takenBack() []string {
 		what = "undo"
 	}
 	text := fmt.Sprintf("This run takes back the %s of %s: %s.", what, u.Swapped.UTC().Format("2006-01-02 15:04 UTC"), u.Alter)
-	if u.Swapped.IsZero() {
+	switch {
+	case r.statement() && u.Swapped.IsZero(): // the run of the statement was killed
+		return []string{fmt.Sprintf("This run takes back the %s: %s.", what, u.Alter)}
+	case r.statement():
+		return []string{text}
+	case u.Swapped.IsZero():
 		text = fmt.Sprintf("This run takes back a change of which nothing was kept: %s.", cmp.Or(u.Alter, "no ALTER makes one table of the other"))
 	}
 	if u.Mode != plan.UndoLazy {

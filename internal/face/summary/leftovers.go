@@ -7,6 +7,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // OfLeftovers lists what cleanup is to drop.
@@ -49,4 +50,25 @@ func Counted(found []leftovers.Table) string {
 		parts = append(parts, humanize.Plural(triggers, "trigger"))
 	}
 	return strings.Join(parts, " and ")
+}
+
+// OfKilled says what cleanup is about to do with what a run had begun when it was killed.
+func OfKilled(k leftovers.Killed) string {
+	what := escape.Line(k.What())
+	if k.Made {
+		return fmt.Sprintf("The run of %s was killed after the server had done it. The record of that is to be completed.\n", what)
+	}
+	return fmt.Sprintf("The run of %s was killed before the server had done it. It is to be given up: the table stays as it is.\n", what)
+}
+
+// GaveUp says what has become of that; "" if there was nothing.
+func GaveUp(k *leftovers.Killed, table schema.Name) string {
+	if k == nil {
+		return ""
+	}
+	done := "Gave up"
+	if k.Made {
+		done = "Completed the record of"
+	}
+	return fmt.Sprintf("%s %s. To see what can be undone now: midstream undo --list %s\n", done, escape.Line(k.What()), table.Argument())
 }

@@ -22,10 +22,12 @@ func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, 
 	s.heading("%s on %s (%s)", TableNames(p), address, p.Server.Version)
 	s.verdict(p.Choice, p.Risks)
 	switch {
-	case p.Back != nil:
-		s.line("Undo of", "%s of %s", p.Back.Kind, p.Back.Source)
+	case p.Redo && p.Back != nil: // it was made before the kill
+		s.line("Redo of", "%s of %s", p.Back.Kind, p.Back.Source)
 	case p.Redo:
 		s.line("Redo of", "%s of %s", p.Statement.Kind, p.Subject())
+	case p.Back != nil:
+		s.line("Undo of", "%s of %s", p.Back.Kind, p.Back.Source)
 	}
 	s.line("Change", "%s", p.Statement.Kind)
 	method := string(p.Choice.Method)

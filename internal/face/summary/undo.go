@@ -206,9 +206,8 @@ func NextForUndo(u leftovers.Undoable) string {
 		resume := record.ResumeOf(u)
 		switch {
 		case resume == "":
-			return fmt.Sprintf("give the command that was killed again: it completes its work (%s)", escape.Line(ddl.Shorten(u.Alter)))
-		case u.Record.Ledger != nil:
-			return resume + " completes it"
+			return fmt.Sprintf("give the command that was killed again: it completes its work (%s); midstream cleanup %s gives it up",
+				escape.Line(ddl.Shorten(u.Alter)), table)
 		case u.Followed:
 			return againOrGivenUp(resume, record.InsteadOf(u.Again, u.Table), table)
 		}

@@ -54,6 +54,7 @@ func PlanOf(p *plan.Plan, address string, predicted plan.Prediction, undo time.D
 func TablePlanOf(p *plan.TablePlan, address string) Plan {
 	made := Plan{
 		Head:          HeadOf(NamePlan, time.Now()),
+		Undoes:        undoesOfTables(p),
 		Table:         p.Subject().Dotted(),
 		Statement:     string(p.Statement.Kind),
 		Method:        string(p.Choice.Method),

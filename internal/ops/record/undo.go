@@ -82,7 +82,7 @@ func OpenOf(u *leftovers.Undoable) *Open {
 type Undoes struct {
 	Swapped time.Time `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
 	Alter   string    `json:"alter" doc:"the clauses of the change; empty: not known"`
-	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced; cold: all rows; native: the server alters the table back"`
+	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced; cold: all rows; native: the server alters the table back; rename: the tables get their names back"`
 	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
 	// Compares is empty in records of earlier versions, which compared the changed rows if Mode is lazy.
 	Unfit    *int64 `json:"unfit" doc:"rows that the old definition refuses, as a process that follows the table has found; null: not checked"`
@@ -143,4 +143,12 @@ type Idle struct {
 	Phase  string    `json:"phase" doc:"the last phase of a run that was killed or has stopped; empty if it is done"`
 	Seen   time.Time `json:"seen" doc:"when such a run last reported something; the year 1 if it is done"`
 	Resume string    `json:"resume" doc:"the command that begins such an undo again, with its flags; empty if it is done, or no undo"`
+}
+
+// undoesOfTables is undoesOf for a statement on complete tables.
+func undoesOfTables(p *plan.TablePlan) *Undoes {
+	if p.Back == nil && !p.Redo {
+		return nil
+	}
+	return &Undoes{Swapped: p.Swapped, Alter: p.Former, Mode: plan.UndoRename, Redo: p.Redo}
 }
