@@ -143,7 +143,7 @@ func (a *app) checkCommand() *cobra.Command {
 	c.registerTuning()
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, doing{alter: func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
-			c.options.Method = plan.MethodShadow // a shadow is what rows are looked at for
+			c.options.Method, c.options.Checks = plan.MethodShadow, true // a shadow is what rows are looked at for
 			_, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Check)
 			return result, err
 		}})

@@ -125,3 +125,50 @@ func TestTheUndoOfATruncateSpeaksOfNoDefinition(t *testing.T) {
 		r.says("undo", exitDone, "t", []string{"--end"})
 	})
 }
+
+// TestARunByTheServerWithoutUndoSaysHowItIsTakenBack: the server has made the change itself, and nothing was kept. The result has the
+// command that leads back, and what it gives up; or the reason why none does.
+func TestARunByTheServerWithoutUndoSaysHowItIsTakenBack(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		back := "midstream run 'ALTER TABLE `" + r.database + "`.`t` DROP COLUMN `c`'"
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN c INT", nil, "No undo was kept (--undo=24h keeps one). To take the change back: "+back+
+			"; it gives up the values of column c.")
+		r.says("run", exitDone, strings.Trim(strings.TrimPrefix(back, "midstream run "), "'"), nil,
+			"No undo was kept, and none is possible: the values of column c are gone then.")
+		if got := r.query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't' AND column_name = 'c'"); got != "0" {
+			r.Errorf("%s columns are left", got)
+		}
+		lacks(r.T, r.says("run", exitDone, "ALTER TABLE t ADD COLUMN d INT", []string{"--undo=1h", "--method=shadow"}, "To undo it, until "), "No undo was kept")
+		lacks(r.T, r.says("run", exitDone, "ALTER TABLE t ADD COLUMN e INT", nil, "stays open until "), "No undo was kept")
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
+
+// TestACheckLeavesAnUndoOpen: check swaps nothing, so it is permitted while the last change can be undone or redone, and nothing that
+// the undo needs is touched. The change itself is refused.
+func TestACheckLeavesAnUndoOpen(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN b", []string{"--undo=1h", "--method=shadow"})
+		values := r.query("SELECT SUM(CRC32(CONCAT_WS(',', id, a, b))) FROM t_old")
+		r.exec("INSERT INTO t (id, a) VALUES (7000, 300)")
+		change, fits := "ALTER TABLE t MODIFY a TINYINT", "ALTER TABLE t MODIFY a BIGINT"
+		for _, tables := range []string{"t,t_old,t_undo", "t,t_undo,t_undone"} {
+			r.says("plan", exitRefused, change, []string{"--method=shadow"}, "the last change of the table ", "midstream undo --end")
+			r.says("check", exitUnfit, change, nil, "out of range")
+			r.says("check", exitDone, fits, nil)
+			r.says("undo", exitDone, "t", []string{"--list", "--quiet"}, r.database+".t open ")
+			r.are(tables)
+			r.says("undo", exitDone, "t", nil)
+		}
+		r.says("undo", exitDone, "t", nil)
+		if got := r.query("SELECT SUM(CRC32(CONCAT_WS(',', id, a, b))) FROM t WHERE id < 7000"); got != values {
+			r.Errorf("the rows have changed: %s instead of %s", got, values)
+		}
+		if got := r.query("SELECT CONCAT(a, COALESCE(b, '-')) FROM t WHERE id = 7000"); got != "300-" {
+			r.Errorf("the new row is %s", got)
+		}
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}

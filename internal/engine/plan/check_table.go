@@ -120,6 +120,9 @@ func (c *checker) atWork(table schema.Name, what, undo string) {
 		why = "it follows the table, or takes the change back now; only one run at a time may work on a table"
 		fix = fmt.Sprintf("Take the change back: midstream undo %s. Or stop the undo with midstream abort %[1]s, and give it up with midstream undo --end %[1]s",
 			table.Argument())
+		if c.options.Checks {
+			fix = "Stop it, which leaves the undo open: midstream abort " + table.Argument() + ". Then check, and give this again: midstream undo --hold " + table.Argument()
+		}
 	case c.options.Back != nil:
 		fix += ". If it follows the table for an undo, give this command as its user, on its machine"
 	}

@@ -48,6 +48,8 @@ type Options struct {
 	UndoWish UndoWish
 	// Unwanted is why the server's own method is not wanted, for a plan that must take a shadow; "" for no reason.
 	Unwanted string
+	// Checks means that rows are only looked at, and nothing is swapped.
+	Checks bool
 	// OpenUndo is until when an earlier change may be taken back; "" if it may not. OpenRedo means that this is a redo.
 	OpenUndo string
 	OpenRedo bool

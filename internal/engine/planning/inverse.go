@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/specs"
 	"midstream/internal/mysql/schema"
@@ -114,6 +116,7 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 			v.Refuses = specs.DoubtsOf(&after, &before, mappings, false)
 		}
 		v.By = m.back
+		v.Why = cmp.Or(v.Why, m.notBack)
 	}
 	return &v
 }
@@ -266,7 +269,11 @@ func makeNativeUndo(
 		Again: again,
 	}
 	options.Undo = nil
+	o.ZeroDates = o.ZeroDates || record.Native.Before.HasZeroDates()
 	p, err := Make(ctx, server, alter, options)
+	if errors.Is(err, native.ErrRefused) {
+		return nil, refuse(table.Name, notBack, err.Error(), "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -94,8 +94,10 @@ type maker struct {
 	open *leftovers.Undoable
 	// earlier is the undo of the change before, open or not; nil if there is none.
 	earlier *plan.Earlier
-	// back is how the server would alter the table back itself; nil if it was not asked, or refuses.
-	back *plan.Answer
+	// back is how the server would alter the table back itself; nil if it was not asked, or refuses. notBack is why it refuses; "" if
+	// it does not.
+	back    *plan.Answer
+	notBack string
 }
 
 // decide makes the plan from the known facts.
@@ -202,7 +204,11 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 	if err != nil || m.options.Config.Undo <= 0 || p.Inverse == nil || !p.Keeps() {
 		return p, err
 	}
-	if m.back, err = native.Then(ctx, m.server.Pool, m.question(), p.Inverse.Alter); err != nil && !errors.Is(err, native.ErrRefused) {
+	m.back, err = native.Then(ctx, m.server.Pool, m.question(), p.Inverse.Alter)
+	switch {
+	case errors.Is(err, native.ErrRefused):
+		m.notBack = fmt.Sprintf("no ALTER leads back: %v", err)
+	case err != nil:
 		return nil, failed(AskServer, m.table.Name, fmt.Errorf("ask %s how it would change %s back: %w", m.server.Address, m.table.Name, err))
 	}
 	return m.decide()

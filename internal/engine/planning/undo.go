@@ -412,7 +412,7 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 		}
 		if u.State != leftovers.UndoEnded || u.Barred {
 			m.open, m.earlier.Until = &u, until(u.Record)
-			if !m.options.EndUndo {
+			if !m.options.EndUndo && !m.options.Plan.Checks { // a check ends no undo
 				m.options.Plan.OpenUndo, m.options.Plan.OpenRedo = until(u.Record), u.Record.Back
 			}
 		}

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	how := howToUndo(p.Source.Name, r.Undo)
 	s.WriteString(how)
 	if r.Undo == nil {
-		s.WriteString(staysOpen(p.Plan))
+		s.WriteString(cmp.Or(staysOpen(p.Plan), keptNone(p.Plan)))
 	}
 	switch {
 	case r.Old != "" && how != "":

@@ -402,6 +402,23 @@ func staysOpen(p *plan.Plan) string {
 	return fmt.Sprintf("The undo of the change before stays open until %s, and takes this change back too.\n", e.Until)
 }
 
+// keptNone says of a change that the server has made itself, and of which nothing was kept, how it is taken back; "" for other runs.
+func keptNone(p *plan.Plan) string {
+	if p.Back != nil || !p.Purpose.Swaps() || p.Choice.Method == plan.MethodShadow || p.Choice.Method == plan.MethodNone {
+		return ""
+	}
+	u := p.Undoable()
+	if !u.Possible {
+		return fmt.Sprintf("No undo was kept, and none is possible: %s.\n", escape.Line(u.Why))
+	}
+	text := "No undo was kept (--undo=24h keeps one). To take the change back: midstream run " +
+		schema.Shell("ALTER TABLE "+p.Source.Name.Quoted()+" "+u.By)
+	if len(u.Lost) > 0 {
+		text += "; it gives up the values of " + columns(u.Lost)
+	}
+	return escape.Line(text) + ".\n"
+}
+
 // howToUndo says how a change that has just ended can be undone, or an undo redone; "" if it cannot.
 func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 	if u == nil || u.State != leftovers.UndoOpen && u.State != leftovers.UndoRevoked {
