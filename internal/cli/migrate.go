@@ -198,6 +198,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.Undo <= 0 && given("undo-mode") && c.config.Warm {
 		err = errors.Join(err, errors.New("--undo-mode=warm needs --undo"))
 	}
+	if c.config.Undo > 0 && c.config.Warm {
+		err = errors.Join(err, session.RepeatableAll(session.AgainAfter(c.checks.flags)))
+	}
 	if err != nil && c.app.password.detached(args) {
 		err = errDetached
 	}

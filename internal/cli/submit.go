@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/face/summary"
 	"midstream/internal/ops/queue"
+	"midstream/internal/ops/session"
 	"midstream/internal/ops/socket"
 )
 
@@ -74,7 +75,7 @@ func (a *app) submitCommand() *cobra.Command {
 			value = "true"
 		}
 		queue.SetOption(s.options, name, value)
-		return nil
+		return session.Repeatable(value)
 	})
 	f.flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")
 	f.boolean(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -165,5 +167,49 @@ func TestStatusSaysThatAFollowerWasKilled(t *testing.T) {
 	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") || !strings.Contains(text, "the undo of its last change") {
 		t.Errorf("after the redo: %s", text)
 	}
+	r.ends(false)
+}
+
+// TestAHiddenValueIsNotTaken: the command that resumes a killed undo has *** for a URL that may have a secret. The text around it says
+// so, and the command is refused until the reader has given the value: *** is no URL.
+func TestAHiddenValueIsNotTaken(t *testing.T) {
+	mysqltest.Seldom(t)
+	t.Parallel()
+	r := newKilledRig(t)
+	gate := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer gate.Close()
+	const secret, hidden = "/Open-Sesame", "*** stands for a value that is hidden: give the value"
+	r.server(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE "+r.name+" MODIFY a BIGINT")
+	r.killBlocked("t", "undo", "--lock-wait=100ms", "--throttle-url="+gate.URL+secret, "--hook=on-success="+gate.URL+secret, r.name)
+	for _, text := range []string{r.user(exitDone, "status"), r.server(exitDone, "undo", "--list", r.name)} {
+		contains(t, text, "--throttle-url '"+gate.URL+"/***'", "--hook 'on-success="+gate.URL+"/***'", "resumes it ("+hidden+" instead)")
+		lacks(t, text, secret)
+	}
+	contains(t, r.server(exitUsage, "undo", "--throttle-url="+gate.URL+"/***", r.name), "--throttle-url", hidden+" again")
+	contains(t, r.server(exitUsage, "undo", "--hook=on-success="+gate.URL+"/***", r.name), "--hook", hidden+" again")
+	contains(t, r.user(exitDone, "status"), " was killed (process ")
+	r.typed(strings.ReplaceAll(r.printed(r.user(exitDone, "status"), "resumes it"), "/***", secret))
+	lacks(t, r.user(exitDone, "status"), " was killed")
+	r.ends(false)
+}
+
+// TestBytesThatAreNotUTF8AreRefused: a record could not keep such bytes, and the printed command would have others. They are escaped
+// where the error shows them, and nothing is written.
+func TestBytesThatAreNotUTF8AreRefused(t *testing.T) {
+	sideBySide(t)
+	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
+	r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t DROP COLUMN a")
+	const why = "the value has bytes that are not UTF-8; in an expression, write bytes in hexadecimal, such as x'FF'"
+	contains(t, r.with(exitUsage, "undo", "--undo-fill=a='\xff\xfe'", r.name), `--undo-fill a='\xff\xfe': `+why)
+	contains(t, r.with(exitUsage, "undo", "--throttle-query=SELECT '\xff'", r.name), "--throttle-query", why)
+	contains(t, r.with(exitUsage, "run", "--undo=1h", "--undo-mode=warm", "--throttle-query=SELECT '\xff'", "ALTER TABLE t ADD COLUMN b INT"),
+		"--throttle-query", why)
+	code, stdout, stderr := midstream(t, "submit", "--undo=x", "--option", "undo-fill=a='\xff'")
+	contains(t, stdout+stderr, `'\xff'`, why)
+	if code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, r.with(exitDone, "undo", "--list", "--quiet", r.name), r.name+" open ")
+	r.with(exitDone, "undo", "--undo-fill=a=x'31' + 0", r.name)
 	r.ends(false)
 }

@@ -19,7 +19,7 @@ var (
 	// ErrNotGranted means that the lock was not granted within the budget.
 	ErrNotGranted = errors.New("lock was not granted within the budget")
 	// ErrOverrun means that the work under the lock took longer than its budget.
-	ErrOverrun = errors.New("work under the lock took longer than its budget")
+	ErrOverrun = errors.New("work under the lock took longer than --lock-work allows")
 	// ErrNotDrained means that some changes can't be applied yet, such as changes of a prepared XA
 	// transaction.
 	ErrNotDrained = errors.New("changes are left that can't be applied yet")

@@ -89,6 +89,21 @@ type Asker struct {
 // ErrGivenUp means that the maximum number of requests was withdrawn. Nothing has happened.
 var ErrGivenUp = errors.New("another session blocked it each time")
 
+// undone is an ErrGivenUp after an attempt that had the lock.
+type undone struct {
+	attempts int
+	last     error // of the last attempt
+}
+
+func (u *undone) Error() string {
+	if u.attempts == 1 {
+		return fmt.Sprintf("the attempt failed: %v", u.last)
+	}
+	return fmt.Sprintf("%d attempts failed, the last one because %v", u.attempts, u.last)
+}
+
+func (u *undone) Unwrap() []error { return []error{ErrGivenUp, u.last} }
+
 // ErrTooLong means that the maximum time was spent waiting for other sessions. Nothing has
 // happened.
 var ErrTooLong = errors.New("the server did not grant the lock")
@@ -124,6 +139,9 @@ func (a *Asker) Run(
 		w.began = w.began.Add(last.Took - last.Waited)
 		terms := a.Terms()
 		if terms.Most > 0 && attempts >= terms.Most {
+			if last.Undone != nil {
+				return attempts, last, &undone{attempts, last.Undone}
+			}
 			return attempts, last, fmt.Errorf("%w (%d times)", ErrGivenUp, attempts)
 		}
 		backoff = min(max(2*backoff, terms.Backoff), cmp.Or(terms.Longest, MaxBackoff))

@@ -68,9 +68,17 @@ func Harmless(name, value string) string {
 	return value
 }
 
+// hidden stands for what may be a secret.
+const hidden = "***"
+
+// ErrHidden means that a value was copied from where it is hidden.
+var ErrHidden = errors.New(hidden + " stands for a value that is hidden: give the value again")
+
+// Hides reports whether a text is a hidden value, or a command with one.
+func Hides(text string) bool { return strings.Contains(text, hidden) }
+
 // WithoutSecrets returns the scheme and the host of a URL, because its user, path and query may be secrets.
 func WithoutSecrets(text string) string {
-	const hidden = "***"
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme == "" || u.Host == "" {
 		return hidden
@@ -85,7 +93,11 @@ func WithoutSecrets(text string) string {
 // Set reads a value into settings. On an error the settings are unchanged, and the error describes
 // the values that would be taken.
 func (s Setting) Set(settings *Settings, text string) error {
-	return s.set(settings, strings.TrimSpace(text))
+	text = strings.TrimSpace(text)
+	if s.hide != nil && Hides(text) {
+		return ErrHidden
+	}
+	return s.set(settings, text)
 }
 
 // AllSettings lists all settings, in the order of the help.

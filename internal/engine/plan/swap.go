@@ -216,6 +216,14 @@ func wishedWork(takes time.Duration) time.Duration {
 	return (2*takes + 100*time.Millisecond).Truncate(100 * time.Millisecond)
 }
 
+// MoreWork is how to give work under the lock more time, if it takes so long.
+func MoreWork(takes time.Duration) string {
+	if wish := max(2*time.Second, wishedWork(takes)); wish <= longestWork {
+		return fmt.Sprintf("Allow more time under the lock, in which queries wait, such as --lock-work=%s", wish)
+	}
+	return "Choose a time with less load on the server"
+}
+
 // Safely is the time to allow for work that takes about so long: another moment may be slower, and
 // the last changes need time too.
 func Safely(takes time.Duration) time.Duration { return takes * 3 / 2 }

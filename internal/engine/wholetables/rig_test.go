@@ -119,14 +119,19 @@ func (r *rig) undo(ctx context.Context, table string, merge bool) (migration.Res
 
 // back is undo with more options.
 func (r *rig) back(ctx context.Context, table string, options plan.TableOptions) (migration.Result, error) {
+	return r.backWith(ctx, table, settings(), options)
+}
+
+// backWith is back with other settings.
+func (r *rig) backWith(ctx context.Context, table string, s operator.Settings, options plan.TableOptions) (migration.Result, error) {
 	pool := r.pool(ctx)
 	defer pool.Close()
 	source := schema.Name{Schema: r.name, Table: table}
-	p, err := planning.MakeTablesBack(ctx, planning.Server{Pool: pool}, source, settings(), options, r.listen)
+	p, err := planning.MakeTablesBack(ctx, planning.Server{Pool: pool}, source, s, options, r.listen)
 	if err != nil {
 		return migration.Result{}, err
 	}
-	return wholetables.New(pool, p, operator.NewControl(settings()), r.listen).Run(ctx)
+	return wholetables.New(pool, p, operator.NewControl(s), r.listen).Run(ctx)
 }
 
 // must fails the test because of an error.

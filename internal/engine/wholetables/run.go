@@ -263,8 +263,14 @@ func (c *Change) failure(ctx context.Context, err error) error {
 	case c.plan.Back != nil:
 		f.Left, f.Next = c.stillOpen(), migration.NextAfter(ctx, err)
 		var rows *unfit
-		if errors.As(err, &rows) {
+		var long *longMerge
+		switch then := "; then run the same command again."; {
+		case errors.As(err, &rows):
 			f.Next = rows.next
+		case errors.As(err, &long):
+			f.Next = plan.MoreWork(long.takes) + then
+		case errors.Is(err, cutover.ErrOverrun), errors.Is(err, cutover.ErrSlow):
+			f.Next = plan.MoreWork(0) + then
 		}
 	case c.plan.Redo:
 		f.Left, f.Next = fmt.Sprintf("%s is unchanged, and the redo is still open.", all), migration.NextAfter(ctx, err)

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
 )
 
 // TestU4_UndoOfADrop: the table comes back with its rows, comment, foreign keys, triggers and indexes, and a second
@@ -141,5 +143,37 @@ func TestU4_UndoThatIsRefused(t *testing.T) {
 			}
 			r.exec("DROP TABLE IF EXISTS c", "DROP TABLE t, "+c.table+"_undo")
 		}
+	})
+}
+
+// TestTheWayOutOfTooLittleTimeUnderTheLockIsNamed: the undo of a TRUNCATE needs more time under the lock than --lock-work allows, to
+// compare the rows that were written since, or for anything else. The cause and the advice name --lock-work, and nothing is changed.
+func TestTheWayOutOfTooLittleTimeUnderTheLockIsNamed(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
+		r.must(r.run(r.Context(), "TRUNCATE t"))
+		hasty := settings()
+		hasty.Lock.Work, hasty.Attempts = time.Microsecond, 2
+		for _, both := range []bool{false, true} {
+			if both {
+				r.exec("INSERT INTO t VALUES (2), (3)")
+			}
+			before := r.state()
+			_, err := r.backWith(r.Context(), "t", hasty, plan.TableOptions{Merge: both, Park: both})
+			var f *migration.Failure
+			if !errors.As(err, &f) || !strings.Contains(f.Err.Error(), "--lock-work") || !strings.Contains(f.Next, "--lock-work=2s; then run the same command again") {
+				r.Errorf("%v: %+v", both, err)
+			} else if strings.Contains(f.Err.Error(), "another session") {
+				r.Errorf("no session blocked it: %v", f.Err)
+			}
+			if got := r.state(); got != before {
+				r.Errorf("%s, want %s", got, before)
+			}
+		}
+		r.must(r.back(r.Context(), "t", plan.TableOptions{Merge: true, Park: true}))
+		if got := r.text("SELECT GROUP_CONCAT(id ORDER BY id) FROM t"); got != "1,2,3" {
+			r.Error(got)
+		}
+		r.exec("DROP TABLE t_parked, t_undo")
 	})
 }

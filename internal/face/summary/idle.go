@@ -156,7 +156,7 @@ func nextFor(u history.Unfinished) string {
 func againOrGivenUp(resume, instead, table string) string {
 	does := "resumes it"
 	if instead != "" {
-		does = fmt.Sprintf("follows the table again; %s takes the change back now", instead)
+		does = fmt.Sprintf("follows the table again; %s takes the change back now%s", instead, record.AfterHidden(instead))
 	}
-	return fmt.Sprintf("%s %s; midstream cleanup %s gives this attempt up", resume, does, table)
+	return fmt.Sprintf("%s %s%s; midstream cleanup %s gives this attempt up", resume, does, record.AfterHidden(resume), table)
 }

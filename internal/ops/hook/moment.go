@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/operator"
 )
 
 // Moment is when a hook is called.
@@ -78,6 +79,9 @@ func Parse(text string) (Hook, error) {
 	name, target, ok := strings.Cut(text, "=")
 	if !ok || target == "" || strings.Contains(name, "://") { // a URL may have a secret in it
 		return Hook{}, ErrBad
+	}
+	if strings.Contains(target, "://") && operator.Hides(target) {
+		return Hook{}, operator.ErrHidden
 	}
 	var names []string
 	known := false

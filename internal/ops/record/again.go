@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/schema"
 )
 
@@ -31,6 +32,14 @@ func UndoAgain(flags []string, table schema.Name) string {
 }
 
 var flagName = regexp.MustCompile(`^--?[a-z][a-z-]*$`)
+
+// AfterHidden is what to do before a command is given in which a value is hidden; "" if none is.
+func AfterHidden(command string) string {
+	if !operator.Hides(command) {
+		return ""
+	}
+	return " (*** stands for a value that is hidden: give the value instead)"
+}
 
 // ResumeOf is the command that begins a stopped undo again; "" in other states, or if it is that of a run.
 func ResumeOf(u leftovers.Undoable) string {

@@ -31,7 +31,7 @@ type Undo struct {
 	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
 	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
 	Until    time.Time  `json:"open_until" doc:"until when the undo is promised; a revoked one is possible as long as the old table exists; the year 1: nothing was kept of the change"`
-	Resume   string     `json:"resume" doc:"the command that begins a stopped undo again, with its flags; empty in other states, or if it is the command of a run"`
+	Resume   string     `json:"resume" doc:"the command that begins a stopped undo again, with its flags; *** in it stands for a hidden value; empty in other states, or if it is the command of a run"`
 }
 
 // UndosOf lists the changes of a server.

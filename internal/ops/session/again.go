@@ -1,12 +1,16 @@
 package session
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
 	"midstream/internal/engine/operator"
+	"midstream/internal/mysql/escape"
 )
 
 // ofChange are flags of a run that do not hold for the process that follows its table afterwards: they are about the change, or
@@ -50,6 +54,27 @@ func Again(set *pflag.FlagSet) []string {
 		flags = append(flags, flag)
 	}
 	return flags
+}
+
+// errBytes is why no command could have the same value again: no record keeps such bytes.
+var errBytes = errors.New("the value has bytes that are not UTF-8; in an expression, write bytes in hexadecimal, such as x'FF'")
+
+// Repeatable fails if no record could keep a value.
+func Repeatable(value string) error {
+	if utf8.ValidString(value) {
+		return nil
+	}
+	return errBytes
+}
+
+// RepeatableAll is Repeatable for the flags that Again returns.
+func RepeatableAll(flags []string) error {
+	for _, flag := range flags {
+		if name, value, _ := strings.Cut(flag, "="); Repeatable(value) != nil {
+			return fmt.Errorf("%s %s: %w", name, escape.Line(value), errBytes)
+		}
+	}
+	return nil
 }
 
 // AgainAfter is Again for the process that follows the table after a run with these flags.

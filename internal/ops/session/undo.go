@@ -130,6 +130,9 @@ func (t Tending) Check(undo planning.Undo) error {
 			return fmt.Errorf("midstream undo does not take --%s: %s", flag, NotForUndo[flag])
 		}
 	}
+	if err := RepeatableAll(undo.Again); err != nil {
+		return err
+	}
 	var asked []string
 	for name, is := range map[string]bool{
 		"--list": t.List, "--end": t.End, "--extend": t.Extend > 0,
@@ -286,7 +289,7 @@ func UndoFailed(p *plan.Plan, err error) error {
 	case errors.Is(err, follow.ErrOutrun):
 		f.Next = "Stop these writes, or choose a time with fewer of them; then " + again + "."
 	case errors.Is(err, park.ErrSlow):
-		f.Next = "Allow more time under the lock, in which queries wait, such as --lock-work=2s; then " + again + "."
+		f.Next = plan.MoreWork(0) + "; then " + again + "."
 	case orphaned(err):
 		f.Next = "Insert the parents that are missing, or delete the rows that are listed, or set their columns to NULL; then " + again +
 			". Each of these rows fits, so --park does not set them aside."
