@@ -51,7 +51,7 @@ type EndedUndo struct {
 	// Rows is how the rows of the old table come back, if a DROP or a TRUNCATE has put it aside; "" if another statement has.
 	Rows string
 	// Parked are tables with rows that undos have set aside. No command drops them.
-	Parked []schema.Name
+	Parked []Parked
 }
 
 // EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
@@ -66,6 +66,7 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 		defer func() {
 			if left, listErr := c.List(ctx); err == nil && listErr == nil {
 				ended = endedUndo(there, left, table, old)
+				ended.Parked, _ = ParkedOf(ctx, pool, table) // it is only told
 				ended.Rows = rowsBack(saved.Undo.Ledger, table, ended.Old)
 			}
 		}()
@@ -74,7 +75,9 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 				return err
 			}
 		}
-		err = c.DropUndo(ctx)
+		if err = c.DropUndo(ctx); err == nil {
+			err = dropEmpty(ctx, c)
+		}
 		return err
 	})
 	return ended, err
@@ -94,19 +97,14 @@ func rowsBack(l *checkpoint.Ledger, table, old schema.Name) string {
 
 // endedUndo compares the tables before and after the end of an undo.
 func endedUndo(before, after Listing, table, old schema.Name) (ended EndedUndo) {
-	for name, t := range before {
-		if t.comment == schema.MarkFor(checkpoint.ParkedKind, table) {
-			ended.Parked = append(ended.Parked, name)
-		}
+	for name := range before {
 		if _, left := after[name]; !left {
 			ended.Dropped = append(ended.Dropped, name)
 		} else if name == old {
 			ended.Old = old
 		}
 	}
-	for _, names := range [][]schema.Name{ended.Dropped, ended.Parked} {
-		slices.SortFunc(names, func(a, b schema.Name) int { return strings.Compare(a.Dotted(), b.Dotted()) })
-	}
+	slices.SortFunc(ended.Dropped, func(a, b schema.Name) int { return strings.Compare(a.Dotted(), b.Dotted()) })
 	return ended
 }
 

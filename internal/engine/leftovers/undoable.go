@@ -51,6 +51,10 @@ type Undoable struct {
 	Followed bool
 	// Again are the flags of the undo that was stopped.
 	Again []string
+	// SetAside means that the undo or redo that is taken back has set rows aside: they come back, unless all rows are synced.
+	SetAside bool
+	// Parked are the tables of such rows, of this undo and of earlier ones. ParkedOf reads them.
+	Parked []Parked
 	// Made is the table as the change has made it, with its comment. OldColumns are those of the old table. Both are nil if
 	// there is no old table.
 	Made       *schema.Table
@@ -125,6 +129,7 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 	case saved.Start == nil:
 		return nil, nil
 	default:
+		u.SetAside = saved.Checkpoint.Parked
 		u.Alter, u.Made, u.OldColumns = saved.Start.Alter, MadeBy(saved.Start), saved.Start.Columns
 		u.State, u.Why, err = stateOf(ctx, pool, u, saved)
 		if u.State == UndoRevoked {

@@ -116,6 +116,12 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
 		})
 	}
+	if m.saved.Checkpoint.Parked {
+		p.Risks = append(p.Risks, plan.Risk{
+			Code: plan.CodeUndo, What: "rows that the last undo or redo has parked do not come back", Fix: "Leave out --cold if you gave it; midstream undo --list names their table",
+			Why: p.Back.Verb() + " syncs all rows, and the table does not have them: only the table of parked rows does",
+		})
+	}
 	if why, differs, err := p.Unseen(m.old); err == nil && differs {
 		p.Risks = append(p.Risks, plan.Risk{
 			Code: plan.CodeUndo, What: "the present values replace all former ones, also of rows that have not changed since the swap", Why: why,
@@ -330,15 +336,17 @@ func notLazy(ctx context.Context, server Server, p *plan.Plan, saved *checkpoint
 // unseen sets in the plan of a lazy undo why it does not compare the rows that have not changed, and warns of that. Rows
 // that an undo or redo has parked are in the old table of the next one.
 func unseen(p *plan.Plan, saved *checkpoint.Saved, old *schema.Table) error {
+	fix := "--cold syncs and compares all rows"
 	why, differs, err := p.Unseen(old)
 	if p.Back.Returns = saved.Checkpoint.Parked; p.Back.Returns {
 		why, differs = cmp.Or(why, "the last undo or redo has parked rows, which come back"), true
+		fix += ", but the parked rows do not come back then"
 	}
 	if p.Back.Unseen, p.Back.Differs = why, differs; err != nil || why == "" {
 		return err
 	}
 	p.Risks = append(p.Risks, plan.Risk{
-		Code: plan.CodeUndo, Why: why, Fix: "--cold syncs and compares all rows",
+		Code: plan.CodeUndo, Why: why, Fix: fix,
 		What: "the undo compares only the rows that have changed since the swap: it would lose a write since then that the binlog does not have",
 	})
 	return nil

@@ -60,6 +60,11 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 		again = "undo"
 	}
 	s.WriteString(humanize.SetAside(r.Parked.Rows, r.Parked.Table, r.Parked.Values, again))
+	if r.Undo != nil && !r.Undo.Record.Back {
+		for _, p := range r.Undo.Parked {
+			fmt.Fprintf(s, "Set aside: %s\n", parkedIn(p, *r.Undo))
+		}
+	}
 	how := howToUndo(p.Source.Name, r.Undo)
 	s.WriteString(how)
 	if r.Undo == nil {

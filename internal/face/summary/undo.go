@@ -58,9 +58,8 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 			s.line("Rows", "%s", t.Ended.Rows)
 		}
 	}
-	if len(t.Ended.Parked) > 0 {
-		s.line("Kept", "%s, with rows that undos have set aside. No command of Midstream drops a table with such rows: DROP TABLE it once you do not need them",
-			schema.List(t.Ended.Parked))
+	for i, p := range t.Ended.Parked {
+		s.line(map[bool]string{true: "Set aside"}[i == 0], "%s. No command of Midstream drops it. Once you do not need it: DROP TABLE %s", parked(p, *only), p.Table.Quoted())
 	}
 	return s.String()
 }
@@ -112,9 +111,44 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 			}
 			s.line("New rows", "%s", escape.Line("since the swap need "+lacks+": "+command))
 		}
+		for i, p := range u.Parked {
+			s.line(map[bool]string{true: "Set aside"}[i == 0], "%s", parkedIn(p, u))
+		}
 		s.line("Next", "%s", NextForUndo(u))
 	}
 	return s.String()
+}
+
+// parked describes a table with rows that undos of a source have set aside.
+func parked(p leftovers.Parked, source schema.Name) string {
+	rows := humanize.Plural(p.Rows, "row")
+	switch {
+	case p.Values:
+		return fmt.Sprintf("%s: values that dropped columns had in rows that were set aside (%s)", p.Table, rows)
+	case p.Rows == 0:
+		return p.Table.String() + ": no rows"
+	case p.Copies():
+		return fmt.Sprintf("%s: %s, all of which are back in %s", p.Table, rows, source)
+	case p.Apart != nil:
+		return fmt.Sprintf("%s: %s, %d of which %s does not have, or has with other values", p.Table, rows, *p.Apart, source)
+	}
+	return fmt.Sprintf("%s: %s", p.Table, rows)
+}
+
+// parkedIn is parked with what becomes of the table.
+func parkedIn(p leftovers.Parked, u leftovers.Undoable) string {
+	text := parked(p, u.Table)
+	switch {
+	case p.Values && u.State != leftovers.UndoEnded:
+		return text + "; an undo after the redo takes them from there"
+	case p.Copies(), p.Rows == 0:
+		return fmt.Sprintf("%s; nothing needs this table: DROP TABLE %s", text, p.Table.Quoted())
+	case u.Record.Back && u.SetAside:
+		return text + "; the redo brings the rows of the last undo back into the table, but not if it syncs all rows (--cold)"
+	case u.Record.Back && u.Record.Ledger != nil:
+		return text + "; the redo does not bring them back"
+	}
+	return text
 }
 
 // briefUndoables lists table, state, end, mode and unfit rows, - for not checked, and whether it is an undo or a redo.
@@ -245,7 +279,12 @@ func leftUndo(last *history.Entry, now time.Time) string {
 	if last.Result.Undo.State == string(leftovers.UndoRevoked) {
 		state = "revoked, and possible by all rows (--cold)"
 	}
-	return fmt.Sprintf("the %s of its last change on %s is %s, as this machine has last seen it", undoOrRedo(last), escape.Line(last.Run.Server), state)
+	aside := ""
+	if last.Result.ParkedRows > 0 {
+		aside = fmt.Sprintf(" (it has set aside %s in %s)", humanize.Plural(last.Result.ParkedRows, "row"), schema.NameOf(last.Result.ParkedTable))
+	}
+	return fmt.Sprintf("the %s of its last change on %s is %s%s, as this machine has last seen it", undoOrRedo(last), escape.Line(last.Run.Server),
+		state, aside)
 }
 
 // undoOrRedo is what takes back what a run has done.

@@ -27,6 +27,7 @@ type Undo struct {
 	Lost     []string   `json:"lost" doc:"columns whose values an undo gives up, because this change or a later one has added them"`
 	Later    []string   `json:"later" doc:"clauses of later changes of the table, which an undo takes back too"`
 	Fills    []string   `json:"fills" doc:"columns without a default that an undo brings back: rows that are new since the swap need a value (--undo-fill)"`
+	Parked   []string   `json:"parked" doc:"tables with rows that undos of the table have set aside (--park); docs/undo.md says what becomes of them"`
 	Alter    string     `json:"alter" doc:"the clauses of the change"`
 	Redo     bool       `json:"redo" doc:"the change was an undo: to take it back is the redo"`
 	Swapped  time.Time  `json:"swapped" doc:"when the change was swapped; the year 1: not known"`
@@ -40,7 +41,7 @@ func UndosOf(all []leftovers.Undoable, address string) Undos {
 	for _, u := range all {
 		r.Undos = append(r.Undos, Undo{
 			Table: u.Table.Dotted(), Old: oldOf(u), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
-			Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until,
+			Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until, Parked: u.ParkedNames(),
 			Resume: ResumeOf(u),
 		})
 	}

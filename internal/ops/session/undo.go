@@ -219,6 +219,7 @@ func Keep(ctx context.Context, s *Server, table schema.Name, earlier *plan.Earli
 	all, err := leftovers.Undoables(ctx, s.Pool, &table)
 	if err == nil && len(all) == 1 && (earlier == nil || !all[0].Record.Swapped.Equal(earlier.Swapped)) {
 		result.Undo = &all[0]
+		result.Undo.Parked, _ = leftovers.ParkedOf(ctx, s.Pool, table) // it is only told
 		if all[0].Record.Old != "" {
 			result.Old = all[0].Old.Dotted()
 		}

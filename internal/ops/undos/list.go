@@ -37,6 +37,11 @@ func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only 
 	for i := range cold {
 		list = append(list, Standing{Kept: &cold[i]})
 	}
+	for _, s := range list {
+		if s.Kept.Parked, err = leftovers.ParkedOf(ctx, pool, s.Kept.Table); err != nil {
+			return nil, err
+		}
+	}
 	return list, nil
 }
 

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
+
+// TestU4_WhatBecomesOfParkedRowsIsSaid: an undo has parked rows. The list, the status and the result of the redo name their table and
+// what becomes of the rows: a redo of the changes brings them back, and then the table has copies only; a redo of all rows does not.
+func TestU4_WhatBecomesOfParkedRowsIsSaid(t *testing.T) {
+	sideBySide(t)
+	for _, version := range mysqltest.InTurn(t, "9.7", "5.7", "mariadb-11.8") {
+		t.Run(version, func(t *testing.T) {
+			sideBySide(t)
+			i := mysqltest.Server(t, version)
+			for _, how := range []string{"", "--cold"} {
+				r := newFlagRig(t, i)
+				database, _, _ := strings.Cut(r.name, ".")
+				exec, here := executing(t, i, database), "--history-dir="+t.TempDir()
+				rows := func(table string) (ids string) {
+					if err := i.Open(t, database).QueryRow("SELECT COALESCE(GROUP_CONCAT(id ORDER BY id), '') FROM " + table).Scan(&ids); err != nil {
+						t.Error(err)
+					}
+					return ids
+				}
+				exec("ALTER TABLE t ADD COLUMN s VARCHAR(9) NOT NULL DEFAULT 'x'")
+				r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t MODIFY a BIGINT")
+				exec("INSERT INTO t VALUES (3, 5000000000, 'c'), (4, 5000000000, 'd')")
+				r.with(exitDone, "undo", "--park", here, r.name)
+				listed := r.with(exitDone, "undo", "--list", r.name)
+				contains(t, listed, "Set aside "+r.name+"_parked: 2 rows; the redo brings the rows of the last undo back into the table, but not if it syncs all rows (--cold)")
+				_, status, _ := midstream(t, "status", here, r.name)
+				contains(t, strings.Join(strings.Fields(status), " "), "(it has set aside 2 rows in "+r.name+"_parked)")
+				contains(t, r.with(exitDone, "undo", "--list", "--json", r.name), `"parked":["`+r.name+`_parked"]`)
+				if how == "--cold" {
+					loses := "rows that the last undo or redo has parked do not come back: the redo syncs all rows"
+					contains(t, r.with(exitDone, "undo", "--plan", "--cold", r.name), loses)
+					done := r.with(exitDone, "undo", "--cold", r.name)
+					contains(t, done, loses, "Set aside: "+r.name+"_parked: 2 rows, 2 of which "+r.name+" does not have, or has with other values")
+					if got := rows("t"); got != "1,2" {
+						t.Errorf("the rows are %s", got)
+					}
+					contains(t, r.with(exitDone, "undo", "--end", r.name), "Set aside "+r.name+"_parked: 2 rows, 2 of which", "DROP TABLE `"+database+"`.`t_parked`")
+					exec("DROP TABLE t_parked")
+					continue
+				}
+				contains(t, r.with(exitDone, "undo", "--plan", r.name), "--cold syncs and compares all rows, but the parked rows do not come back then")
+				gone := "Set aside: " + r.name + "_parked: 2 rows, all of which are back in " + r.name + "; nothing needs this table: DROP TABLE `" + database + "`.`t_parked`"
+				contains(t, r.with(exitDone, "undo", r.name), gone)
+				if got := rows("t"); got != "1,2,3,4" {
+					t.Errorf("the rows are %s", got)
+				}
+				contains(t, r.with(exitDone, "undo", "--list", r.name), strings.Replace(gone, ":", "", 1))
+				for _, other := range []string{"UPDATE t SET s = 'C' WHERE id = 3", "UPDATE t SET s = 'c ' WHERE id = 3", "DELETE FROM t WHERE id = 3"} {
+					exec(other) // what a collation takes for the same is another value
+					contains(t, r.with(exitDone, "undo", "--list", r.name), r.name+"_parked: 2 rows, 1 of which "+r.name+" does not have, or has with other values")
+				}
+				exec("DELETE FROM t_parked")
+				contains(t, r.with(exitDone, "undo", "--end", r.name), "Dropped "+r.name+"_parked, "+r.name+"_undo")
+				r.with(exitDone, "cleanup", "--old", "--yes", r.name)
+			}
+		})
+	}
+}
+
+// TestU4_ATruncateKeepsParkedRowsApart: the rows that the undo of a TRUNCATE parks have keys that other rows have. The list does not take
+// those for the parked ones, and says that a redo does not bring the rows back.
+func TestU4_ATruncateKeepsParkedRowsApart(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		table := r.database + ".t"
+		r.says("run", exitDone, "TRUNCATE TABLE t", []string{"--undo=1h"})
+		r.exec("INSERT INTO t (id, a) VALUES (1, 77)")
+		r.says("undo", exitDone, "t", []string{"--merge", "--park"})
+		r.says("undo", exitDone, "t", []string{"--list"}, "Set aside "+table+"_parked: 1 row, 1 of which "+table+" does not have, or has with other values; the redo does not bring them back")
+		r.says("undo", exitDone, "t", []string{"--end"}, "Set aside "+table+"_parked: 1 row, 1 of which")
+		r.exec("DROP TABLE t_parked")
+	})
+}

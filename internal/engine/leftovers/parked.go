@@ -1,0 +1,112 @@
+package leftovers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Parked is a table with rows that undos of a source have set aside.
+type Parked struct {
+	Table schema.Name
+	// Rows are its rows, at most mostParked. Apart are those that the source does not have with the same values; nil: not known.
+	Rows  int64
+	Apart *int64
+	// Values means that it has values of dropped columns of such rows, and not the rows.
+	Values bool
+}
+
+// Copies reports whether the source has all of the rows.
+func (p Parked) Copies() bool { return !p.Values && p.Apart != nil && *p.Apart == 0 }
+
+// ParkedNames are the names of the tables of rows that were set aside, as database.table.
+func (u *Undoable) ParkedNames() []string {
+	names := []string{}
+	for _, p := range u.Parked {
+		names = append(names, p.Table.Dotted())
+	}
+	return names
+}
+
+// mostParked is up to how many rows are counted and compared.
+const mostParked = 100_000
+
+// ParkedOf lists the tables with rows that undos of a source have set aside. It writes nothing.
+func ParkedOf(ctx context.Context, pool *dbconn.Pool, source schema.Name) ([]Parked, error) {
+	there, err := New(pool, source, plan.Undoing).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Parked
+	for name, t := range there {
+		if t.comment != schema.MarkFor(checkpoint.ParkedKind, source) {
+			continue
+		}
+		p := Parked{Table: name, Values: slices.Contains(plan.ValuesNames(source), name)}
+		err := pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS counted", name.Quoted(), mostParked)).Scan(&p.Rows)
+		if dbconn.NoSuchTable(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("count the rows of %s: %w", name, err)
+		}
+		if !p.Values && p.Rows < mostParked {
+			p.Apart = apart(ctx, pool, source, name)
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b Parked) int { return strings.Compare(a.Table.Dotted(), b.Table.Dotted()) })
+	return all, nil
+}
+
+// apart counts the rows of a table of parked rows that the source does not have; nil if the two have other columns, or no primary key, or
+// the server does not compare their values.
+func apart(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) *int64 {
+	table, err := schema.Load(ctx, pool.DB(), source)
+	if err != nil {
+		return nil
+	}
+	aside, err := schema.Load(ctx, pool.DB(), parked)
+	if err != nil || len(aside.Columns) != len(table.Columns) {
+		return nil
+	}
+	if _, keyed := table.Key("PRIMARY"); !keyed {
+		return nil
+	}
+	var equal []string
+	for _, c := range aside.Columns {
+		now, there := table.Column(c.Name)
+		if !there || now.Type != c.Type || now.Collation != c.Collation {
+			return nil
+		}
+		a, b := "a."+schema.Quote(c.Name), "b."+schema.Quote(c.Name)
+		equal = append(equal, a+" <=> "+b)
+		if c.Charset != "" && c.Charset != "binary" { // letter case and blanks count
+			equal = append(equal, fmt.Sprintf("CAST(%s AS BINARY) <=> CAST(%s AS BINARY)", a, b))
+		}
+	}
+	var n int64
+	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s AS a WHERE NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s)",
+		parked.Quoted(), source.Quoted(), strings.Join(equal, " AND "))).Scan(&n)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// dropEmpty drops tables of parked rows that have none. REQUIRES: the source is claimed.
+func dropEmpty(ctx context.Context, c *Cleaner) error {
+	all, err := ParkedOf(ctx, c.pool, c.source)
+	for _, p := range all {
+		if p.Rows == 0 && err == nil {
+			err = c.Drop(ctx, Table{Name: p.Table})
+		}
+	}
+	return err
+}
