@@ -27,7 +27,7 @@ func TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo(t *testing.T) {
 		r.says("run", exitDone, "ALTER TABLE t MODIFY a BIGINT, DROP COLUMN note, DROP COLUMN kind", []string{"--undo=1h"})
 		r.exec("UPDATE t SET a = 5000000000 ORDER BY id LIMIT 30")
 		fill := " --undo-fill \"note=''\" --undo-fill kind=0 " + r.database + ".t"
-		out := r.says("undo", exitUnfit, "t", []string{"--cold"}, "the old definition refuses some rows: 30 rows out of range", "is still open",
+		out := r.says("undo", exitUnfit, "t", []string{"--cold"}, "some rows do not fit: 30 rows out of range", "is still open",
 			"--park copies them to a table of their own", "need a value for note, kind (no default): midstream undo"+fill)
 		lacks(r.T, out, "fix:  MODIFY")
 
@@ -38,7 +38,7 @@ func TestAnUndoThatChecksAllRowsGivesTheAdviceOfAnUndo(t *testing.T) {
 			"need a value for note (no default): midstream undo --undo-fill 'kind=1 + 1' --undo-fill \"note=''\" "+r.database+".t")
 		r.says("undo", exitDone, "t", []string{"--park", "--undo-fill=kind=1 + 1", "--undo-fill=note=''"})
 		r.says("undo", exitDone, "t", []string{"--end"})
-		r.exec("DROP TABLE t_parked")
+		r.exec("DROP TABLE t_parked, t_parked_values")
 	})
 }
 
@@ -56,7 +56,7 @@ func TestAnUndoByTheServerSaysWhichRowsItRefuses(t *testing.T) {
 		r.exec("UPDATE n SET v = '123456789012', u = 2 WHERE id = 1")
 		for _, method := range [][]string{nil, {"--method=shadow"}} {
 			out := r.says("undo", exitUnfit, "n", method, "the old definition refuses rows too long for column v, varchar(10): such a row ends the undo", "CHAR_LENGTH(`v`) > 10 counts them",
-				"the old definition refuses some rows: 1 row too long", "2 rows sharing the value of unique key u", "the undo is still open",
+				"some rows do not fit: 1 row too long", "2 rows sharing the value of unique key u", "the undo is still open",
 				"Change the rows, then run the same command again. It has no old table")
 			lacks(r.T, out, "builds a shadow", "fix:  MODIFY", "old table taken over", "nothing is left")
 		}

@@ -97,8 +97,12 @@ func TestARedoSpeaksOfTheNewDefinition(t *testing.T) {
 		r.exec("INSERT INTO w VALUES (2, 'too long', 2), (3, 'y', 1)")
 		lacks(r.T, r.says("undo", exitDone, "w", []string{"--plan"}, "the new definition refuses rows too long for column v, varchar(5)",
 			"the redo lists them before its lock"), old)
-		for _, flags := range [][]string{nil, {"--cold"}} {
-			lacks(r.T, r.says("undo", exitUnfit, "w", flags), old)
+		for _, cold := range []string{"--cold=false", "--cold"} {
+			args := append(append([]string{"undo"}, flags(r.T, r.i)...), cold, r.database+".w")
+			code, stdout, stderr := midstream(r.T, args...)
+			if lacks(r.T, stdout+stderr, old); code != exitUnfit {
+				r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
 		}
 		here := "--history-dir=" + r.TempDir()
 		lacks(r.T, r.says("undo", exitDone, "w", []string{"--park", here}, "the row with key (id=2) does not fit", "set aside in ", "w_parked: 2, with the keys (id=2), (id=3)"), old)
@@ -170,5 +174,24 @@ func TestACheckLeavesAnUndoOpen(t *testing.T) {
 			r.Errorf("the new row is %s", got)
 		}
 		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
+
+// TestATableWithOldStatisticsHasRows: the server's statistics of a small table show no rows. The plan of a change and of a DROP, and
+// cleanup, show its rows.
+func TestATableWithOldStatisticsHasRows(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE s (id INT PRIMARY KEY, a INT) STATS_AUTO_RECALC=0", "INSERT INTO s SELECT id, 1 FROM t LIMIT 77")
+		if got := r.query("SELECT n_rows FROM mysql.innodb_table_stats WHERE database_name = DATABASE() AND table_name = 's'"); got != "0" {
+			r.Fatalf("the statistics show %s rows", got)
+		}
+		r.says("plan", exitDone, "ALTER TABLE s ADD COLUMN c INT", nil, "about 77 rows")
+		r.says("plan", exitDone, "DROP TABLE s", nil, "about 77 rows")
+		r.says("run", exitDone, "DROP TABLE s", []string{"--drop-later"})
+		code, stdout, stderr := midstream(r.T, append(flags(r.T, r.i), "cleanup", "--old", "--yes", r.database+".s")...)
+		if contains(r.T, stdout+stderr, "about 77 rows"); code != exitDone {
+			r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
 	})
 }

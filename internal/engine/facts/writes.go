@@ -62,9 +62,20 @@ func (f gatherer) readRows(ctx context.Context, q schema.Querier, table schema.N
 	if f.HasRows = estimated > 0; f.HasRows {
 		return nil
 	}
-	err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+table.Quoted()+")").Scan(&f.HasRows)
+	f.Counted, err = Count(ctx, q, table)
+	f.HasRows = f.Counted > 0
 	if dbconn.Number(err) != 0 {
 		return nil
 	}
 	return err
+}
+
+// mostCounted is up to how many rows are counted if the statistics show none.
+const mostCounted = 1000
+
+// Count counts the rows of a table, up to a limit.
+func Count(ctx context.Context, q schema.Querier, table schema.Name) (n int64, err error) {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS midstream_rows", table.Quoted(), mostCounted)
+	err = q.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
 }

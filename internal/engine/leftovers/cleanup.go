@@ -162,6 +162,9 @@ func (c *Cleaner) Find(ctx context.Context, old bool) ([]Table, error) {
 			return nil, err
 		}
 		if listed {
+			if t.Rows == 0 { // the statistics may be old; without a count, it is an estimate
+				t.Rows, _ = facts.Count(ctx, c.pool.DB(), t.Name)
+			}
 			found = append(found, t.Table)
 		}
 	}

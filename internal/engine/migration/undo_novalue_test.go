@@ -132,7 +132,7 @@ func TestU4_NewRowsWithoutAValueAreFoundTogether(t *testing.T) {
 					writes.Add(1)
 				}
 			}})
-			if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, park.ErrUnfit) || !strings.Contains(err.Error(), "some rows: 400,") {
+			if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, park.ErrUnfit) || !strings.Contains(err.Error(), "some rows do not fit: 400,") {
 				b.Errorf("%s: the error is %v", change, err)
 			}
 			if n := writes.Load(); n > 100 {

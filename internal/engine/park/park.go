@@ -22,7 +22,7 @@ import (
 )
 
 // ErrUnfit means that the old table refuses rows of the table. Both are as they were, and the undo stays open.
-var ErrUnfit = errors.New("the old definition refuses some rows")
+var ErrUnfit = errors.New("some rows do not fit")
 
 // mostListed is the number of keys with which a reason is listed.
 const mostListed = 20

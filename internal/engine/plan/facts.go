@@ -81,6 +81,8 @@ type Facts struct {
 	GroupPrimary string // host:port of the group's primary, as a member knows it; "" if it does not
 	// HasRows means that the table has rows, for any statistics.
 	HasRows bool
+	// Counted is the number of its rows, up to a limit, if the statistics show none.
+	Counted int64
 	// Few means that the table has at most FewRows rows. They were counted. MariaDB only.
 	Few bool
 	// ZeroDates means that the server's ALTER gives rows the date 0000-00-00 (TakesZeroDates).

@@ -132,6 +132,7 @@ func (m *maker) read(ctx context.Context) (err error) {
 	if m.facts, err = facts.Gather(ctx, db, name, wish.Shadow, wish.Old); err != nil {
 		return failed(ReadFacts, name, m.server.readingFrom(err))
 	}
+	m.table.Rows = max(m.table.Rows, m.facts.Counted)
 	if err := m.readReplica(ctx); err != nil {
 		return failed(ReadReplica, name, err)
 	}

@@ -96,6 +96,7 @@ func (l *looker) table(ctx context.Context, name schema.Name) (plan.TableFacts, 
 	case err != nil:
 		return t, err
 	}
+	t.Table.Rows = max(t.Table.Rows, t.Facts.Counted)
 	if t.Views, err = l.views(ctx, name); err != nil {
 		return t, err
 	}
