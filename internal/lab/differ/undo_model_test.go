@@ -35,9 +35,10 @@ func (u *undoCase) judge(ctx context.Context, s *scene, h *how, undone []string)
 	rest := slices.Clone(undone)
 	all := 0
 	known := func(r string) bool { return slices.Contains(s.old, r) || slices.Contains(m.before, r) }
-	for _, row := range m.rows {
+	for n, row := range m.rows {
 		if i := slices.Index(parked, row.text); i >= 0 {
 			parked = slices.Delete(parked, i, i+1)
+			m.rows[n].parked = true
 			all++
 			continue
 		}
@@ -58,7 +59,7 @@ func (u *undoCase) judge(ctx context.Context, s *scene, h *how, undone []string)
 			return Verdict{Wrong, "parked without a reason", fmt.Sprint(err)}, nil
 		}
 	}
-	return Verdict{}, nil
+	return u.judgeValues(ctx, s, m)
 }
 
 // parkedRows are the rows that this undo has parked.
@@ -72,7 +73,7 @@ func (u *undoCase) parkedRows(ctx context.Context, s *scene) (rows []string, err
 		columns = append(columns, c.Name)
 	}
 	for _, n := range names {
-		if strings.HasPrefix(n, "t_parked") && !slices.Contains(s.seen, n) {
+		if isParked(n) && !slices.Contains(s.seen, n) {
 			more, err := u.column(ctx, "SELECT "+textOf(columns)+" FROM "+u.tables[0].Sibling(n).Quoted())
 			if err != nil {
 				return nil, err
@@ -83,9 +84,66 @@ func (u *undoCase) parkedRows(ctx context.Context, s *scene) (rows []string, err
 	return rows, nil
 }
 
+func isParked(table string) bool { return strings.HasPrefix(table, "t_parked") && !isValues(table) }
+func isValues(table string) bool { return strings.HasPrefix(table, "t_parked_values") }
+
+// judgeValues compares the values that dropped columns had in the parked rows with those that a table has for them.
+func (u *undoCase) judgeValues(ctx context.Context, s *scene, m *model) (Verdict, error) {
+	names, err := u.names(ctx)
+	if err != nil || len(s.kept) == 0 || len(s.key) == 0 {
+		return Verdict{}, err
+	}
+	kept, err := m.texts(ctx, "before_it", s.kept)
+	if err != nil {
+		return Verdict{}, err
+	}
+	given := map[string]string{} // by key
+	for _, n := range names {
+		if !isValues(n) || slices.Contains(s.seen, n) {
+			continue
+		}
+		u.values[s.redo] = append(u.values[s.redo], n)
+		definition, err := schema.Load(ctx, u.pool.DB(), u.tables[0].Sibling(n))
+		if err != nil {
+			return Verdict{}, err
+		}
+		var columns []string
+		for _, c := range definition.Columns[len(s.key):] {
+			columns = append(columns, c.Name)
+		}
+		of := " FROM " + definition.Name.Quoted() + " ORDER BY " + quoted(s.present, "")
+		keys, err := u.column(ctx, "SELECT "+textOf(s.present)+of)
+		if err != nil {
+			return Verdict{}, err
+		}
+		values, err := u.column(ctx, "SELECT "+textOf(columns)+of)
+		if err != nil {
+			return Verdict{}, err
+		}
+		for i, k := range keys {
+			given[k] = values[i]
+		}
+	}
+	for _, row := range m.rows {
+		value, is := given[row.key]
+		delete(given, row.key)
+		if is != row.parked && !(row.parked && slices.Contains(row.owners, 0)) ||
+			is && !slices.ContainsFunc(row.owners, func(o int) bool { return o > 0 && kept[o-1] == value }) {
+			return Verdict{Wrong, "values of parked rows", fmt.Sprintf("row %s (parked %v, owners %v) has the values %q (%v), of %q",
+				row.text, row.parked, row.owners, value, is, kept)}, nil
+		}
+	}
+	if len(given) > 0 {
+		return Verdict{Wrong, "values of parked rows", fmt.Sprintf("%q are of no row", given)}, nil
+	}
+	return Verdict{}, nil
+}
+
 // modelRow is a row of the table before the undo, and what may become of it.
 type modelRow struct {
 	text    string
+	key     string
+	parked  bool
 	owners  []int
 	touched bool
 	may     []string
@@ -170,6 +228,9 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 	then := s.then
 	for i, text := range now {
 		row := modelRow{text: text, touched: then[text] == 0}
+		if len(keys) > i {
+			row.key = keys[i]
+		}
 		if then[text] > 0 {
 			then[text]--
 		}
@@ -179,14 +240,14 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 				row.owners = append(row.owners, n+1)
 			}
 		} else {
-			row.owners = m.ownersOf(s.owners[keys[i]], byKey[keys[i]])
+			row.owners = m.ownersOf(s.owners[keys[i]], byKey[keys[i]], s.passed[keys[i]])
 		}
 		for _, owner := range row.owners {
 			texts, err := m.row(ctx, i+1, owner)
 			if err != nil {
 				row.refused = err
 			}
-			asItWas := !row.touched && s.lazy && owner > 0 // also if its values were rounded
+			asItWas := !row.touched && s.lazy && owner > 0 && owner <= len(s.old) // also if its values were rounded
 			if asItWas {
 				row.may = append(row.may, was[owner])
 			}
@@ -219,9 +280,14 @@ func (m *model) asItWas(ctx context.Context) ([]string, error) {
 	return was, nil
 }
 
-// ownersOf are the rows of before_it of which a row may have the kept values. same are those with its key.
-func (m *model) ownersOf(owners, same []int) []int {
+// ownersOf are the rows of before_it of which a row may have the kept values. same are those with its key, and passed those whose keys
+// it had.
+func (m *model) ownersOf(owners, same, passed []int) []int {
 	list := slices.Clone(owners)
+	if m.s.follows && !m.u.logs && len(list) > 0 {
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
 	if len(list) == 0 || slices.Contains(list, 0) || m.s.moved && (!m.s.lazy || m.u.logs) {
 		if len(same) > 0 && !m.s.moved {
 			list = slices.DeleteFunc(list, func(o int) bool { return o == 0 })
@@ -229,7 +295,7 @@ func (m *model) ownersOf(owners, same []int) []int {
 		list = append(list, same...)
 	}
 	if len(list) == 0 || m.s.moved && (!m.s.lazy || m.u.logs) {
-		list = append(list, 0)
+		list = append(append(list, 0), passed...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -343,6 +409,10 @@ func (m *model) insert(n, owner int, converted bool) string {
 			names, values = append(names, c), append(values, "x."+schema.Quote(c))
 		case paired && m.s.bytes[c]: // the texts come back as they went
 			names, values = append(names, c), append(values, "CONVERT(n."+schema.Quote(fresh)+" USING utf8mb4)")
+		case paired && m.s.longer[c] > 0: // the zero bytes that the change has added go
+			names = append(names, c)
+			values = append(values, fmt.Sprintf("IF(LENGTH(TRIM(TRAILING X'00' FROM n.%[1]s)) <= %[2]d, LEFT(n.%[1]s, %[2]d), n.%[1]s)",
+				schema.Quote(fresh), m.s.longer[c]))
 		case paired:
 			names, values = append(names, c), append(values, "n."+schema.Quote(fresh))
 		case owner > 0:

@@ -2,6 +2,7 @@ package differ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 )
 
 // how is the way in which a change is taken back.
@@ -34,8 +36,8 @@ type how struct {
 }
 
 func (h *how) String() string {
-	return fmt.Sprintf("cold %v, without a record %v, warm %v, released at %s, fills %v, writes %v, killed before command %d (%v)",
-		h.cold, h.unrecorded, h.warm, h.release, h.fills, h.during, h.nth, h.deaf)
+	return fmt.Sprintf("cold %v, park %v, without a record %v, warm %v, released at %s, fills %v, writes %v, killed before command %d (%v)",
+		h.cold, h.park, h.unrecorded, h.warm, h.release, h.fills, h.during, h.nth, h.deaf)
 }
 
 // how chooses the way.
@@ -53,7 +55,8 @@ func (u *undoCase) how(s *scene) *how {
 	if h.warm && u.in(3) {
 		h.release = []event.Phase{event.PhaseCopy, event.PhaseCatchUp, event.PhaseVerify}[u.rand.IntN(3)]
 	}
-	if u.in(5) {
+	h.park = u.in(4) && !s.native
+	if u.in(map[bool]int{true: 3, false: 5}[h.cold || h.park]) {
 		h.nth = 1 + u.rand.IntN(300)
 	}
 	for column, expr := range s.needed {
@@ -65,9 +68,25 @@ func (u *undoCase) how(s *scene) *how {
 	return h
 }
 
-// forget drops the record of the change.
+// forget drops the record of the change, and with it what is known of parked rows.
 func (u *undoCase) forget(ctx context.Context, s *scene) error {
 	s.swapped = time.Time{}
+	for _, owners := range []map[string][]int{s.owners, s.gone, s.passed} {
+		for k, list := range owners {
+			for i, owner := range list {
+				if owner > len(s.old) {
+					list[i] = 0
+				}
+			}
+			owners[k] = list
+		}
+	}
+	if len(s.parked) > 0 {
+		from := schema.Name{Schema: u.tables[1].Schema, Table: "before_it"}
+		if _, err := u.admin.ExecContext(ctx, fmt.Sprintf("DELETE FROM %s WHERE midstream_rn > %d", from.Quoted(), len(s.old))); err != nil {
+			return err
+		}
+	}
 	_, err := leftovers.EndUndo(ctx, u.pool, u.tables[0], false)
 	return err
 }
@@ -153,8 +172,11 @@ func (u *undoCase) undo(parent context.Context, s *scene, h *how) error {
 	if err != nil {
 		return err
 	}
-	s.lazy, s.back = s.lazy && p.Lazy(), p.Alter.Clauses
-	u.did("plan: %s, lazy %v, by %s", p.Choice.Method, p.Lazy(), p.Alter.Clauses)
+	s.lazy, s.follows, s.back = s.lazy && p.Lazy(), s.follows && p.Back.FromSwap(), p.Alter.Clauses
+	if len(s.kept) > 0 && !p.Back.FromSwap() && !u.logs && !h.unrecorded && !u.killed {
+		return errors.New("the plan does not follow the keys of rows, and the binlogs are there")
+	}
+	u.did("plan: %s, lazy %v, follows keys %v, by %s", p.Choice.Method, p.Lazy(), p.Back.FromSwap(), p.Alter.Clauses)
 	control := operator.NewControl(settings)
 	released := 0
 	listen := func(e event.Event) {

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/oracle"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -30,15 +31,22 @@ type scene struct {
 	texts   map[string][]string // the same by the values of the columns in former
 	dated   bool                // a NULL becomes the time of the INSERT, and is no value that could be compared
 	bytes   map[string]bool     // columns of JSON in the old table that the change has made columns of bytes
+	longer  map[string]int      // columns of BINARY in both tables, and their length in the old one
 	last    []string            // the table's rows after the last write
 	// owners has, for each key of the table, the rows of before_it whose kept values it may have: 0 is the default.
 	owners  map[string][]int
 	gone    map[string][]int // the same of keys whose rows were removed
+	emptied map[string]bool  // keys whose rows have taken their kept values to other keys
+	passed  map[string][]int // rows of before_it whose keys a row had since the swap, by its key
+	texty   bool             // the key is of texts: two texts may be one key
+	kept    []string         // columns of the old table that the table lacks
+	parked  []string         // tables with the values that such columns had in rows which are not in the old table
 	again   map[string]bool  // keys whose rows may have been removed and written again
 	filled  bool             // the change has read a BINARY key with its zero bytes: a key of another length does not fit
 	moved   bool
 	vague   bool // it is not known which row has which values
 	lazy    bool
+	follows bool              // the undo reads how keys have changed since the swap
 	redo    bool              // the next undo is the redo
 	says    map[string]string // --map
 	swapped time.Time         // by the record
@@ -190,7 +198,8 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	}
 	s := &scene{
 		swapped: saved.Undo.Swapped,
-		create:  live.create, last: live.rows, lazy: true, pairs: map[string]string{}, says: map[string]string{},
+		create:  live.create, last: live.rows, lazy: true, follows: true, emptied: map[string]bool{}, passed: map[string][]int{},
+		pairs: map[string]string{}, says: map[string]string{},
 		needed: map[string]string{}, kinds: map[string]kind{}, then: map[string]int{}, owners: map[string][]int{},
 		gone: map[string][]int{}, again: map[string]bool{},
 	}
@@ -225,15 +234,24 @@ func (u *undoCase) scene(ctx context.Context) (*scene, error) {
 	s.old = was.rows
 	var olds []schema.Column
 	s.former, olds = plainColumns(old)
+	for _, name := range s.former {
+		if _, paired := s.pairs[name]; !paired {
+			s.kept = append(s.kept, name)
+		}
+	}
+	s.parked = u.values[s.redo]
 	s.know(u.c, saved.Undo.Back, olds)
 	if err := u.readTexts(ctx, s, old); err != nil {
 		return nil, err
 	}
-	s.bytes = map[string]bool{}
+	s.bytes, s.longer = map[string]bool{}, map[string]int{}
 	for _, c := range olds {
 		s.dated = s.dated || c.DataType == "timestamp" && !c.Nullable
 		present, is := definition.Column(s.pairs[c.Name])
 		s.bytes[c.Name] = is && !s.redo && c.DataType == "json" && present.Charset == "binary"
+		if is && !s.redo && c.DataType == "binary" && present.DataType == "binary" {
+			s.longer[c.Name] = int(c.Length)
+		}
 	}
 	s.keyed(old, saved.Start.Key)
 	rows, err := u.column(ctx, "SELECT "+textOf(names)+" FROM "+table.Quoted())
@@ -307,6 +325,7 @@ func (s *scene) keyed(old *schema.Table, name string) {
 			if fresh, paired := s.pairs[p.Column]; paired {
 				s.key, s.present = append(s.key, p.Column), append(s.present, fresh)
 				former, _ := old.Column(p.Column)
+				s.texty = s.texty || former.Charset != ""
 				i := slices.IndexFunc(s.columns, func(c schema.Column) bool { return c.Name == fresh })
 				s.filled = s.filled || former.DataType == "binary" && i >= 0 && s.columns[i].DataType != "binary"
 			} else {
@@ -329,6 +348,11 @@ func (u *undoCase) remember(ctx context.Context, s *scene, old schema.Name) erro
 	if err := lax.numbered(ctx, "before_it", s.former, old); err != nil {
 		return err
 	}
+	for _, values := range slices.Backward(s.parked) {
+		if err := u.rememberParked(ctx, lax, s, u.tables[0].Sibling(values)); err != nil {
+			return err
+		}
+	}
 	if s.vague {
 		return nil
 	}
@@ -350,6 +374,39 @@ func (u *undoCase) remember(ctx context.Context, s *scene, old schema.Name) erro
 		}
 		if len(s.owners[k]) == 0 {
 			s.owners[k] = []int{0}
+		}
+	}
+	return nil
+}
+
+// rememberParked adds rows to before_it of which it has only the key and the kept values: those that earlier undos have parked.
+func (u *undoCase) rememberParked(ctx context.Context, lax *session, s *scene, values schema.Name) error {
+	definition, err := schema.Load(ctx, u.pool.DB(), values)
+	if err != nil {
+		return err
+	}
+	var given, same []string
+	for _, c := range definition.Columns {
+		given = append(given, "v."+schema.Quote(c.Name))
+	}
+	columns := slices.Concat(s.key, s.kept)
+	if len(given) != len(columns) || len(s.key) == 0 {
+		s.vague = true
+		return nil
+	}
+	for i, k := range s.key {
+		same = append(same, "v."+schema.Quote(s.present[i])+" <=> s."+schema.Quote(k))
+	}
+	text := fmt.Sprintf("INSERT INTO before_it (%s) SELECT %s FROM %s v WHERE NOT EXISTS (SELECT 1 FROM before_it s WHERE %s)",
+		quoted(columns, ""), strings.Join(given, ", "), values.Quoted(), strings.Join(same, " AND "))
+	for _, text := range []string{text, "ALTER TABLE before_it AUTO_INCREMENT = 1"} {
+		err := lax.exec(ctx, text)
+		if dbconn.NoDefault(err) { // of another column, such as a POINT
+			s.vague = true
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", text, err)
 		}
 	}
 	return nil

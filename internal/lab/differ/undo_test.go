@@ -47,10 +47,11 @@ type undoCase struct {
 	pool    *dbconn.Pool
 	c       *Case
 	app     *session
-	native  bool // the server may make the change itself
-	logs    bool // triggers capture the changes
-	killed  bool // a process was
-	parked  bool // some rows are in a table of their own
+	native  bool              // the server may make the change itself
+	logs    bool              // triggers capture the changes
+	killed  bool              // a process was
+	parked  bool              // some rows are in a table of their own
+	values  map[bool][]string // tables with the values that dropped columns had in such rows: of undos, and of redos
 	mu      sync.Mutex
 	notes   []string
 	history []string // what was done, for the text of a verdict
@@ -104,11 +105,15 @@ func (b *bench) tryUndo(ctx context.Context, tb testing.TB, c *Case, n int) Verd
 		return Verdict{Wrong, "the bench fails", err.Error()}
 	}
 	defer b.admin.Close()
-	u := &undoCase{bench: b, tb: tb, pool: pool, c: c, rand: rand.New(rand.NewPCG(*seed, 1<<41+uint64(n)))}
+	u := &undoCase{bench: b, tb: tb, pool: pool, c: c, values: map[bool][]string{}, rand: rand.New(rand.NewPCG(*seed, 1<<42+uint64(n)))}
 	u.logs, u.native = u.in(8), n%6 == 5
+	if u.in(2) {
+		u.c = c.keeping()
+		u.did("with a column to keep, and one to widen: %s\n%s", u.c.create(), u.c.alter())
+	}
 	v, err := u.try(ctx)
 	v = orFailed(ctx, v, err)
-	if v.Outcome == Wrong {
+	if v.Outcome == Wrong || *show {
 		v.Text += "\n" + strings.Join(append(u.history, u.notes...), "\n")
 	}
 	return v
@@ -147,16 +152,19 @@ func (u *undoCase) try(ctx context.Context) (v Verdict, err error) {
 		return Verdict{Invalid, "unreadable", err.Error()}, nil
 	}
 	rounds := 2
-	if u.in(4) {
+	if u.in(3) {
 		rounds = 4
 	}
-	for round := range rounds {
+	for round := 0; round < rounds; round++ {
 		want := before.create
 		if round%2 == 1 {
 			want = changed.create
 		}
 		if v, err := u.step(ctx, []string{"undo", "redo"}[round%2], want); v.Outcome != "" || err != nil {
 			return v, err
+		}
+		if u.parked && round < 2 { // its rows come back, and go to the old definition once more
+			rounds = 4
 		}
 	}
 	if _, err := leftovers.EndUndo(ctx, u.pool, table, true); err != nil {
@@ -179,6 +187,9 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 	}
 	h := u.how(s)
 	u.did("%s: %s; pairs (former: present) %v", what, h, s.pairs)
+	if u.parked && !s.native && u.in(2) {
+		u.mend(ctx, s)
+	}
 	for range u.rand.IntN(6) {
 		u.write(ctx, s)
 	}
@@ -193,7 +204,7 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 			return Verdict{}, err
 		}
 	}
-	parks := false
+	parks := h.park
 	for try := 0; ; try++ {
 		err = u.undo(ctx, s, h)
 		unfit := errors.Is(err, park.ErrUnfit) || errors.Is(err, migration.ErrUnfit)
@@ -210,6 +221,11 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 			if done, err := u.done(ctx, s, want); done || err != nil {
 				u.did("it was done: %v", err)
 				break
+			}
+			for range u.rand.IntN(3) {
+				if !s.native { // the twin has no such writes
+					u.write(ctx, s)
+				}
 			}
 			u.did("again; killed before command %d", h.nth)
 			continue
