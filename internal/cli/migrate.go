@@ -353,7 +353,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		}
 		result, err = do(m, ctx)
 	})
-	return p, result, session.UndoFailed(p, err)
+	return p, result, session.UndoFailed(ctx, s, p, err)
 }
 
 // finish brings an earlier run to its end that was stopped after its swap, and says whether

@@ -81,6 +81,7 @@ func TestU3_AnUndoThatWouldBeRefusedIsNotOpen(t *testing.T) {
 			{"ALTER TABLE x ADD COLUMN n INT", statement, "DROP TABLE x", "x is gone", ""},
 			{"DROP TABLE x", statement, "CREATE TABLE x (id INT PRIMARY KEY)", "another table has the name", "DROP TABLE x"},
 			{"TRUNCATE TABLE x", statement, "DROP TABLE x", "x is gone", ""},
+			{"TRUNCATE TABLE x", statement, "ALTER TABLE x ADD COLUMN n INT", "x was altered since the TRUNCATE", "ALTER TABLE x DROP COLUMN n"},
 			{"RENAME TABLE x TO y", statement, "CREATE TABLE x (id INT PRIMARY KEY)", "another table has the name", "DROP TABLE x"},
 			{"RENAME TABLE x TO y", statement, "DROP TABLE y", "y is gone", ""},
 		} {

@@ -112,3 +112,31 @@ func TestWarningsOfAnUndo(t *testing.T) {
 		r.exec("DROP TABLE w_parked")
 	})
 }
+
+// TestWhatAFailedUndoLeavesIsNamed: an undo ends because of rows that do not fit, or because the binlog does not have the changes by
+// keys. What is left is named with the table that keeps values of dropped columns, and the undo as it is then: not open if it is not.
+func TestWhatAFailedUndoLeavesIsNamed(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(20)", "UPDATE t SET note = 'precious'")
+		change := "ALTER TABLE t MODIFY a BIGINT, DROP COLUMN note"
+		r.says("run", exitDone, change, []string{"--undo=1h", "--method=shadow"})
+		r.exec("UPDATE t SET a = 5000000000 WHERE id = 1")
+		r.says("undo", exitUnfit, "t", nil, "t_old, "+r.database+".t_kept are kept, and the undo is still open")
+		r.are("t,t_kept,t_old,t_undo")
+		r.exec("UPDATE t SET a = 5 WHERE id = 1")
+		r.says("undo", exitDone, "t", nil)
+		r.are("t,t_undo,t_undone")
+		if got := r.query("SELECT COUNT(*) FROM t WHERE note = 'precious'"); got != "100" {
+			r.Errorf("%s values of the dropped column came back", got)
+		}
+		r.says("undo", exitDone, "t", nil)
+		r.exec("TRUNCATE TABLE t")
+		for _, flags := range [][]string{{"--lazy"}, {"--lazy", "--park"}} {
+			r.says("undo", exitFailed, "t", flags, "are kept, and the undo is possible by all rows only (--cold)", "midstream undo --cold")
+		}
+		r.says("undo", exitDone, "t", []string{"--cold"})
+		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+	})
+}

@@ -81,3 +81,18 @@ func namesTaken(ctx context.Context, pool *dbconn.Pool, l *checkpoint.Ledger) (w
 	}
 	return "", nil
 }
+
+// Changed describes how a table differs from what it was before its TRUNCATE; "" if it doesn't.
+func Changed(was, now *schema.Table) string {
+	before, _ := schema.SplitAutoIncrement(was.Create)
+	after, _ := schema.SplitAutoIncrement(now.Create)
+	switch {
+	case !schema.SameDefinition(before, after):
+		return "its definition is another one"
+	case len(now.Triggers) > 0:
+		return "it has triggers now: " + strings.Join(now.TriggerNames(), ", ")
+	case len(now.ReferencedBy) > 0:
+		return fmt.Sprintf("foreign key %s of %s refers to it now", now.ReferencedBy[0].Constraint, now.ReferencedBy[0].Child)
+	}
+	return ""
+}

@@ -140,17 +140,33 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 		u.Late = true
 		return UndoEnded, "its time is over", nil
 	}
-	if why, err = namesTaken(ctx, pool, u.Record.Ledger); err == nil && why == "" && u.Record.Ledger.Kind == string(ddl.KindTruncate) && !u.Record.Back {
-		err = pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+u.Table.Quoted()+")").Scan(&u.Written)
-		if dbconn.NoSuchTable(err) {
-			why, err = gone(u.Table, schema.ErrNotFound), nil
-		}
+	why, err = namesTaken(ctx, pool, u.Record.Ledger)
+	if err == nil && why == "" && u.Record.Ledger.Kind == string(ddl.KindTruncate) && !u.Record.Back {
+		why, err = u.sinceTruncate(ctx, pool)
 	}
 	if err != nil || why == "" {
 		return UndoOpen, "", err
 	}
 	u.Barred = true
 	return UndoEnded, why, nil
+}
+
+// sinceTruncate reads whether rows were written to the table since its TRUNCATE. why is why its rows cannot come back; "" if they can.
+func (u *Undoable) sinceTruncate(ctx context.Context, pool *dbconn.Pool) (why string, err error) {
+	now, err := schema.Load(ctx, pool.DB(), u.Table)
+	if err == nil {
+		if why = Changed(u.Record.Ledger.Table, now); why != "" {
+			return fmt.Sprintf("%s was altered since the TRUNCATE: %s", u.Table, why), nil
+		}
+		err = pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+u.Table.Quoted()+")").Scan(&u.Written)
+	}
+	if dbconn.NoSuchTable(err) {
+		err = schema.ErrNotFound
+	}
+	if why = gone(u.Table, err); why != "" {
+		return why, nil
+	}
+	return "", err
 }
 
 // isMarked reports whether a table has the mark of an old table of the source.

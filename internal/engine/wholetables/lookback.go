@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -184,22 +184,7 @@ func lookTruncated(ctx context.Context, db *sql.DB, facts *plan.BackFacts) error
 		}
 		return err
 	}
-	facts.Changed = changed(facts.Back.Was, now)
+	facts.Changed = leftovers.Changed(facts.Back.Was, now)
 	return db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS counted",
 		facts.Back.Source.Quoted(), mostCounted)).Scan(&facts.Rows)
-}
-
-// changed describes how a table differs from what it was, "" if it doesn't.
-func changed(was, now *schema.Table) string {
-	before, _ := schema.SplitAutoIncrement(was.Create)
-	after, _ := schema.SplitAutoIncrement(now.Create)
-	switch {
-	case !schema.SameDefinition(before, after):
-		return "its definition is another one"
-	case len(now.Triggers) > 0:
-		return "it has triggers now: " + strings.Join(now.TriggerNames(), ", ")
-	case len(now.ReferencedBy) > 0:
-		return fmt.Sprintf("foreign key %s of %s refers to it now", now.ReferencedBy[0].Constraint, now.ReferencedBy[0].Child)
-	}
-	return ""
 }

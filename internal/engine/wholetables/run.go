@@ -261,7 +261,7 @@ func (c *Change) failure(ctx context.Context, err error) error {
 	case errors.Is(err, leftovers.ErrOvertaken):
 		f.Left, f.Next = fmt.Sprintf("This run has not touched %s.", all), leftovers.AfterOvertaken(table)
 	case c.plan.Back != nil:
-		f.Left, f.Next = c.stillOpen(), migration.NextAfter(ctx, err)
+		f.Left, f.Next = c.left(ctx), migration.NextAfter(ctx, err)
 		var rows *unfit
 		var long *longMerge
 		switch then := "; then run the same command again."; {
@@ -273,7 +273,7 @@ func (c *Change) failure(ctx context.Context, err error) error {
 			f.Next = plan.MoreWork(0) + then
 		}
 	case c.plan.Redo:
-		f.Left, f.Next = fmt.Sprintf("%s is unchanged, and the redo is still open.", all), migration.NextAfter(ctx, err)
+		f.Left, f.Next = c.left(ctx), migration.NextAfter(ctx, err)
 	default:
 		f.Left = fmt.Sprintf("%s is untouched, and nothing is left on the server.", all)
 		f.Next = migration.NextAfter(ctx, err)

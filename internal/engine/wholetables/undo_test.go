@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/lab/fault"
 )
 
 // TestU4_UndoOfADrop: the table comes back with its rows, comment, foreign keys, triggers and indexes, and a second
@@ -175,5 +176,27 @@ func TestTheWayOutOfTooLittleTimeUnderTheLockIsNamed(t *testing.T) {
 			r.Error(got)
 		}
 		r.exec("DROP TABLE t_parked, t_undo")
+	})
+}
+
+// TestU3_AFailedUndoIsOnlyOpenIfItIs: another session alters the table just before the undo of its TRUNCATE has the lock. What is left
+// is not told as open, because the next undo would be refused too.
+func TestU3_AFailedUndoIsOnlyOpenIfItIs(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
+		r.must(r.run(r.Context(), "TRUNCATE t"))
+		proxy := fault.New(r, r.server.Address, fault.Rule{At: "LOCK TABLES", Call: func() { r.exec("ALTER TABLE t ADD COLUMN x INT") }})
+		defer proxy.Close()
+		r.address = proxy.Address
+		_, err := r.undo(r.Context(), "t", false)
+		r.address = r.server.Address
+		var f *migration.Failure
+		if !errors.As(err, &f) || strings.Contains(f.Left, "still open") || !strings.Contains(f.Left, "the undo is refused until this is changed: ") ||
+			!strings.Contains(f.Left, "t was altered since the TRUNCATE") {
+			r.Errorf("%+v", err)
+		}
+		r.exec("ALTER TABLE t DROP COLUMN x")
+		r.must(r.undo(r.Context(), "t", false))
+		r.exec("DROP TABLE t_undo")
 	})
 }

@@ -1,11 +1,14 @@
 package wholetables
 
 import (
+	"context"
 	"fmt"
 
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 )
 
 // unfit means that rows forbid the undo. It is a migration.ErrUnfit.
@@ -24,15 +27,17 @@ func rowsText(n int64) string {
 	return fmt.Sprintf("%d rows", n)
 }
 
-// stillOpen is what is left after an undo that has failed.
-func (c *Change) stillOpen() string {
-	b := c.plan.Back
-	record := plan.UndoOf(b.Source)
-	switch b.Kind {
-	case ddl.KindDrop:
-		return fmt.Sprintf("%s and %s are kept, and the undo of the DROP is still open.", b.Aside, record)
-	case ddl.KindTruncate:
-		return fmt.Sprintf("%s is unchanged; %s and %s are kept, and the undo is still open.", b.Source, b.Aside, record)
+// left is what is left after an undo, or a redo, that has failed.
+func (c *Change) left(ctx context.Context) string {
+	subject, record := c.plan.Subject(), plan.UndoOf(c.plan.Subject())
+	state := leftovers.LookAfterUndo(ctx, c.pool, subject).State
+	switch b := c.plan.Back; {
+	case b == nil:
+		return fmt.Sprintf("%s is unchanged, and %s.", schema.List(c.plan.Statement.Tables()), state)
+	case b.Kind == ddl.KindDrop:
+		return fmt.Sprintf("%s and %s are kept, and %s.", b.Aside, record, state)
+	case b.Kind == ddl.KindTruncate:
+		return fmt.Sprintf("%s is unchanged; %s and %s are kept, and %s.", b.Source, b.Aside, record, state)
 	}
-	return fmt.Sprintf("No table was renamed; %s is kept, and the undo is still open.", record)
+	return fmt.Sprintf("No table was renamed; %s is kept, and %s.", record, state)
 }

@@ -246,9 +246,9 @@ func AdviceOnUndo(err error) string {
 const afterOver = "midstream undo database.table still takes the change back, while the old table exists; " +
 	"midstream undo --extend=24h database.table keeps the undo open for longer, so that it can be followed again"
 
-// UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the undo stays open. The
-// undo of another run may not be kept yet.
-func UndoFailed(p *plan.Plan, err error) error {
+// UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the server is asked what has become
+// of the undo. The undo of another run may not be kept yet.
+func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 	var f *migration.Failure
 	if errors.As(err, &f) && errors.Is(err, leftovers.ErrUndoTaken) {
 		f.Left, f.Next = leftovers.AfterTaken(p.Source.Name)
@@ -263,27 +263,41 @@ func UndoFailed(p *plan.Plan, err error) error {
 	}
 	source, table := p.Source.Name, p.Source.Name.Argument()
 	again := "run the same command again"
+	after := leftovers.LookAfterUndo(ctx, s.Pool, source)
 	if p.Back.Native {
 		if errors.Is(err, park.ErrUnfit) || dbconn.Duplicate(err) || dbconn.ValueRefused(err) {
-			f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone, and the undo is still open", source)
+			f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone, and %s", source, after.State)
 			f.Next = "Change the rows, then " + again + ". It has no old table, so it can neither park rows nor fill columns."
 		}
 		return err
 	}
+	onlyCold := p.Lazy() && (errors.Is(err, intake.ErrOldWritten) || migration.OnlyByAllRows(err))
+	kept := []schema.Name{p.Names.Shadow}
+	if after.Kept != (schema.Name{}) {
+		kept = append(kept, after.Kept)
+	}
 	if f.Kept {
-		f.Left = fmt.Sprintf("%s is unchanged; %s and %s are kept", source, p.Names.Shadow, p.Names.State)
+		f.Left = fmt.Sprintf("%s is unchanged; %s are kept", source, schema.List(append(kept, p.Names.State)))
 		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup %s", migration.SameCommand, table)
 		return err
 	}
-	open := "open"
-	if p.Back.Pairs != nil {
-		open = "possible by all rows"
+	switch {
+	case onlyCold && p.Back.Redo:
+		after.State = "the redo is possible by all rows only (--cold)"
+	case onlyCold:
+		after.State = "the undo is possible by all rows only (--cold)"
+	case p.Back.Pairs != nil:
+		after.State = "the undo is still possible by all rows"
 	}
-	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s is kept, and the undo is still %s", source, p.Names.Shadow, open)
+	are := "is"
+	if len(kept) > 1 {
+		are = "are"
+	}
+	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s %s kept, and %s", source, schema.List(kept), are, after.State)
 	switch {
 	case errors.Is(err, ErrInterrupted):
 		f.Next = fmt.Sprintf("midstream undo %s takes the change back, and midstream undo --hold %s follows it", table, table)
-	case p.Lazy() && (errors.Is(err, intake.ErrOldWritten) || migration.OnlyByAllRows(err)):
+	case onlyCold:
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
 	case errors.Is(err, follow.ErrOver):
 		f.Next = strings.ReplaceAll(afterOver, "database.table", table)
