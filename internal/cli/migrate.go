@@ -100,6 +100,8 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 		"name of the shadow table, in the table's database (the table's name with _shadow)",
 	)
 	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name of the old table after the swap (the table's name with _old)")
+	c.checks.flags.StringVar(&c.options.Filter, "keep", "",
+		`only rows that meet this condition are in the new table, such as "created_at >= '2024-01-01'"; the others stay in the old table, which is kept`)
 	c.checks.pairs(
 		&c.options.Map, "map",
 		"the new column takes its values from the old column, if Midstream cannot read the statement or --to is ambiguous; may be repeated",

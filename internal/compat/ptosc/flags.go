@@ -55,13 +55,17 @@ func (a *Asked) ending() []string {
 	default:
 		flags = append(flags, "--lock-give-up="+patience.String())
 	}
-	if a.dropOld {
+	where := a.said.last("where")
+	if where != "" {
+		flags = append(flags, "--keep="+where)
+	}
+	if a.dropOld && where == "" {
 		flags = append(flags, "--drop-old")
 	}
 	if a.reverses {
 		flags = append(flags, "--undo="+keptFor.String(), "--undo-mode=warm")
 	}
-	if !a.swaps || !a.dropOld {
+	if !a.swaps || !a.dropOld || where != "" {
 		flags = append(flags, "--method=shadow")
 	}
 	return flags

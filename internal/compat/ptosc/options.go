@@ -348,7 +348,7 @@ func ends() []Option {
 		{Name: "user", Short: "u", Kind: word, Fate: speech.Same, Becomes: "The account."},
 		{Name: "version", Kind: onOff, Fate: speech.Same, Becomes: "The version whose command line it is, and Midstream's."},
 		{Name: "version-check", Kind: yesNo, Default: "yes", Fate: speech.Noted, Becomes: "Nothing is ever sent anywhere."},
-		{Name: "where", Kind: word, Fate: speech.Refused, Becomes: "All rows are copied: a part of a table in its place would be a loss."},
+		{Name: "where", Kind: word, Fate: speech.Similar, Becomes: "--keep. The old table has the other rows, so it is never dropped. The server must find that the condition depends on nothing but the row."},
 	}
 }
 

@@ -30,6 +30,7 @@ type Start struct {
 	Alter  string            // the clauses
 	Key    string            // name of the followed key
 	Map    map[string]string // the operator's
+	Filter string            `json:",omitempty"` // the condition of the rows that are kept; "" for all
 	Zone   string            // of the server
 	// ServerTime and UTC are the time when the run began, by the server's clock, in its zone and in
 	// UTC. New columns with DEFAULT CURRENT_TIMESTAMP get it.

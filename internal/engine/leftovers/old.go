@@ -18,6 +18,8 @@ type Old struct {
 	Name   schema.Name
 	// Truncated means that a TRUNCATE, or its undo, has put the table aside.
 	Truncated bool
+	// Rest means that the table has rows which the new one lacks (--keep). It is the user's again, and gets no mark.
+	Rest bool
 }
 
 // Drop drops the table.
@@ -41,12 +43,18 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 		marked = schema.MarkTruncated
 	}
 	mark := "COMMENT = " + schema.Literal(marked(o.Source, comment))
+	if o.Rest && kept == "" {
+		return
+	}
+	if o.Rest {
+		mark = "COMMENT = " + schema.Literal(comment)
+	}
 	if kept != "" {
 		name := o.Source.Sibling(kept)
 		err := o.alter(ctx, mark+", RENAME TO "+name.Quoted(), wait)
 		if err != nil { // the answer may have been lost
 			if there, failed := schema.Load(ctx, o.Pool.DB(), name); failed == nil {
-				if _, marked := schema.MarkedOld(there.Comment, o.Source); marked {
+				if _, marked := schema.MarkedOld(there.Comment, o.Source); marked || o.Rest && dbconn.ConnectionLost(err) {
 					err = nil
 				}
 			}
@@ -56,6 +64,9 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 			return
 		}
 		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.Name, name, err))
+		if o.Rest {
+			return
+		}
 	}
 	if err := o.alter(ctx, mark, wait); err != nil {
 		note(fmt.Sprintf("cannot mark %s as the old table: %v; midstream cleanup --old will not drop it", o.Name, err))

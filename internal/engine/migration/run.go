@@ -130,6 +130,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Alter:      r.plan.Alter.Clauses,
 		Key:        r.plan.Key.Name,
 		Map:        r.plan.Map,
+		Filter:     r.plan.Filter,
 		Zone:       r.plan.Server.TimeZone,
 		ServerTime: now.Server,
 		UTC:        now.UTC,

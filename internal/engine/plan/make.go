@@ -17,6 +17,11 @@ type Options struct {
 	Map map[string]string
 	// Key names the key to follow. Defaults to the best one.
 	Key string
+	// Filter is a condition over the table's columns, in the usual dialect: only the rows that meet it are in the new table (--keep).
+	// "" is all rows. The server has judged it.
+	Filter string
+	// Meet is about how many rows meet the filter, by the server's estimate; less than 0 if it has none.
+	Meet int64
 	// Names are the names for artefacts. Gather must have got the same names.
 	Names Wish
 	// Purpose is what the run is for. Defaults to Altering.
@@ -77,6 +82,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkTable()
 	c.checkNames()
 	c.checkWish()
+	c.checkFilter()
 	c.checkConstraints()
 	c.checkAlter()
 	c.checkDependents()
@@ -122,6 +128,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Key:     chosen.key,
 		Server:  serverOf(facts, c.captured),
 		Map:     options.Map,
+		Filter:  options.Filter,
 		Foreign: c.foreign(),
 		Dropped: dropped(table, alter),
 		Linked:  append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
@@ -238,6 +245,8 @@ func (c *checker) choose() (Choice, error) {
 		case wish == "":
 		case c.options.Back.Adopts():
 			return Choice{Method: MethodShadow, Why: "the undo goes back to the old table"}, nil
+		case wish == MethodShadow && c.options.Filter != "":
+			return Choice{Method: MethodShadow, Why: "only a new table can leave rows out"}, nil
 		case wish == MethodShadow:
 			return Choice{Method: MethodShadow, Why: "you asked for it"}, nil
 		default:

@@ -25,6 +25,8 @@ type Plan struct {
 	// Map is the operator's declaration of columns: new name to old name. An empty old name means
 	// that the column is new.
 	Map map[string]string
+	// Filter is as in Options.
+	Filter string `json:",omitempty"`
 
 	// Foreign are the constraints that move in the swap, with the columns after the ALTER. Linked
 	// are other tables that the server locks with the tables at their other ends, and for triggers.

@@ -57,6 +57,8 @@ type TableOptions struct {
 	// Back means that the statement is to be taken back. Merge takes over the rows that were written since a TRUNCATE, and Park
 	// keeps them in a table of their own.
 	Back, Merge, Park bool
+	// Filter is as in Options. No such statement can choose rows.
+	Filter string
 	// Again are the flags with which this undo or redo is begun again if it is killed. Former is the statement that it takes back or
 	// makes again, and Swapped is when that was made or taken back.
 	Again   []string

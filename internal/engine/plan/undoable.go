@@ -45,6 +45,9 @@ func (p *Plan) Undoable() Undoable {
 	default:
 		return p.undoneByServer()
 	}
+	if p.Filter != "" {
+		return Undoable{Why: unfiltered}
+	}
 	if p.NoWayBack != "" {
 		return Undoable{Why: p.NoWayBack}
 	}

@@ -24,7 +24,11 @@ import (
 // The time zone is the server's only if a value depends on it; otherwise it is UTC, which has no
 // ambiguous hour.
 func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, err error) {
-	if why := zoned(shadow, columns); why != "" {
+	why := zoned(shadow, columns)
+	if why == "" && p.filtersByZone() {
+		why = "the condition of --keep"
+	}
+	if why != "" {
 		v.Zone = p.Server.TimeZone
 		if part, is := p.keyOf("timestamp"); is && p.Server.InUTC {
 			v.Zone = ""
@@ -201,6 +205,17 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 	return computed(shadow, func(expression string) bool {
 		return zoneFunctions.MatchString(expression) || names(expression, shadow, moments)
 	})
+}
+
+// filtersByZone reports whether the time zone may decide which rows meet the filter.
+func (p *Plan) filtersByZone() bool {
+	moments := func(c schema.Column) bool { return c.DataType == "timestamp" && speaksOf(p.Filter, c.Name) }
+	return zoneFunctions.MatchString(p.Filter) || slices.ContainsFunc(p.Source.Columns, moments)
+}
+
+// speaksOf reports whether a text of a user may name the column.
+func speaksOf(text, column string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(column))
 }
 
 // pad is for a server with the sql_mode PAD_CHAR_TO_FULL_LENGTH. Its ALTER reads a CHAR with the padding, and a column that is

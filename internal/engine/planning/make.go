@@ -136,6 +136,9 @@ func (m *maker) read(ctx context.Context) (err error) {
 	if err := m.readReplica(ctx); err != nil {
 		return failed(ReadReplica, name, err)
 	}
+	if err := m.readFilter(ctx); err != nil {
+		return err
+	}
 	if plan.TakesColumns(m.alter) {
 		if m.facts.Dependents, err = facts.GatherDependents(ctx, db, name); err != nil {
 			return failed(ReadFacts, name, fmt.Errorf("look for what names %s: %w", name, err))

@@ -21,6 +21,9 @@ func MakeTables(
 	options plan.TableOptions,
 	emit event.Listener,
 ) (*plan.TablePlan, error) {
+	if options.Filter != "" {
+		return nil, refuseFilter(statement.Tables()[0], "a "+string(statement.Kind)+" cannot choose rows", "it is for complete tables", "Leave out --keep")
+	}
 	if options.Back {
 		return MakeTablesBack(ctx, server, statement.Tables()[0], settings, options, emit)
 	}

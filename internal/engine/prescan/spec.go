@@ -251,7 +251,7 @@ func (st *stage) fill(where string) string {
 
 // from is the source's rows under a condition, read by the key.
 func (s *Spec) from(where string) string {
-	return fmt.Sprintf("%s FORCE INDEX (%s) WHERE %s", s.Source.Name.Quoted(), schema.Quote(s.Sync.SourceIndex), where)
+	return fmt.Sprintf("%s FORCE INDEX (%s) WHERE %s", s.Source.Name.Quoted(), schema.Quote(s.Sync.SourceIndex), s.Sync.Of(where))
 }
 
 // keysOf returns a query for the keys of the source's rows under a condition, in the order of

@@ -30,7 +30,7 @@ func (s *Scanner) lookForTwins(ctx context.Context, k schema.Key) error {
 	}
 	defer session.Close()
 	w := worker{Scanner: s, session: session}
-	notNull := strings.Join(values, " IS NOT NULL AND ") + " IS NOT NULL"
+	notNull := s.deps.Spec.Sync.Of(strings.Join(values, " IS NOT NULL AND ") + " IS NOT NULL")
 	list := strings.Join(values, ", ")
 	source, hint := s.deps.Spec.Source.Name.Quoted(), s.deps.Spec.groupHint(values)
 	var rows int64
@@ -44,8 +44,8 @@ func (s *Scanner) lookForTwins(ctx context.Context, k schema.Key) error {
 	f := s.deps.Spec.twinsOf(k)
 	names := s.deps.Spec.Sync.Key.Names()
 	tail := fmt.Sprintf(
-		"FROM %[1]s WHERE (%[2]s) IN (SELECT %[5]s%[2]s FROM %[1]s WHERE %[3]s GROUP BY %[2]s HAVING COUNT(*) > 1) ORDER BY %[2]s, %[4]s",
-		source, list, notNull, schema.QuoteAll(names), hint,
+		"FROM %[1]s WHERE %[6]s IN (SELECT %[5]s%[2]s FROM %[1]s WHERE %[3]s GROUP BY %[2]s HAVING COUNT(*) > 1) ORDER BY %[2]s, %[4]s",
+		source, list, notNull, schema.QuoteAll(names), hint, s.deps.Spec.Sync.Of("("+list+")"),
 	)
 	f.query = "SELECT " + schema.QuoteAll(distinct(names, f.columns)) + " " + tail
 	first, err := w.keys(

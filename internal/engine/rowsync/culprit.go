@@ -92,21 +92,21 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 
 // failing returns a query that describes a row of the source in P that does not meet a condition.
 func (p predicate) failing(condition string) string {
-	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s AND NOT (%s) LIMIT 1", p.row(),
-		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), condition)
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE (%s) AND NOT (%s) LIMIT 1", p.row(),
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.ofSource(), condition)
 }
 
 // rowAt returns a query that describes one row of the source in P: the row at that offset from the
 // first, in the order that insertion reads them.
 func (p predicate) rowAt(offset int) string {
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d", p.row(),
-		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), offset)
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.ofSource(), offset)
 }
 
 // keysOf returns a query for the keys of the source's rows in P.
 func (p predicate) keysOf() string {
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", strings.Join(p.spec.Key.SelectExprs(), ", "),
-		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()))
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.ofSource())
 }
 
 // row is the expression that describes a row by its key.

@@ -67,6 +67,8 @@ type Spec struct {
 	Upsert bool
 
 	Columns []Column
+	// Keep is a condition over the source's columns: only the rows that meet it are in the shadow. "" is all rows.
+	Keep string
 	// Counter is the one of Columns that is AUTO_INCREMENT in the shadow; "" if none is.
 	Counter string
 	// Unique lists the unique keys of the shadow that can be computed from the source.
@@ -99,6 +101,14 @@ type Spec struct {
 
 	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys.
 	Unchecked bool
+}
+
+// Of returns a condition on the source's rows that leaves out the rows which are not kept.
+func (s *Spec) Of(condition string) string {
+	if s.Keep == "" {
+		return condition
+	}
+	return "(" + condition + ") AND (" + s.Keep + ")"
 }
 
 // Gives reports whether a sync gives a column of the shadow its value.
@@ -142,6 +152,9 @@ type predicate struct {
 	// first, if not 0, limits the number of rows that are read from the source.
 	first int
 }
+
+// ofSource returns P in the source.
+func (p predicate) ofSource() string { return p.spec.Of(p.on(p.spec.Key.Names())) }
 
 func (p predicate) on(columns []string) string {
 	var conditions []string
@@ -195,7 +208,7 @@ func (p predicate) inserting(given []Column, joins, condition string) string {
 	for i, c := range given {
 		columns[i], exprs[i] = schema.Quote(c.Shadow), c.Expr
 	}
-	where := p.on(p.spec.Key.Names())
+	where := p.ofSource()
 	if condition != "" {
 		where = "(" + where + ")" + condition
 	}
@@ -211,7 +224,7 @@ func (p predicate) inserting(given []Column, joins, condition string) string {
 // present returns a query for the number of the source's rows in P.
 func (p predicate) present() string {
 	return fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s%s",
-		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), p.spec.Locking)
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.ofSource(), p.spec.Locking)
 }
 
 // upsert returns the statement that fills P in the shadow and overwrites the existing rows.
@@ -241,7 +254,7 @@ func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS now ON %s"+
 		" WHERE %s AND (now.%s <=> NULL OR NOT (%s))",
 		strings.Join(p.spec.shadowKeyExprs(), ", "), p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex),
-		strings.Join(now, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), InKeys(p.spec.Key, p.spec.Key.Names(), keys),
+		strings.Join(now, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.spec.Of(InKeys(p.spec.Key, p.spec.Key.Names(), keys)),
 		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), KeyAlias(0), strings.Join(same, " AND "))
 }
 
@@ -277,7 +290,7 @@ func (p predicate) takersAndHolders(u UniqueKey) string {
 	}
 	return fmt.Sprintf("(SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS taker STRAIGHT_JOIN %s%s ON %s",
 		strings.Join(values, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
-		p.on(p.spec.Key.Names()), p.spec.Shadow.Quoted(), u.forced(), strings.Join(equal, " AND "))
+		p.ofSource(), p.spec.Shadow.Quoted(), u.forced(), strings.Join(equal, " AND "))
 }
 
 // forced is the hint that has the shadow read by the key. A hidden key cannot be named (error 1176).
@@ -321,7 +334,7 @@ func (p predicate) twins(u UniqueKey) string {
 	return fmt.Sprintf("SELECT CONCAT_WS('-', %s), MIN(%s), MAX(%s) FROM %s FORCE INDEX (%s)"+
 		" WHERE (%s) AND %s GROUP BY %s HAVING COUNT(*) > 1 LIMIT 1",
 		strings.Join(anyValues(texts), ", "), row, row, p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
-		p.on(p.spec.Key.Names()), strings.Join(notNull, " AND "), strings.Join(values, ", "))
+		p.ofSource(), strings.Join(notNull, " AND "), strings.Join(values, ", "))
 }
 
 // anyValues satisfies ONLY_FULL_GROUP_BY if a value is an expression.

@@ -93,6 +93,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		Silent:      p.Server.Version.MariaDB,
 
 		RequiresKeys: p.Server.RequiresKeys,
+		Keep:         p.Filter,
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {

@@ -43,7 +43,7 @@ func (v *Verifier) surplus(ctx context.Context) (int64, error) {
 	}
 	surplus, err := difference(
 		ctx, session,
-		"SELECT (SELECT COUNT(*) FROM "+spec.Shadow.Quoted()+"), (SELECT COUNT(*) FROM "+spec.Source.Quoted()+")",
+		"SELECT (SELECT COUNT(*) FROM "+spec.Shadow.Quoted()+"), (SELECT COUNT(*) FROM "+spec.Source.Quoted()+" WHERE "+spec.Of("TRUE")+")",
 	)
 	if err != nil {
 		return 0, err
@@ -73,7 +73,7 @@ func (v *Verifier) surplus(ctx context.Context) (int64, error) {
 func (v *Verifier) beyond(ctx context.Context, session *dbconn.Session, inShadow int64, keys []key.Key) (int64, error) {
 	spec := v.deps.Spec.Sync
 	return difference(ctx, session, fmt.Sprintf("SELECT %d, COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s", inShadow,
-		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), rowsync.InKeys(spec.Key, spec.Key.Names(), keys)))
+		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), spec.Of(rowsync.InKeys(spec.Key, spec.Key.Names(), keys))))
 }
 
 // difference runs a query for two numbers.

@@ -202,7 +202,7 @@ func (s *Spec) surplus(condition string, most int) string {
 		"SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s <=> NULL LIMIT %d",
 		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), strings.Join(exprs, ", "), s.Sync.Shadow.Quoted(),
 		schema.Quote(s.Sync.ShadowIndex), condition, s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex),
-		strings.Join(same, " AND "), column(s.Sync.Source, s.Sync.Key.Names()[0]), most,
+		s.Sync.Of(strings.Join(same, " AND ")), column(s.Sync.Source, s.Sync.Key.Names()[0]), most,
 	)
 }
 

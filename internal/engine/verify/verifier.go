@@ -166,7 +166,7 @@ func (v *Verifier) compareNext(ctx context.Context, session *dbconn.Session) (to
 func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) (int64, error) {
 	sync := v.deps.Spec.Sync
 	both := predicate{
-		source:  rowsync.InRange(sync.Key, sync.Key.Names(), r),
+		source:  sync.Of(rowsync.InRange(sync.Key, sync.Key.Names(), r)),
 		shadow:  rowsync.InRange(sync.Key, sync.ShadowKey, r),
 		isRange: true,
 	}
@@ -229,7 +229,7 @@ type predicate struct {
 
 func keysPredicate(sync *rowsync.Spec, keys []key.Key) predicate {
 	return predicate{
-		source: rowsync.InKeys(sync.Key, sync.Key.Names(), keys),
+		source: sync.Of(rowsync.InKeys(sync.Key, sync.Key.Names(), keys)),
 		shadow: rowsync.InKeys(sync.Key, sync.ShadowKey, keys),
 	}
 }

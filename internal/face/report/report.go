@@ -132,11 +132,14 @@ func Of(story *history.Story) *Report {
 		r.Left, r.Remove = r.Result.Left, r.Result.Next
 		if r.Result.Old != "" {
 			r.Left = strings.TrimSpace(r.Left + " The old table is kept as " + schema.NameOf(r.Result.Old).String() + ".")
-			drop := " To drop it: midstream cleanup --old "
+			table := schema.NameOf(r.Run.Table).Argument()
+			drop := " To drop it: midstream cleanup --old " + table
 			if r.Result.Undo != nil {
-				drop = " An undo needs it. To give the undo up first: midstream undo --end "
+				drop = " An undo needs it. To give the undo up first: midstream undo --end " + table
+			} else if r.Plan != nil && r.Plan.Keep != "" {
+				drop = " It has the rows that were left out (--keep), and no command of Midstream drops it."
 			}
-			r.Remove = strings.TrimSpace(r.Remove + drop + schema.NameOf(r.Run.Table).Argument())
+			r.Remove = strings.TrimSpace(r.Remove + drop)
 		}
 	} else {
 		r.Left = r.created(story.Events)

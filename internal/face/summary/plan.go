@@ -102,6 +102,9 @@ func OfPlan(p Planned, style Style, next string) string {
 		}
 	}
 	s.line("Method", "%s", method(p))
+	if p.Filter != "" {
+		s.line("Rows", "only those with %s; the others stay in the old table", escape.Line(ddl.Shorten(p.Filter)))
+	}
 	if why := whyNot(p.Choice, style.Verbose); why != "" {
 		s.line("", "%s", why)
 	}

@@ -240,7 +240,7 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 		e.Why += setAside(result)
 		if result.Old != "" {
 			e.Why += keptAs + schema.NameOf(result.Old).String()
-			if result.Undo == nil {
+			if result.Undo == nil && e.Options["keep"] == "" {
 				e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it")
 			}
 		}

@@ -35,6 +35,7 @@ func PlanOf(p *plan.Plan, address string, predicted plan.Prediction, undo time.D
 		Replicas:      p.Server.Replicas,
 		Key:           p.Key.Name,
 		KeyColumns:    p.Key.Columns(),
+		Keep:          p.Filter,
 		RowsEstimate:  p.Source.Rows,
 		DataBytes:     p.Source.DataBytes,
 		IndexBytes:    p.Source.IndexBytes,

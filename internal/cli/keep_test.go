@@ -1,0 +1,72 @@
+package cli
+
+import "testing"
+
+// TestL6_KeepLeavesRowsOut: midstream run --keep makes a table of the rows that meet the condition. The plan says so, rows that do not
+// fit but are left out do no harm, the old table keeps all rows, and no command drops it.
+func TestL6_KeepLeavesRowsOut(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		fill := func() {
+			r.exec("DROP TABLE IF EXISTS t, t_old", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v INT, note VARCHAR(20), at TIMESTAMP NULL)",
+				"INSERT INTO t VALUES (1, 1, 'a', '2024-01-01 10:00:00'), (2, 300, 'b', '2020-01-01 10:00:00'), (3, NULL, 'it''s', NULL), (4, 4, 'd', '2024-06-01 10:00:00')")
+		}
+		ids := func(table string) string {
+			return r.query("SELECT IFNULL(GROUP_CONCAT(id ORDER BY id), '') FROM " + table)
+		}
+		for _, c := range []struct{ keep, want string }{
+			{"v < 200", "1,4"}, {"at >= '2024-01-01'", "1,4"}, {"v > 1000 OR note = 'none'", ""}, {"v IS NULL OR note = 'it''s'", "3"}, {"id > 1) AND (id < 4 -- x", "2,3"}, {"1", "1,2,3,4"},
+		} {
+			fill()
+			r.says("plan", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=" + c.keep}, "Rows", "the others stay in the old table", "t_old after the swap", "rows meet it, by the server's estimate")
+			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=" + c.keep}, "It has the rows that were left out")
+			if got := ids("t"); got != c.want {
+				r.Errorf("--keep %s: the table has the rows %q, want %q", c.keep, got, c.want)
+			}
+			if got := ids("t_old"); got != "1,2,3,4" {
+				r.Errorf("--keep %s: the old table has the rows %s", c.keep, got)
+			}
+			r.exec("INSERT INTO t (v) VALUES (9)")
+			if got := r.query("SELECT MAX(id) FROM t"); got != "5" {
+				r.Errorf("--keep %s: the next row has the key %s", c.keep, got)
+			}
+			r.says("undo", exitRefused, "t", []string{"--cold"})
+		}
+		fill()
+		r.says("run", exitUnfit, "ALTER TABLE t MODIFY v TINYINT", []string{"--method=shadow"}, "or leave these rows out: --keep")
+		r.says("check", exitDone, "ALTER TABLE t MODIFY v TINYINT", []string{"--keep=v < 100"})
+		r.says("run", exitDone, "ALTER TABLE t MODIFY v TINYINT NOT NULL, ADD UNIQUE KEY (v)", []string{"--keep=v < 100"})
+		if got := ids("t"); got != "1,4" {
+			r.Errorf("the table has the rows %s", got)
+		}
+		r.exec("DROP TABLE t_old")
+	})
+}
+
+// TestKeepIsRefused: a condition whose value is not the same each time, and a run in which the rows that are left out would be lost.
+func TestKeepIsRefused(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE p (id INT PRIMARY KEY)")
+		r.exec("CREATE TABLE c (id INT PRIMARY KEY, t INT, CONSTRAINT of_t FOREIGN KEY (t) REFERENCES p (id))")
+		for _, c := range []struct {
+			alter string
+			flags []string
+			says  string
+		}{
+			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=a > RAND()"}, "--keep cannot choose the rows"},
+			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=a > NOW()"}, "--keep cannot choose the rows"},
+			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=nosuch = 1"}, "nosuch"},
+			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=id = 'x"}, "a quote or a comment does not end"},
+			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=id > 5", "--undo=1h"}, "a change with --keep cannot be taken back"},
+			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=id > 5", "--drop-old"}, "the only table that has them"},
+			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=id > 5", "--method=instant"}, "only a new table can do that"},
+			{"ALTER TABLE p ADD COLUMN n INT", []string{"--keep=id > 5"}, "of_t"},
+			{"DROP TABLE t", []string{"--keep=id > 5"}, "cannot choose rows"},
+			{"TRUNCATE TABLE t", []string{"--keep=id > 5"}, "cannot choose rows"},
+		} {
+			r.says("run", exitRefused, c.alter, c.flags, c.says)
+		}
+		r.exec("DROP TABLE c, p")
+	})
+}

@@ -1,0 +1,86 @@
+package native
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
+
+// judged is the column of the judge's table that the server computes, and judging is that table.
+const (
+	judged  = "midstream_judged"
+	judging = "midstream_judging"
+)
+
+// Judge lets the server judge an expression over the columns of a table: each time that a run computes it for the same row, it must
+// have the same value. So the server is to store it as a generated column of a temporary table. It refuses what depends on the
+// time, the session, chance, other rows or stored functions. No list of ours says what that is, except for a function that servers
+// forgot. The expression is in the usual dialect, and its value has a type, such as INT. Judge fails with ErrRefused and the reason.
+// It writes nothing else.
+//
+// Source: the manuals of MySQL ("CREATE TABLE and Generated Columns") and MariaDB ("Generated Columns").
+func Judge(ctx context.Context, pool *dbconn.Pool, table *schema.Table, as, expression string) error {
+	if tokens, _ := token.Split(expression); slices.ContainsFunc(tokens, func(t token.Token) bool { return t.Is("RANDOM_BYTES") }) {
+		return fmt.Errorf("%w: RANDOM_BYTES() gives another value each time", ErrRefused) // 5.7.22 and 8.0.12 take it
+	}
+	var meant [2]string
+	for i, setup := range [2][]string{pool.AsTheServer(table.HasZeroDates()), nil} {
+		session, err := silent(ctx, pool, setup...)
+		if err != nil {
+			return err
+		}
+		meant[i], err = judge(ctx, session, table, as, expression)
+		session.Close() // it drops the table
+		if err != nil {
+			return err
+		}
+	}
+	if meant[0] != meant[1] {
+		return fmt.Errorf("%w: it means something else under the server's sql_mode than under others (write CONCAT() instead of ||, and "+
+			"parentheses around NOT)", ErrRefused)
+	}
+	return nil
+}
+
+// judge returns what the server makes of the expression.
+func judge(ctx context.Context, session *dbconn.Session, table *schema.Table, as, expression string) (meant string, err error) {
+	named := namedIn(expression, table)
+	definitions := make([]string, 0, len(named)+1)
+	for _, c := range named {
+		definitions = append(definitions, schema.Quote(c.Name)+" "+strings.TrimSuffix(c.Bare(), " NOT NULL")+" NULL")
+	}
+	definitions = append(definitions, judged+" "+as+" AS (("+expression+")) STORED")
+	name := schema.Quote(table.Name.Schema) + "." + judging
+	_, err = session.Exec(ctx, "CREATE TEMPORARY TABLE "+name+" ("+strings.Join(definitions, ", ")+") ENGINE=InnoDB ROW_FORMAT=DYNAMIC")
+	if err != nil && unanswered(err) {
+		return "", fmt.Errorf("ask the server to judge an expression: %w", err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", ErrRefused, dbconn.Message(err))
+	}
+	columns := 0
+	if err = session.Rows(ctx, "SHOW COLUMNS FROM "+name, func(rows *sql.Rows) error { columns++; return nil }); err == nil {
+		err = session.Rows(ctx, "SHOW CREATE TABLE "+name, func(rows *sql.Rows) error { return rows.Scan(new(string), &meant) })
+	}
+	if err == nil && columns != len(definitions) {
+		err = fmt.Errorf("%w: it is not one expression", ErrRefused)
+	}
+	return meant, err
+}
+
+// namedIn are the table's columns that a text names, and perhaps some that it does not.
+func namedIn(text string, table *schema.Table) (named []schema.Column) {
+	tokens, _ := token.Split(text)
+	for _, c := range table.Columns {
+		if slices.ContainsFunc(tokens, func(t token.Token) bool { return t.Name() && strings.EqualFold(t.Text, c.Name) }) {
+			named = append(named, c)
+		}
+	}
+	return named
+}

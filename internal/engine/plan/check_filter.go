@@ -1,0 +1,34 @@
+package plan
+
+import "fmt"
+
+// CodeFilter is the code of what a condition for rows (--keep) brings, or what prevents it.
+const CodeFilter Code = "filter"
+
+// unfiltered is why a change with a filter cannot be taken back.
+const unfiltered = "an undo would take rows that were left out (--keep) for rows that it has to delete"
+
+// checkFilter checks what a run with a filter leaves out. The rows that are left out stay in the old table, and only there.
+func (c *checker) checkFilter() {
+	if c.options.Filter == "" {
+		return
+	}
+	const what = "--keep leaves rows out"
+	if m := c.options.Method; m != "" && m != MethodShadow {
+		c.block(CodeFilter, what, "only a new table can do that, and not the method "+string(m), "Leave out --method="+string(m))
+	}
+	if c.options.KeepsUndo {
+		c.block(CodeFilter, "a change with --keep cannot be taken back", unfiltered,
+			"Leave out --undo: the old table keeps all rows")
+	}
+	for _, fk := range c.facts.Referencing {
+		c.block(CodeFilter, what, fmt.Sprintf("by the foreign key %s, rows of %s refer to rows of the table, perhaps to some that are left out", fk.Constraint, fk.Child),
+			"Drop that foreign key first, or leave out --keep")
+	}
+	about := ""
+	if meet := c.options.Meet; meet >= 0 {
+		about = fmt.Sprintf(" (about %d of %d rows meet it, by the server's estimate)", min(meet, c.table.Rows), c.table.Rows)
+	}
+	c.warn(CodeFilter, "rows that do not meet the condition of --keep are no longer in the table"+about, "they are in "+c.names.Former().String()+" after the swap, "+
+		"which no command of Midstream drops", "")
+}

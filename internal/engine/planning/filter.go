@@ -1,0 +1,92 @@
+package planning
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
+)
+
+// readFilter reads the condition of --keep as the server does, and has the server judge it.
+func (m *maker) readFilter(ctx context.Context) error {
+	o, name := &m.options.Plan, m.table.Name
+	if o.Filter == "" {
+		return nil
+	}
+	refused := func(what, why, fix string) error { return refuseFilter(name, what, why, fix) }
+	const what, condition = "--keep cannot choose the rows", "Give a condition over the columns of the table that depends on nothing else, such as --keep \"created_at >= '2024-01-01'\""
+	dialect, err := facts.ReadDialect(ctx, m.server.Pool.DB())
+	if err != nil {
+		return failed(ReadFacts, name, err)
+	}
+	text, closed := dialect.Resolve(o.Filter)
+	if o.Filter = strings.TrimSpace(text); !closed {
+		return refused(what, "a quote or a comment does not end", condition)
+	}
+	err = native.Judge(ctx, m.server.Pool, m.table, "INT", o.Filter)
+	switch {
+	case errors.Is(err, native.ErrRefused):
+		return refused(what, err.Error(), condition)
+	case err != nil:
+		return failed(AskServer, name, err)
+	case m.options.Config.DropOld:
+		return refused("--keep leaves rows out, and --drop-old drops the only table that has them", "they would be lost", "Leave out --drop-old")
+	}
+	if o.Meet, err = m.meet(ctx, dialect.MariaDB); err != nil {
+		return failed(ReadFacts, name, err)
+	}
+	if o.Method == "" {
+		o.Method, o.Unwanted = plan.MethodShadow, "only a new table can leave rows out"
+	}
+	return nil
+}
+
+// meet asks the server how many rows meet the filter, without reading them; less than 0 if it does not say.
+func (m *maker) meet(ctx context.Context, mariaDB bool) (int64, error) {
+	explain := "EXPLAIN FORMAT=TRADITIONAL "
+	if mariaDB {
+		explain = "EXPLAIN EXTENDED " // for the column filtered
+	}
+	rows, err := m.server.Pool.DB().QueryContext(ctx, explain+"SELECT * FROM "+m.table.Name.Quoted()+" WHERE ("+m.options.Plan.Filter+")")
+	if err != nil {
+		return -1, fmt.Errorf("estimate the rows that meet --keep: %w", err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return -1, err
+	}
+	var read, share sql.NullFloat64
+	into := make([]any, len(columns))
+	for i, name := range columns {
+		switch name {
+		case "rows":
+			into[i] = &read
+		case "filtered":
+			into[i] = &share
+		default:
+			into[i] = new(sql.RawBytes)
+		}
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return -1, err
+		}
+	}
+	if err := rows.Err(); err != nil || !read.Valid || !share.Valid {
+		return -1, err
+	}
+	return int64(read.Float64 * share.Float64 / 100), nil
+}
+
+// refuseFilter refuses to leave rows out.
+func refuseFilter(table schema.Name, what, why, fix string) error {
+	risk := plan.Risk{Code: plan.CodeFilter, What: what, Why: why, Fix: fix, Blocking: true}
+	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{risk}}
+}
