@@ -131,19 +131,19 @@ func (u *undoCase) emptyTwin(ctx context.Context) (*session, error) {
 }
 
 // numbered makes a table with the values of columns of another one, and a number for each row.
-func (lax *session) numbered(ctx context.Context, name string, columns []string, from schema.Name) error {
+func (s *session) numbered(ctx context.Context, name string, columns []string, from schema.Name) error {
 	text := "CREATE TABLE " + name + " (midstream_rn INT AUTO_INCREMENT PRIMARY KEY) SELECT " + quoted(columns, "") + " FROM " + from.Quoted() + " LIMIT 0"
-	if err := lax.exec(ctx, text); err != nil {
+	if err := s.exec(ctx, text); err != nil {
 		return fmt.Errorf("%s: %w", text, err)
 	}
-	return lax.fill(ctx, name, columns, from, "ALTER TABLE "+name+" AUTO_INCREMENT = 1") // numbers without a gap
+	return s.fill(ctx, name, columns, from, "ALTER TABLE "+name+" AUTO_INCREMENT = 1") // numbers without a gap
 }
 
 // fill copies values of columns to an empty table. An INSERT takes no empty vector, not even from a column that has one: it leaves the
 // column out, as the session did that has written it. Each INSERT has other statements behind it.
-func (lax *session) fill(ctx context.Context, into string, columns []string, from schema.Name, behind ...string) error {
+func (s *session) fill(ctx context.Context, into string, columns []string, from schema.Name, behind ...string) error {
 	var vectors []string
-	rows, err := lax.conn.QueryContext(ctx, "SELECT column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?"+
+	rows, err := s.conn.QueryContext(ctx, "SELECT column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?"+
 		" AND data_type = 'vector'", from.Schema, from.Table)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (lax *session) fill(ctx context.Context, into string, columns []string, fro
 		}
 		insert := fmt.Sprintf("INSERT INTO %s (%s) SELECT %[2]s FROM %s WHERE %s", into, quoted(given, ""), from.Quoted(), strings.Join(conditions, " AND "))
 		for _, text := range append([]string{insert}, behind...) {
-			if err := lax.exec(ctx, text); err != nil {
+			if err := s.exec(ctx, text); err != nil {
 				return fmt.Errorf("%s: %w", text, err)
 			}
 		}
