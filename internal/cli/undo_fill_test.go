@@ -169,6 +169,16 @@ func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
 		if got := r.query("SELECT GROUP_CONCAT(note) FROM t_parked_values"); got != "precious" {
 			r.Errorf("the values of the parked rows are %s", got)
 		}
+		r.says("undo", exitDone, "t", nil)
+		const lost = "rows that were parked and have come back lose their values of column note"
+		r.exec("UPDATE t SET s = 1 WHERE s = 70000", "RENAME TABLE t_parked_values TO moved")
+		r.says("undo", exitDone, "t", []string{"--plan", fill}, "in some rows, values", lost, "t_parked_values, is gone")
+		r.exec("RENAME TABLE moved TO t_parked_values")
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", fill}), lost)
+		r.says("undo", exitDone, "t", []string{fill})
+		if got := r.query("SELECT GROUP_CONCAT(s, note ORDER BY s) FROM t"); got != "1precious,2kept,3new" {
+			r.Errorf("after the second undo, the rows are %s", got)
+		}
 		r.says("undo", exitDone, "t", []string{"--end"})
 		r.exec("DROP TABLE t_parked, t_parked_values, t_undone")
 		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN note", []string{"--method=shadow"})

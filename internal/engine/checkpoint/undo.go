@@ -47,10 +47,9 @@ type Undo struct {
 	// them back.
 	Lacks bool `json:",omitempty"`
 
-	// Values are tables with the values that columns of the old table had in rows which earlier undos of the same change have
-	// parked, the last one last. ValuesAfter are those for the redo: its old table is the other one.
-	Values      []string `json:",omitempty"`
-	ValuesAfter []string `json:",omitempty"`
+	// Values is the table with the values that columns of the old table had in rows which the undo before the last redo has
+	// parked; "" for none. An undo uses it up.
+	Values string `json:",omitempty"`
 
 	// Rebuilt means that nothing was kept of the change: its undo has made the record from the two tables, when it began.
 	Rebuilt bool `json:",omitempty"`

@@ -93,10 +93,7 @@ func (d *draft) keep(ctx context.Context, r *run, begun bool) error {
 	}
 	defer session.Close()
 	mark := schema.MarkFor(checkpoint.KeptKind, r.plan.Source.Name)
-	var parked []schema.Name
-	for _, name := range r.plan.Back.Values {
-		parked = append(parked, spec.Source.Sibling(name))
-	}
+	parked := rowsync.Parked{Table: spec.Source.Sibling(r.plan.Back.Values), Mark: schema.MarkFor(checkpoint.ParkedKind, spec.Source)}
 	d.moves, err = rowsync.OpenSide(ctx, session, spec, d.shadow.Table, mark, parked, begun)
 	return err
 }

@@ -145,3 +145,45 @@ func TestU5_AnUndoByAllRowsFollowsTheKeysOfRows(t *testing.T) {
 		}
 	})
 }
+
+// TestU5_ParkedValuesGoToTheirRowsAlone: a parked row has come back, and moves, or is deleted. A row that is new under its former key
+// has the default, in each undo after that. Nor has it the values of a table that only has the name of that of the values.
+func TestU5_ParkedValuesGoToTheirRowsAlone(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		table := b.schema + ".t"
+		b.cfg.Undo = time.Hour
+		const back, undo, park = "UPDATE %s SET a = 1", "undo", "park"
+		for _, c := range []struct {
+			what  string
+			steps []string
+			want  string
+		}{
+			{"moved", []string{back, "UPDATE %s SET id = 100 WHERE id = 1", undo, undo, "INSERT INTO %s VALUES (1, 1)", undo}, "1 d, 2 second, 3 null, 100 first"},
+			{"moved, and the new row is parked", []string{"UPDATE %s SET id = 9 WHERE id = 1", "INSERT INTO %s VALUES (1, 100000)", park, undo, back, undo},
+				"1 d, 2 second, 3 null, 9 first"},
+			{"deleted after the undo", []string{back, undo, "DELETE FROM %s WHERE id = 1", undo, "INSERT INTO %s VALUES (1, 1)", undo}, "1 d, 2 second, 3 null"},
+			{"deleted, and the new row moves", []string{back, "DELETE FROM %s WHERE id = 1", undo, undo, "INSERT INTO %s VALUES (1, 1)",
+				"UPDATE %s SET id = 50 WHERE id = 1", undo}, "2 second, 3 null, 50 d"},
+			{"another table of that name", []string{back, "DROP TABLE %s_parked_values", "CREATE TABLE %s_parked_values (id INT PRIMARY KEY, note VARCHAR(20))",
+				"INSERT INTO %s_parked_values VALUES (1, 'foreign')", undo}, "1 d, 2 second, 3 null"},
+		} {
+			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema, "CREATE TABLE "+table+" (id INT PRIMARY KEY, a INT, note VARCHAR(20) DEFAULT 'd')",
+				"ALTER TABLE "+table+" MODIFY a SMALLINT", "INSERT INTO "+table+" VALUES (1, 1, 'first'), (2, 2, 'second'), (3, 3, NULL)")
+			b.mustMigrate("DROP COLUMN note, MODIFY a INT")
+			b.exec("UPDATE " + table + " SET a = 100000 WHERE id = 1")
+			for _, step := range append([]string{park, undo}, c.steps...) {
+				if step == park || step == undo {
+					b.mustUndo(planning.Undo{Park: step == park})
+				} else {
+					b.exec(fmt.Sprintf(step, table))
+				}
+			}
+			got := b.value("SELECT GROUP_CONCAT(id, ' ', IFNULL(note, 'null') ORDER BY id SEPARATOR ', ') FROM " + table)
+			if got != c.want {
+				b.Errorf("%s: the rows are %s, want %s", c.what, got, c.want)
+			}
+		}
+		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}

@@ -86,8 +86,8 @@ type Back struct {
 	Differs bool `json:",omitempty"`
 	// Returns means that rows come back which the undo or redo that is taken back has parked.
 	Returns bool `json:",omitempty"`
-	// Values and ValuesAfter are as in checkpoint.Undo. Those after this undo are for its redo.
-	Values, ValuesAfter []string `json:"-"`
+	// Values is as in checkpoint.Undo. ValuesAfter is the one of the undo after the next redo.
+	Values, ValuesAfter string `json:"-"`
 	// For and Mode are how the undo itself may be taken back.
 	For  time.Duration
 	Mode string

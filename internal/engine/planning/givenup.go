@@ -1,28 +1,50 @@
 package planning
 
 import (
+	"context"
 	"strings"
 
+	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/schema"
 )
 
 // givenUp warns of values of columns that only the old table has: the undo brings them back, but not those of all rows.
-func givenUp(p *plan.Plan, old *schema.Table) {
-	why := ""
-	switch {
-	case !p.Back.Adopts() || !p.KeepsValues(old):
-		return
-	case p.Capture.By == plan.CaptureTrigger:
-		why = "the log that triggers write does not show which key such a row had"
-	case !p.Back.FromSwap():
-		why = "an undo by all rows does not show which key such a row had, and the binlog since the swap cannot be used"
-	default:
-		return
+func (m *undoMaker) givenUp(ctx context.Context, p *plan.Plan) error {
+	if !p.Back.Adopts() || !p.KeepsValues(m.old) {
+		return nil
 	}
-	columns, _ := p.Columns(old)
-	p.Risks = append(p.Risks, plan.Risk{
-		Code: plan.CodeGivenUp, Why: why, Fix: "Change the keys of such rows back first, if you know them",
-		What: "rows whose key has changed since the swap lose their values of column " + strings.Join(columns.Kept, ", column "),
-	})
+	columns, err := p.Columns(m.old)
+	if err != nil {
+		return err
+	}
+	warn := func(rows, why, fix string) {
+		what := rows + " lose their values of column " + strings.Join(columns.Kept, ", column ")
+		p.Risks = append(p.Risks, plan.Risk{Code: plan.CodeGivenUp, What: what, Why: why, Fix: fix})
+	}
+	const moved, back = "rows whose key has changed since the swap", "Change the keys of such rows back first, if you know them"
+	switch {
+	case p.Capture.By == plan.CaptureTrigger:
+		warn(moved, "the log that triggers write does not show which key such a row had", back)
+	case !p.Back.FromSwap():
+		warn(moved, "an undo by all rows does not show which key such a row had, and the binlog since the swap cannot be used", back)
+	}
+	if p.Back.Values == "" {
+		return nil
+	}
+	parked := rowsync.Parked{Table: m.table.Name.Sibling(p.Back.Values), Mark: schema.MarkFor(checkpoint.ParkedKind, m.table.Name)}
+	session, err := m.server.Pool.Session(ctx)
+	if err == nil {
+		defer session.Close()
+		var has bool
+		if has, err = parked.Has(ctx, session); err == nil && !has {
+			warn("rows that were parked and have come back", "the table of these values, "+parked.Table.String()+", is gone, or has lost its mark",
+				"Give the table its name and its comment back ("+parked.Mark+"), if you have it")
+		}
+	}
+	if err != nil {
+		return failed(ReadFacts, m.table.Name, err)
+	}
+	return nil
 }

@@ -204,10 +204,7 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 	m.back = plan.Back{
 		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: m.undo.Park, Fills: m.undo.Fills, Old: m.old,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
-		Pairs: m.pairs, Again: m.undo.Again, Values: saved.Undo.Values, ValuesAfter: saved.Undo.ValuesAfter,
-	}
-	if parked := saved.Checkpoint.Values; parked != "" {
-		m.back.ValuesAfter = append(slices.Clone(m.back.ValuesAfter), parked)
+		Pairs: m.pairs, Again: m.undo.Again, Values: saved.Undo.Values, ValuesAfter: saved.Checkpoint.Values,
 	}
 	m.risks = append(takenBackToo(table, saved), m.unrecorded()...)
 	return nil
@@ -251,9 +248,9 @@ func (m *undoMaker) makeLazy(ctx context.Context) (p *plan.Plan, why string, err
 		return nil, "", failed(ReadFacts, m.table.Name, m.server.readingFrom(err))
 	}
 	if why == "" {
-		givenUp(p, m.old)
+		err = m.givenUp(ctx, p)
 	}
-	return p, why, nil
+	return p, why, err
 }
 
 // followKeys has an undo by all rows follow the keys of rows from the swap on, if it keeps values and can. An undo that follows after
@@ -268,8 +265,7 @@ func (m *undoMaker) followKeys(ctx context.Context, p *plan.Plan) error {
 		}
 		p.Back.Moves = why == ""
 	}
-	givenUp(p, m.old)
-	return nil
+	return m.givenUp(ctx, p)
 }
 
 // former reads the old table. It refuses one that is not as the change has left it, and a table with a new column of which

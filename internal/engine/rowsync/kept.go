@@ -65,18 +65,14 @@ func CreateSide(ctx context.Context, session *dbconn.Session, spec *Spec, shadow
 	return err
 }
 
-// OpenSide is CreateSide, and returns the moves of the spec as LoadMoves does. parked are values tables, the last ones last. Their
-// values are taken as well, unless an undo has begun to use the side table.
+// OpenSide is CreateSide, and returns the moves of the spec as LoadMoves does. The values of parked rows are taken as well, unless an
+// undo has begun to use the side table.
 func OpenSide(
-	ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string, parked []schema.Name, begun bool,
+	ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string, parked Parked, begun bool,
 ) (*Moves, error) {
 	created, err := spec.createSide(ctx, session, shadow, mark)
-	if created || !begun {
-		for _, values := range slices.Backward(parked) {
-			if err == nil {
-				err = spec.takeValues(ctx, session, values)
-			}
-		}
+	if err == nil && (created || !begun) && parked.Table.Table != "" {
+		err = spec.takeValues(ctx, session, parked)
 	}
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package rowsync
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,9 +73,26 @@ func (s *Spec) ParkValues(ctx context.Context, session *dbconn.Session, to schem
 		p.with("STRAIGHT_JOIN", side), p.on(s.Key.Names()), side, sideNew))
 }
 
+// Parked is a values table, by its name and its mark. No table has no name.
+type Parked struct {
+	Table schema.Name
+	Mark  string
+}
+
+// Has reports whether the table is there, with its mark.
+func (p Parked) Has(ctx context.Context, session *dbconn.Session) (bool, error) {
+	var comment string
+	err := session.Rows(ctx, schema.CommentQuery(p.Table), func(rows *sql.Rows) error { return rows.Scan(&comment) })
+	return comment == p.Mark, err
+}
+
 // takeValues copies the values that a values table has of rows which the shadow lacks to the side table. Nothing was synced yet. A
-// table that is gone has none.
-func (s *Spec) takeValues(ctx context.Context, session *dbconn.Session, from schema.Name) error {
+// table that is gone has none, and one without the mark is another one.
+func (s *Spec) takeValues(ctx context.Context, session *dbconn.Session, parked Parked) error {
+	from := parked.Table
+	if has, err := parked.Has(ctx, session); err != nil || !has {
+		return err
+	}
 	var aliases []string
 	for i, column := range s.valueColumns() {
 		alias := ValueAlias(i - len(s.ShadowKey))
@@ -95,9 +113,6 @@ func (s *Spec) takeValues(ctx context.Context, session *dbconn.Session, from sch
 		" ON DUPLICATE KEY UPDATE %[1]s.%[4]s = %[1]s.%[4]s",
 		s.Side.Quoted(), strings.Join(s.sideKeys(), ", "), values, sideNew, strings.Join(keys, ", "), strings.Join(aliases, ", "), from.Quoted(),
 		s.Shadow.Quoted(), schema.Quote(s.ShadowIndex), equals(of(s.Shadow.Quoted(), s.ShadowKey), of("taken", s.sideKeys()))))
-	if dbconn.NoSuchTable(err) {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("take the values of dropped columns of rows that were parked from %s: %w", from, err)
 	}

@@ -19,7 +19,7 @@ func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[stri
 	if back := p.Back; back != nil {
 		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, !back.Redo, back.Foreign
 		wish.DropOld, wish.Lacks = back.DropOld, back.Lazy && back.Returns
-		wish.Values, wish.ValuesAfter = back.ValuesAfter, back.Values
+		wish.Values = back.ValuesAfter // this undo uses up back.Values: each row has its values, is parked again, or is gone
 	}
 	if wish.For <= 0 || p.NoWayBack != "" {
 		return nil
