@@ -1,10 +1,15 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+
+	"midstream/internal/lab/mysqltest"
+)
 
 // TestL6_KeepLeavesRowsOut: midstream run --keep makes a table of the rows that meet the condition. The plan says so, rows that do not
 // fit but are left out do no harm, the old table keeps all rows, and no command drops it.
 func TestL6_KeepLeavesRowsOut(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		fill := func() {

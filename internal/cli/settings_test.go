@@ -22,7 +22,8 @@ func TestOptionsInFiles(t *testing.T) {
 		{"database=a", []string{"plan", "ALTER TABLE b ADD COLUMN c INT"}, exitFailed, []string{refused}},
 		{"database=a", []string{"cleanup", "--yes", "b"}, exitFailed, []string{refused}},
 		{"yes", []string{"cleanup", "a.b"}, exitUsage, []string{"line 2: yes is allowed only on the command line"}},
-		{"old\nkeep", []string{"plan", anAlter}, exitFailed, []string{refused}}, // of other verbs
+		{"keep=id > 5", []string{"run", anAlter}, exitUsage, []string{"line 2: keep is allowed only on the command line"}},
+		{"old\npark", []string{"plan", anAlter}, exitFailed, []string{refused}}, // of other verbs
 		{"drop-odl\nworkers=0\nlock-wait\nquiet=x\nmap=x", []string{"run", anAlter}, exitUsage, []string{
 			"5 problems", `line 2: unknown option "drop-odl"`, "line 3: workers 0: must be between 1 and 64", "line 4: lock-wait: needs a value",
 			"line 5: quiet x: must be true or false", "line 6: map x: must be old=new", "midstream.cnf"}},

@@ -10,6 +10,7 @@ import (
 // TestU4_WhatBecomesOfParkedRowsIsSaid: an undo has parked rows. The list, the status and the result of the redo name their table and
 // what becomes of the rows: a redo of the changes brings them back, and then the table has copies only; a redo of all rows does not.
 func TestU4_WhatBecomesOfParkedRowsIsSaid(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range mysqltest.InTurn(t, "9.7", "5.7", "mariadb-11.8") {
 		t.Run(version, func(t *testing.T) {

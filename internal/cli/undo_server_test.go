@@ -11,6 +11,7 @@ import (
 // server refuses now. The plan of a change by the server says that no ALTER leads back. With --undo, a new table is made, and its undo
 // needs no ALTER.
 func TestU3_AnUndoThatTheServerWouldRefuseIsNotPromised(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("SET sql_mode = ''", "CREATE TABLE e (id INT PRIMARY KEY, e ENUM('a','a') NOT NULL)", "INSERT INTO e VALUES (1, 'a')")
@@ -29,6 +30,7 @@ func TestU3_AnUndoThatTheServerWouldRefuseIsNotPromised(t *testing.T) {
 // TestU3_TheServerGivesAZeroDateBack: the default of a column was a date that the server refuses now. The undo by the server brings it
 // back, as the plan of the change has promised.
 func TestU3_TheServerGivesAZeroDateBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("SET sql_mode = ''", "CREATE TABLE d (id INT PRIMARY KEY, d DATE NOT NULL DEFAULT '0000-00-00', n INT)", "INSERT INTO d (id) VALUES (1)")

@@ -116,6 +116,7 @@ func TestWarningsOfAnUndo(t *testing.T) {
 // TestWhatAFailedUndoLeavesIsNamed: an undo ends because of rows that do not fit, or because the binlog does not have the changes by
 // keys. What is left is named with the table that keeps values of dropped columns, and the undo as it is then: not open if it is not.
 func TestWhatAFailedUndoLeavesIsNamed(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(20)", "UPDATE t SET note = 'precious'")

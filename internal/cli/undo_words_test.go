@@ -88,6 +88,7 @@ func TestTheTriggersOfADroppedTableComeBack(t *testing.T) {
 
 // TestARedoSpeaksOfTheNewDefinition: the redo goes back to the definition that the change has made. Its texts do not call it the old one.
 func TestARedoSpeaksOfTheNewDefinition(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		const old = "old definition"
@@ -152,6 +153,7 @@ func TestARunByTheServerWithoutUndoSaysHowItIsTakenBack(t *testing.T) {
 // TestACheckLeavesAnUndoOpen: check swaps nothing, so it is permitted while the last change can be undone or redone, and nothing that
 // the undo needs is touched. The change itself is refused.
 func TestACheckLeavesAnUndoOpen(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN b", []string{"--undo=1h", "--method=shadow"})

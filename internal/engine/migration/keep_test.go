@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -52,6 +53,7 @@ func (b *bench) crossing(sessions, keys int) (wait func() int64) {
 // TestL6_OnlyRowsThatMeetTheConditionAreInTheNewTable: writers move rows across the condition all the time. At the swap the new table
 // has the rows that meet it, and no others, and the old table has all rows. The comparison finds a row too many.
 func TestL6_OnlyRowsThatMeetTheConditionAreInTheNewTable(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		for _, c := range []struct{ name, unique, alter string }{
@@ -122,6 +124,7 @@ func TestL6_ARowThatDoesNotMeetTheConditionIsFound(t *testing.T) {
 // TestL5_AKilledRunWithAConditionResumes: kill -9 in the copy, before the swap and after it, next to writers. The same command comes to
 // the same end; another condition is refused until the work is removed.
 func TestL5_AKilledRunWithAConditionResumes(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		const keys = 2000

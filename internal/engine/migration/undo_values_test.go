@@ -8,12 +8,14 @@ import (
 
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU5_ParkedRowsKeepTheValuesOfDroppedColumns: an undo parks rows of the old table, its redo brings them back, and they fit the
 // second undo. They have the values again that the dropped columns had at the swap, whatever the key and the types of the columns
 // are. A row that was new is filled.
 func TestU5_ParkedRowsKeepTheValuesOfDroppedColumns(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		table := b.schema + ".t"
@@ -116,6 +118,7 @@ func TestU5_ParkedRowsOfAnotherKeyHaveTheirValuesInATable(t *testing.T) {
 // TestU5_AnUndoByAllRowsFollowsTheKeysOfRows: rows change their keys after the swap, also onto keys of other rows, and before, during
 // and after a killed undo. An undo by all rows gives each row its values. So does a lazy one after that.
 func TestU5_AnUndoByAllRowsFollowsTheKeysOfRows(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		table := b.schema + ".t"
@@ -149,6 +152,7 @@ func TestU5_AnUndoByAllRowsFollowsTheKeysOfRows(t *testing.T) {
 // TestU5_ParkedValuesGoToTheirRowsAlone: a parked row has come back, and moves, or is deleted. A row that is new under its former key
 // has the default, in each undo after that. Nor has it the values of a table that only has the name of that of the values.
 func TestU5_ParkedValuesGoToTheirRowsAlone(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		table := b.schema + ".t"
