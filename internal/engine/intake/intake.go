@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,26 +87,26 @@ type Intake struct {
 	sight  string
 	codec  *key.Codec
 	beats  *heartbeatWriter
-	// reading ends with Run.
+	// reading ends with Run, and its cause is Run's error.
 	reading context.Context
-	end     context.CancelFunc
+	end     context.CancelCauseFunc
 }
 
 // errEnded means that no changes are read any more.
 var errEnded = errors.New("changes are no longer read")
 
 // Run reads changes until the context ends.
-func (in *Intake) Run(ctx context.Context) error {
-	defer in.end()
+func (in *Intake) Run(ctx context.Context) (err error) {
+	defer func() { in.end(cmp.Or(err, errEnded)) }()
 	return in.reader.Run(ctx)
 }
 
-// Fence waits until every change that was committed before the call has been received. It fails at once if Run has ended: a sync
-// that is in flight as a run is aborted need not wait for what nobody reads.
+// Fence waits until every change that was committed before the call has been received. It fails at once if Run has ended, with Run's
+// error: a sync that is in flight as a run is aborted need not wait for what nobody reads.
 func (in *Intake) Fence(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(in.reading, func() { stop(errEnded) })()
+	defer context.AfterFunc(in.reading, func() { stop(context.Cause(in.reading)) })()
 	return in.reader.Fence(ctx)
 }
 
@@ -125,7 +126,7 @@ type Opening struct {
 // Open makes the intake that reads from an origin on.
 func (l *Link) Open(from Origin, with Opening) *Intake {
 	in := &Intake{Link: l, sight: from.Sight, codec: with.Key, beats: &heartbeatWriter{pool: l.Pool, store: l.Store, wrote: with.Wrote}}
-	in.reading, in.end = context.WithCancel(context.Background())
+	in.reading, in.end = context.WithCancelCause(context.Background())
 	if l.ByTriggers() {
 		in.reader = l.newLog(from, with, in.beats.beat)
 	} else {
