@@ -108,7 +108,7 @@ func newBench(t *testing.T, server *mysqltest.Instance) *bench {
 	}
 	t.Cleanup(func() { b.pool.Close() })
 	session := b.session()
-	if err := rowsync.CreateSide(t.Context(), session, b.spec, shadow, schema.MarkFor("kept", source.Name)); err != nil {
+	if _, err := rowsync.OpenSide(t.Context(), session, b.spec, shadow, schema.MarkFor("kept", source.Name), rowsync.Parked{}, false); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.exec("DROP TABLE t_kept") })

@@ -51,9 +51,7 @@ func (f gatherer) readRows(ctx context.Context, q schema.Querier, table schema.N
 	}
 	if f.Version.MariaDB && estimated <= 4*plan.FewRows {
 		// The estimate may be old.
-		var counted int
-		query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS midstream_rows", table.Quoted(), plan.FewRows+1)
-		err := q.QueryRowContext(ctx, query).Scan(&counted)
+		counted, err := Count(ctx, q, table, plan.FewRows+1)
 		if err != nil && dbconn.Number(err) == 0 {
 			return err
 		}
@@ -62,7 +60,7 @@ func (f gatherer) readRows(ctx context.Context, q schema.Querier, table schema.N
 	if f.HasRows = estimated > 0; f.HasRows {
 		return nil
 	}
-	f.Counted, err = Count(ctx, q, table)
+	f.Counted, err = Count(ctx, q, table, MostCounted)
 	f.HasRows = f.Counted > 0
 	if dbconn.Number(err) != 0 {
 		return nil
@@ -70,12 +68,12 @@ func (f gatherer) readRows(ctx context.Context, q schema.Querier, table schema.N
 	return err
 }
 
-// mostCounted is up to how many rows are counted if the statistics show none.
-const mostCounted = 1000
+// MostCounted is up to how many rows are counted if the statistics show none.
+const MostCounted = 1000
 
 // Count counts the rows of a table, up to a limit.
-func Count(ctx context.Context, q schema.Querier, table schema.Name) (n int64, err error) {
-	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS midstream_rows", table.Quoted(), mostCounted)
+func Count(ctx context.Context, q schema.Querier, table schema.Name, most int) (n int64, err error) {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS midstream_rows", table.Quoted(), most)
 	err = q.QueryRowContext(ctx, query).Scan(&n)
 	return n, err
 }

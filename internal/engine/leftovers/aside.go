@@ -54,7 +54,7 @@ func Asides(ctx context.Context, q schema.Querier) ([]Aside, error) {
 		if source, is := strings.CutPrefix(comment, schema.MarkFor(checkpoint.UndoKind, schema.Name{Schema: a.Name.Schema})); is {
 			undos[a.Name.Sibling(source)] = true
 		}
-		if source, is := schema.SourceOfAside(comment, a.Name.Schema); is {
+		if source, _, is := schema.SourceOfAside(comment, a.Name.Schema); is {
 			a.Source = source
 			found = append(found, a)
 		}

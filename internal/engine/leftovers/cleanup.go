@@ -163,7 +163,7 @@ func (c *Cleaner) Find(ctx context.Context, old bool) ([]Table, error) {
 		}
 		if listed {
 			if t.Rows == 0 { // the statistics may be old; without a count, it is an estimate
-				t.Rows, _ = facts.Count(ctx, c.pool.DB(), t.Name)
+				t.Rows, _ = facts.Count(ctx, c.pool.DB(), t.Name, facts.MostCounted)
 			}
 			found = append(found, t.Table)
 		}

@@ -42,13 +42,10 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 	if o.Truncated {
 		marked = schema.MarkTruncated
 	}
-	mark := "COMMENT = " + schema.Literal(marked(o.Source, comment))
-	if o.Rest && kept == "" {
-		return
+	if !o.Rest {
+		comment = marked(o.Source, comment)
 	}
-	if o.Rest {
-		mark = "COMMENT = " + schema.Literal(comment)
-	}
+	mark := "COMMENT = " + schema.Literal(comment)
 	if kept != "" {
 		name := o.Source.Sibling(kept)
 		err := o.alter(ctx, mark+", RENAME TO "+name.Quoted(), wait)
@@ -64,9 +61,9 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 			return
 		}
 		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.Name, name, err))
-		if o.Rest {
-			return
-		}
+	}
+	if o.Rest { // it has its comment
+		return
 	}
 	if err := o.alter(ctx, mark, wait); err != nil {
 		note(fmt.Sprintf("cannot mark %s as the old table: %v; midstream cleanup --old will not drop it", o.Name, err))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -49,7 +50,7 @@ func ParkedOf(ctx context.Context, pool *dbconn.Pool, source schema.Name) ([]Par
 			continue
 		}
 		p := Parked{Table: name, Values: slices.Contains(plan.ValuesNames(source), name)}
-		err := pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS counted", name.Quoted(), mostParked)).Scan(&p.Rows)
+		p.Rows, err = facts.Count(ctx, pool.DB(), name, mostParked)
 		if dbconn.NoSuchTable(err) {
 			continue
 		}

@@ -150,7 +150,7 @@ func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Ol
 		if source, is := strings.CutPrefix(comment, schema.MarkFor(checkpoint.UndoKind, schema.Name{Schema: t.Name.Schema})); is {
 			recorded[t.Name.Sibling(source)] = true
 		}
-		t.Source, _ = schema.SourceOfAside(comment, t.Name.Schema)
+		t.Source, _, _ = schema.SourceOfAside(comment, t.Name.Schema)
 		_, marked := schema.MarkedOld(comment, t.Source)
 		_, t.Dropped = schema.MarkedDropped(comment, t.Source)
 		if (marked || t.Dropped) && t.Name != t.Source && (only == nil || t.Source == *only) {

@@ -226,9 +226,7 @@ func (c *Cleaner) Undo(ctx context.Context) (*checkpoint.Saved, error) {
 
 // UndoTableThere reports whether the undo table of a source exists, by its mark.
 func UndoTableThere(ctx context.Context, session checkpoint.Reader, source schema.Name) (bool, error) {
-	var comment string
-	err := session.Rows(ctx, schema.CommentQuery(plan.UndoOf(source)), func(rows *sql.Rows) error { return rows.Scan(&comment) })
-	return comment == schema.MarkFor(checkpoint.UndoKind, source), err
+	return schema.HasComment(ctx, session.Rows, plan.UndoOf(source), schema.MarkFor(checkpoint.UndoKind, source))
 }
 
 // ServerTime reads the server's clock, in UTC.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/mysql/schema/token"
@@ -50,7 +51,7 @@ func Judge(ctx context.Context, pool *dbconn.Pool, table *schema.Table, as, expr
 
 // judge returns what the server makes of the expression.
 func judge(ctx context.Context, session *dbconn.Session, table *schema.Table, as, expression string) (meant string, err error) {
-	named := namedIn(expression, table)
+	named := plan.NamedIn(expression, table)
 	definitions := make([]string, 0, len(named)+1)
 	for _, c := range named {
 		definitions = append(definitions, schema.Quote(c.Name)+" "+strings.TrimSuffix(c.Bare(), " NOT NULL")+" NULL")
@@ -72,15 +73,4 @@ func judge(ctx context.Context, session *dbconn.Session, table *schema.Table, as
 		err = fmt.Errorf("%w: it is not one expression", ErrRefused)
 	}
 	return meant, err
-}
-
-// namedIn are the table's columns that a text names, and perhaps some that it does not.
-func namedIn(text string, table *schema.Table) (named []schema.Column) {
-	tokens, _ := token.Split(text)
-	for _, c := range table.Columns {
-		if slices.ContainsFunc(tokens, func(t token.Token) bool { return t.Name() && strings.EqualFold(t.Text, c.Name) }) {
-			named = append(named, c)
-		}
-	}
-	return named
 }

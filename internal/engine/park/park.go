@@ -121,35 +121,12 @@ func (l *Lot) Values() string {
 // atOnce is the number of rows that are copied in one transaction.
 const atOnce = 500
 
-// create creates the table. Until the swap its mark says that it goes with the run.
+// create creates the tables, with names that are free.
 func (l *Lot) create(ctx context.Context, session *dbconn.Session) (err error) {
 	for i, name := range plan.ParkedNames(l.source.Name) {
-		values := plan.ValuesNames(l.source.Name)[i]
-		if err = errors.Join(l.dropStopped(ctx, session, name), l.dropStopped(ctx, session, values)); err != nil {
+		if err = l.createAs(ctx, session, name, plan.ValuesNames(l.source.Name)[i]); !dbconn.TableExists(err) {
 			break
 		}
-		if len(l.spec.Kept) > 0 {
-			_, err = session.Exec(ctx, l.spec.ValuesTable(values, schema.MarkFor(checkpoint.ParkingKind, l.source.Name)))
-			if dbconn.TableExists(err) {
-				continue
-			}
-			if err != nil {
-				break
-			}
-			l.values = values
-		}
-		_, err = session.Exec(ctx, "CREATE TABLE "+name.Quoted()+" LIKE "+l.source.Name.Quoted())
-		if dbconn.TableExists(err) {
-			err = l.dropStopped(ctx, session, values)
-			if l.values = (schema.Name{}); err == nil {
-				continue
-			}
-		}
-		if err == nil {
-			l.table = name
-			err = l.mark(ctx, session, name, checkpoint.ParkingKind)
-		}
-		break
 	}
 	if err != nil {
 		return fmt.Errorf("create a table for rows that the old definition refuses: %w", err)
@@ -157,11 +134,33 @@ func (l *Lot) create(ctx context.Context, session *dbconn.Session) (err error) {
 	return nil
 }
 
+// createAs creates the tables. Until the swap their marks say that they go with the run. Other tables may have the names.
+func (l *Lot) createAs(ctx context.Context, session *dbconn.Session, name, values schema.Name) error {
+	if err := errors.Join(l.dropStopped(ctx, session, name), l.dropStopped(ctx, session, values)); err != nil {
+		return err
+	}
+	if len(l.spec.Kept) > 0 {
+		if err := run(ctx, session, l.spec.ValuesTable(values, schema.MarkFor(checkpoint.ParkingKind, l.source.Name))); err != nil {
+			return err
+		}
+	}
+	if err := run(ctx, session, "CREATE TABLE "+name.Quoted()+" LIKE "+l.source.Name.Quoted()); err != nil {
+		if failed := l.dropStopped(ctx, session, values); failed != nil {
+			return failed
+		}
+		return err
+	}
+	l.table = name
+	if len(l.spec.Kept) > 0 {
+		l.values = values
+	}
+	return l.mark(ctx, session, name, checkpoint.ParkingKind)
+}
+
 // dropStopped drops a table of this name that an undo has left which was stopped before its swap.
 func (l *Lot) dropStopped(ctx context.Context, session *dbconn.Session, name schema.Name) error {
-	var comment string
-	err := session.Rows(ctx, schema.CommentQuery(name), func(r *sql.Rows) error { return r.Scan(&comment) })
-	if err == nil && comment == schema.MarkFor(checkpoint.ParkingKind, l.source.Name) {
+	stopped, err := schema.HasComment(ctx, session.Rows, name, schema.MarkFor(checkpoint.ParkingKind, l.source.Name))
+	if err == nil && stopped {
 		_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+name.Quoted())
 	}
 	return err

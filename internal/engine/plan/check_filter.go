@@ -1,12 +1,33 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
 
 // CodeFilter is the code of what a condition for rows (--keep) brings, or what prevents it.
 const CodeFilter Code = "filter"
 
+// OnlyNewTable is why a run with a filter takes a shadow.
+const OnlyNewTable = "only a new table can leave rows out"
+
 // unfiltered is why a change with a filter cannot be taken back.
 const unfiltered = "an undo would take rows that were left out (--keep) for rows that it has to delete"
+
+// NamedIn are the table's columns that a text of an operator names, and perhaps some that it does not.
+func NamedIn(text string, table *schema.Table) (named []schema.Column) {
+	tokens, _ := token.Split(text)
+	for _, c := range table.Columns {
+		if slices.ContainsFunc(tokens, func(t token.Token) bool { return t.Name() && strings.EqualFold(t.Text, c.Name) }) {
+			named = append(named, c)
+		}
+	}
+	return named
+}
 
 // checkFilter checks what a run with a filter leaves out. The rows that are left out stay in the old table, and only there.
 func (c *checker) checkFilter() {

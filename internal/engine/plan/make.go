@@ -246,7 +246,7 @@ func (c *checker) choose() (Choice, error) {
 		case c.options.Back.Adopts():
 			return Choice{Method: MethodShadow, Why: "the undo goes back to the old table"}, nil
 		case wish == MethodShadow && c.options.Filter != "":
-			return Choice{Method: MethodShadow, Why: "only a new table can leave rows out"}, nil
+			return Choice{Method: MethodShadow, Why: OnlyNewTable}, nil
 		case wish == MethodShadow:
 			return Choice{Method: MethodShadow, Why: "you asked for it"}, nil
 		default:

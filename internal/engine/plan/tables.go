@@ -354,11 +354,7 @@ func (m *tablePlanner) renamed(t *TableFacts, to schema.Name) {
 			"it will refer to "+to.String(), "",
 		)
 	}
-	if source, is := schema.SourceOfAside(t.Table.Comment, t.Name.Schema); is {
-		was, old := schema.MarkedOld(t.Table.Comment, source)
-		if !old {
-			was, _ = schema.MarkedDropped(t.Table.Comment, source)
-		}
+	if source, was, is := schema.SourceOfAside(t.Table.Comment, t.Name.Schema); is {
 		m.warn(CodeArtefact, fmt.Sprintf("%s carries the mark of an old table (its comment is %q)", t.Name, t.Table.Comment),
 			fmt.Sprintf("as long as it has it, midstream cleanup --old %s drops it, whatever its name is, and midstream run does not change it", source.Argument()),
 			fmt.Sprintf("To use it again, give it its own comment after the RENAME: ALTER TABLE %s COMMENT = %s", to.Quoted(), schema.Literal(was)))

@@ -209,13 +209,8 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 
 // filtersByZone reports whether the time zone may decide which rows meet the filter.
 func (p *Plan) filtersByZone() bool {
-	moments := func(c schema.Column) bool { return c.DataType == "timestamp" && speaksOf(p.Filter, c.Name) }
-	return zoneFunctions.MatchString(p.Filter) || slices.ContainsFunc(p.Source.Columns, moments)
-}
-
-// speaksOf reports whether a text of a user may name the column.
-func speaksOf(text, column string) bool {
-	return strings.Contains(strings.ToLower(text), strings.ToLower(column))
+	return zoneFunctions.MatchString(p.Filter) ||
+		slices.ContainsFunc(NamedIn(p.Filter, p.Source), func(c schema.Column) bool { return c.DataType == "timestamp" })
 }
 
 // pad is for a server with the sql_mode PAD_CHAR_TO_FULL_LENGTH. Its ALTER reads a CHAR with the padding, and a column that is

@@ -10,7 +10,6 @@ import (
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/schema"
 )
 
 // readFilter reads the condition of --keep as the server does, and has the server judge it.
@@ -19,7 +18,7 @@ func (m *maker) readFilter(ctx context.Context) error {
 	if o.Filter == "" {
 		return nil
 	}
-	refused := func(what, why, fix string) error { return refuseFilter(name, what, why, fix) }
+	refused := func(what, why, fix string) error { return refuseBy(plan.CodeFilter, name, what, why, fix) }
 	const what, condition = "--keep cannot choose the rows", "Give a condition over the columns of the table that depends on nothing else, such as --keep \"created_at >= '2024-01-01'\""
 	dialect, err := facts.ReadDialect(ctx, m.server.Pool.DB())
 	if err != nil {
@@ -42,7 +41,7 @@ func (m *maker) readFilter(ctx context.Context) error {
 		return failed(ReadFacts, name, err)
 	}
 	if o.Method == "" {
-		o.Method, o.Unwanted = plan.MethodShadow, "only a new table can leave rows out"
+		o.Method, o.Unwanted = plan.MethodShadow, plan.OnlyNewTable
 	}
 	return nil
 }
@@ -83,10 +82,4 @@ func (m *maker) meet(ctx context.Context, mariaDB bool) (int64, error) {
 		return -1, err
 	}
 	return int64(read.Float64 * share.Float64 / 100), nil
-}
-
-// refuseFilter refuses to leave rows out.
-func refuseFilter(table schema.Name, what, why, fix string) error {
-	risk := plan.Risk{Code: plan.CodeFilter, What: what, Why: why, Fix: fix, Blocking: true}
-	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{risk}}
 }

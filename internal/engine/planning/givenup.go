@@ -12,11 +12,8 @@ import (
 
 // givenUp warns of values of columns that only the old table has: the undo brings them back, but not those of all rows.
 func (m *undoMaker) givenUp(ctx context.Context, p *plan.Plan) error {
-	if !p.Back.Adopts() || !p.KeepsValues(m.old) {
-		return nil
-	}
 	columns, err := p.Columns(m.old)
-	if err != nil {
+	if err != nil || !p.Back.Adopts() || len(columns.Kept) == 0 {
 		return err
 	}
 	warn := func(rows, why, fix string) {

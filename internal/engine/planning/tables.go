@@ -22,7 +22,7 @@ func MakeTables(
 	emit event.Listener,
 ) (*plan.TablePlan, error) {
 	if options.Filter != "" {
-		return nil, refuseFilter(statement.Tables()[0], "a "+string(statement.Kind)+" cannot choose rows", "it is for complete tables", "Leave out --keep")
+		return nil, refuseBy(plan.CodeFilter, statement.Tables()[0], "a "+string(statement.Kind)+" cannot choose rows", "it is for complete tables", "Leave out --keep")
 	}
 	if options.Back {
 		return MakeTablesBack(ctx, server, statement.Tables()[0], settings, options, emit)

@@ -473,6 +473,11 @@ const notBack = "the last change cannot be taken back"
 
 // refuse refuses an undo.
 func refuse(table schema.Name, what, why, fix string) error {
-	risk := plan.Risk{Code: plan.CodeUndo, What: what, Why: why, Fix: fix, Blocking: true}
+	return refuseBy(plan.CodeUndo, table, what, why, fix)
+}
+
+// refuseBy refuses a plan for one reason.
+func refuseBy(code plan.Code, table schema.Name, what, why, fix string) error {
+	risk := plan.Risk{Code: code, What: what, Why: why, Fix: fix, Blocking: true}
 	return &plan.Refused{Table: table.String(), Blocking: []plan.Risk{risk}}
 }

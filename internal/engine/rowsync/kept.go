@@ -58,15 +58,9 @@ var ErrNoValue = errors.New("a new row has no value for a column that only the s
 // ErrSideTaken means that the name of the side table belongs to another table.
 var ErrSideTaken = errors.New("the name of the side table is taken")
 
-// CreateSide creates the side table of the spec, with the mark as its comment. It does nothing if
-// the table is there and carries the mark. shadow is the shadow's definition.
-func CreateSide(ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string) error {
-	_, err := spec.createSide(ctx, session, shadow, mark)
-	return err
-}
-
-// OpenSide is CreateSide, and returns the moves of the spec as LoadMoves does. The values of parked rows are taken as well, unless an
-// undo has begun to use the side table.
+// OpenSide creates the side table of the spec, with the mark as its comment, and returns the moves of the spec as LoadMoves does. It
+// leaves the table as it is if it is there and carries the mark. shadow is the shadow's definition. The values of parked rows are taken as
+// well, unless an undo has begun to use the side table.
 func OpenSide(
 	ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string, parked Parked, begun bool,
 ) (*Moves, error) {
@@ -81,14 +75,12 @@ func OpenSide(
 }
 
 func (s *Spec) createSide(ctx context.Context, session *dbconn.Session, shadow *schema.Table, mark string) (created bool, err error) {
-	_, err = session.Exec(ctx, "CREATE TABLE "+s.Side.Quoted()+s.sideDefinition(shadow)+" ENGINE=InnoDB ROW_FORMAT=DYNAMIC COMMENT="+schema.Literal(mark))
+	err = run(ctx, session, "CREATE TABLE "+s.Side.Quoted()+s.sideDefinition(shadow)+" ENGINE=InnoDB ROW_FORMAT=DYNAMIC COMMENT="+schema.Literal(mark))
 	if err == nil {
 		return true, nil
 	}
 	if dbconn.TableExists(err) {
-		var comment string
-		found := session.Rows(ctx, schema.CommentQuery(s.Side), func(rows *sql.Rows) error { return rows.Scan(&comment) })
-		if found == nil && comment == mark {
+		if ours, failed := schema.HasComment(ctx, session.Rows, s.Side, mark); failed == nil && ours {
 			return false, nil
 		}
 		err = fmt.Errorf("%w: %w", ErrSideTaken, err)
@@ -125,12 +117,27 @@ func plain(column schema.Column) string {
 		return "BIGINT UNSIGNED NULL"
 	case column.DataType == "set":
 		return "BIGINT UNSIGNED NOT NULL"
+	}
+	return shown(column)
+}
+
+// shown is plain, with a SET as its members. Its values are written and read as numbers.
+func shown(column schema.Column) string {
+	switch {
 	case column.Nullable:
 		return column.Bare() + " NULL"
 	case column.DataType == "timestamp":
 		return column.Bare() + fmt.Sprintf(" DEFAULT CURRENT_TIMESTAMP(%d)", column.Fraction) // not ON UPDATE
 	}
 	return column.Bare()
+}
+
+// number is the value of a kept column as the side table stores it.
+func number(column schema.Column, expr string) string {
+	if column.DataType == "set" {
+		return "CAST(" + expr + " AS UNSIGNED)"
+	}
+	return expr
 }
 
 func (s *Spec) sideKeys() []string {
@@ -230,11 +237,7 @@ func (s *Spec) keeping(isNew int, from string) string {
 func (s *Spec) inShadow() []string {
 	exprs := of(s.Shadow.Quoted(), s.ShadowKey)
 	for _, c := range s.Kept {
-		expr := s.Shadow.Quoted() + "." + schema.Quote(c.Name)
-		if c.DataType == "set" {
-			expr = "CAST(" + expr + " AS UNSIGNED)"
-		}
-		exprs = append(exprs, expr)
+		exprs = append(exprs, number(c, s.Shadow.Quoted()+"."+schema.Quote(c.Name)))
 	}
 	return exprs
 }

@@ -2,7 +2,6 @@ package rowsync
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,37 +16,33 @@ import (
 
 // ValuesTable returns the statement that creates a values table. REQUIRES: Kept.
 func (s *Spec) ValuesTable(name schema.Name, mark string) string {
+	keys, values := s.valueColumns()
 	var definitions []string
 	for i, part := range s.Key.Parts() {
-		definitions = append(definitions, s.valueColumns()[i]+" "+plain(part.Column))
+		definitions = append(definitions, keys[i]+" "+plain(part.Column))
 	}
 	for i, c := range s.Kept {
-		definition := plain(c)
-		if c.DataType == "set" { // for people; its values are written and read as numbers
-			if definition = c.Bare(); c.Nullable {
-				definition += " NULL"
-			}
-		}
-		definitions = append(definitions, s.valueColumns()[len(s.ShadowKey)+i]+" "+definition)
+		definitions = append(definitions, values[i]+" "+shown(c)) // for people
 	}
 	return fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC COMMENT=%s", name.Quoted(),
-		strings.Join(definitions, ", "), strings.Join(s.valueColumns()[:len(s.ShadowKey)], ", "), schema.Literal(mark))
+		strings.Join(definitions, ", "), strings.Join(keys, ", "), schema.Literal(mark))
 }
 
-// valueColumns are the columns of a values table, quoted. A kept column with the name of a key column has another one.
-func (s *Spec) valueColumns() []string {
+// valueColumns are the columns of a values table, quoted: those of the key, and those of the values. A kept column with the name of
+// another one of them has another one.
+func (s *Spec) valueColumns() (keys, values []string) {
 	names := slices.Clone(s.Key.Names())
+	for _, name := range names {
+		keys = append(keys, schema.Quote(name))
+	}
 	for _, c := range s.Kept {
 		name := c.Name
 		for n := 0; slices.ContainsFunc(names, func(taken string) bool { return strings.EqualFold(taken, name) }); n++ {
 			name = ValueAlias(n)
 		}
-		names = append(names, name)
+		names, values = append(names, name), append(values, schema.Quote(name))
 	}
-	for i, name := range names {
-		names[i] = schema.Quote(name)
-	}
-	return names
+	return keys, values
 }
 
 // ParkValues copies the kept values of rows, which the shadow refuses, to a values table. A row that is new has none. The session was
@@ -67,10 +62,11 @@ func (s *Spec) ParkValues(ctx context.Context, session *dbconn.Session, to schem
 	} else if err != nil {
 		return err
 	}
+	keyColumns, valueColumns := s.valueColumns()
 	values := slices.Concat(of(s.Source.Quoted(), s.Key.Names()), of(side, s.sideValues()))
 	return run(ctx, session, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s) AND %s.%s = 0",
-		to.Quoted(), strings.Join(s.valueColumns(), ", "), strings.Join(values, ", "), s.Source.Quoted(), schema.Quote(s.SourceIndex),
-		p.with("STRAIGHT_JOIN", side), p.on(s.Key.Names()), side, sideNew))
+		to.Quoted(), strings.Join(slices.Concat(keyColumns, valueColumns), ", "), strings.Join(values, ", "), s.Source.Quoted(),
+		schema.Quote(s.SourceIndex), p.with("STRAIGHT_JOIN", side), p.on(s.Key.Names()), side, sideNew))
 }
 
 // Parked is a values table, by its name and its mark. No table has no name.
@@ -81,9 +77,7 @@ type Parked struct {
 
 // Has reports whether the table is there, with its mark.
 func (p Parked) Has(ctx context.Context, session *dbconn.Session) (bool, error) {
-	var comment string
-	err := session.Rows(ctx, schema.CommentQuery(p.Table), func(rows *sql.Rows) error { return rows.Scan(&comment) })
-	return comment == p.Mark, err
+	return schema.HasComment(ctx, session.Rows, p.Table, p.Mark)
 }
 
 // takeValues copies the values that a values table has of rows which the shadow lacks to the side table. Nothing was synced yet. A
@@ -93,15 +87,10 @@ func (s *Spec) takeValues(ctx context.Context, session *dbconn.Session, parked P
 	if has, err := parked.Has(ctx, session); err != nil || !has {
 		return err
 	}
-	var aliases []string
-	for i, column := range s.valueColumns() {
-		alias := ValueAlias(i - len(s.ShadowKey))
-		if i < len(s.ShadowKey) {
-			alias = schema.Quote(s.Key.Names()[i])
-		} else if s.Kept[i-len(s.ShadowKey)].DataType == "set" {
-			column = "CAST(" + column + " AS UNSIGNED)"
-		}
-		aliases = append(aliases, column+" AS "+alias)
+	keyColumns, valueColumns := s.valueColumns()
+	aliases := slices.Clone(keyColumns)
+	for i, column := range valueColumns {
+		aliases = append(aliases, number(s.Kept[i], column)+" AS "+ValueAlias(i))
 	}
 	var keys []string
 	for i, expr := range s.keyExprList() {

@@ -85,7 +85,7 @@ func newUndo(t *testing.T, server *mysqltest.Instance, source, shadow string, ch
 	}
 	defer first.Close()
 	for range 2 {
-		if err := rowsync.CreateSide(t.Context(), first, u.spec, u.shadow, sideMark); err != nil {
+		if _, err := rowsync.OpenSide(t.Context(), first, u.spec, u.shadow, sideMark, rowsync.Parked{}, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -430,7 +430,7 @@ func TestU5_KeptNumber(t *testing.T) {
 func TestU5_SideTable(t *testing.T) {
 	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
 		u := newUndo(t, server, smallSource, smallShadow, nil)
-		if err := rowsync.CreateSide(t.Context(), u.session, u.spec, u.shadow, "another mark"); !errors.Is(err, rowsync.ErrSideTaken) {
+		if _, err := rowsync.OpenSide(t.Context(), u.session, u.spec, u.shadow, "another mark", rowsync.Parked{}, false); !errors.Is(err, rowsync.ErrSideTaken) {
 			t.Errorf("got %v", err)
 		}
 		u.has("SELECT table_comment FROM information_schema.tables WHERE table_name = 't_kept' AND table_schema = DATABASE()", sideMark)

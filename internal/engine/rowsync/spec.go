@@ -93,7 +93,7 @@ type Spec struct {
 	// visible in another order than the binlog's (binlog_order_commits=OFF).
 	Locking string // "", " FOR SHARE" or " LOCK IN SHARE MODE"
 	// Kept are columns of the shadow that no sync gives and whose values stay (law U5). Side is the
-	// table that holds their values while their rows are not in the shadow; CreateSide makes it.
+	// table that holds their values while their rows are not in the shadow; OpenSide makes it.
 	Kept []schema.Column
 	Side schema.Name
 	// Fills give some kept columns of a new row a value, once. Other kept columns get their defaults.

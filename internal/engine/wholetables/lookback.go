@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -173,18 +174,18 @@ func lookDropped(ctx context.Context, db *sql.DB, facts *plan.BackFacts) error {
 const mostCounted = 1_000_000
 
 // lookTruncated finds what has happened to the table since a TRUNCATE.
-func lookTruncated(ctx context.Context, db *sql.DB, facts *plan.BackFacts) error {
-	if facts.Back.Kind != ddl.KindTruncate {
+func lookTruncated(ctx context.Context, db *sql.DB, known *plan.BackFacts) error {
+	if known.Back.Kind != ddl.KindTruncate {
 		return nil
 	}
-	now, err := schema.Load(ctx, db, facts.Back.Source)
+	now, err := schema.Load(ctx, db, known.Back.Source)
 	if err != nil {
-		if id, _, failed := at(ctx, db, facts.Back.Source); failed == nil && id == nil {
+		if id, _, failed := at(ctx, db, known.Back.Source); failed == nil && id == nil {
 			return nil // the plan refuses
 		}
 		return err
 	}
-	facts.Changed = leftovers.Changed(facts.Back.Was, now)
-	return db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS counted",
-		facts.Back.Source.Quoted(), mostCounted)).Scan(&facts.Rows)
+	known.Changed = leftovers.Changed(known.Back.Was, now)
+	known.Rows, err = facts.Count(ctx, db, known.Back.Source, mostCounted)
+	return err
 }

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"context"
+	"database/sql"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,6 +25,19 @@ func MarkFor(kind string, source Name) string {
 func CommentQuery(name Name) string {
 	return "SELECT IFNULL(table_comment, '') FROM information_schema.tables WHERE table_schema = " +
 		Literal(name.Schema) + " AND table_name = " + Literal(name.Table)
+}
+
+// HasComment reports whether there is a table of the name with exactly that comment, such as a mark. rows reads a query in a session.
+func HasComment(
+	ctx context.Context, rows func(ctx context.Context, query string, scan func(*sql.Rows) error) error, name Name, comment string,
+) (has bool, err error) {
+	err = rows(ctx, CommentQuery(name), func(r *sql.Rows) error {
+		var is string
+		err := r.Scan(&is)
+		has = err == nil && is == comment
+		return err
+	})
+	return has, err
 }
 
 // MarkedFor reports whether a table's comment is the mark of an artefact of a run on the source. A
@@ -78,16 +93,16 @@ func MarkedAside(comment string) bool {
 	return slices.ContainsFunc(asideKinds, func(kind string) bool { return strings.HasPrefix(comment, Mark+kind+" of ") })
 }
 
-// SourceOfAside returns the table that a table was before it was put aside, by the comment of MarkOld or MarkDropped. Both
-// are in one database.
-func SourceOfAside(comment, database string) (source Name, is bool) {
+// SourceOfAside returns the table that a table was before it was put aside, by the comment of MarkOld or MarkDropped, and its former
+// comment. Both are in one database.
+func SourceOfAside(comment, database string) (source Name, was string, is bool) {
 	for _, kind := range asideKinds {
 		rest, marked := strings.CutPrefix(comment, MarkFor(kind, Name{Schema: database}))
-		if name, _, whole := strings.Cut(rest, wasMark); marked && whole {
-			return Name{Schema: database, Table: name}, true
+		if name, was, whole := strings.Cut(rest, wasMark); marked && whole {
+			return Name{Schema: database, Table: name}, was, true
 		}
 	}
-	return source, false
+	return source, "", false
 }
 
 // MarkedOld reports whether a table's comment is that of an old table, whatever has put it aside, and
