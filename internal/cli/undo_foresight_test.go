@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
@@ -70,25 +69,4 @@ func TestTheAdviceOnRowsWithoutAParentHelps(t *testing.T) {
 	r.says("undo", exitDone, "c", nil)
 	r.says("undo", exitDone, "c", []string{"--end"})
 	r.exec("DROP TABLE c", "DROP TABLE p")
-}
-
-// TestATableThatIsUsedAgainLosesItsMark: a table that a DROP has put aside gets its name back by the RENAME that is advised. Its plan
-// prints the statement that takes the mark off; then no cleanup drops the table, and a run may change it.
-func TestATableThatIsUsedAgainLosesItsMark(t *testing.T) {
-	sideBySide(t)
-	onEachStatementRig(t, func(r *statementRig) {
-		r.exec("ALTER TABLE t COMMENT = 'it''s mine'")
-		r.says("run", exitDone, "DROP TABLE t", []string{"--undo=1h"})
-		r.says("undo", exitDone, "t", []string{"--end"})
-		out := strings.Join(strings.Fields(r.says("plan", exitDone, "RENAME TABLE t_old TO live", nil, "drops it, whatever its name is")), " ")
-		statement := regexp.MustCompile("ALTER TABLE `[^`]*`.`live` COMMENT = 'it''s mine'").FindString(out)
-		if statement == "" {
-			r.Fatalf("the plan has no statement: %s", out)
-		}
-		r.says("run", exitDone, "RENAME TABLE t_old TO live", nil)
-		r.exec(statement, "CREATE TABLE t (id INT PRIMARY KEY)")
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
-		r.says("run", exitDone, "ALTER TABLE live ADD COLUMN n INT", nil)
-		r.exec("DROP TABLE live")
-	})
 }

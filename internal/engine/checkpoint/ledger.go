@@ -50,6 +50,10 @@ type Move struct {
 	From, To schema.Name
 	// ID has the numbers by which InnoDB knows the table; empty if the server does not show them.
 	ID []uint64 `json:",omitempty"`
+	// Mark is the comment, with the mark of an old table, that the statement takes from the table, and Comment the one that it gives
+	// it; Mark is "" if the table keeps its comment.
+	Mark    string `json:",omitempty"`
+	Comment string `json:",omitempty"`
 }
 
 // NewUndo is the content of an undo table before a statement that leaves no other one.

@@ -207,6 +207,9 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	case t.comment == schema.MarkFor(checkpoint.ParkedKind, c.source):
 		t.Why = "marked: " + t.comment
 		filled, err := c.filled(ctx, t.Name)
+		if !isParked(c.source, t.Name) {
+			t.Spared, t.Why = true, renamed(t.Name, "")
+		}
 		return !filled, err
 	case isMarked:
 		t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
@@ -221,6 +224,11 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	case !old:
 		return false, nil
 	case isOld || isDropped:
+		if !gaveName(c, t) {
+			_, was, _ := schema.SourceOfAside(t.comment, t.Name.Schema)
+			t.Spared, t.Why = true, renamed(t.Name, was)
+			return true, nil
+		}
 		if needed, err := undoNeeds(ctx, c, tables, t.Name); needed || err != nil {
 			t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo --end "+c.source.Argument()+" ends that"
 			return true, err
@@ -238,6 +246,21 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		return true, nil
 	}
 	return false, nil // without the source, the old table is all that is left
+}
+
+// gaveName reports whether a run has given an old table its name, and no session since.
+func gaveName(c *Cleaner, t *candidate) bool {
+	return plan.IsAside(c.source, t.Name, t.comment) || t.Name == c.source.Sibling(c.told.Old) || t.Name == c.source.Sibling(c.told.Kept)
+}
+
+// isParked reports whether an undo of the source gives a table of parked rows, or of their values, this name.
+func isParked(source, name schema.Name) bool {
+	return slices.Contains(plan.ParkedNames(source), name) || slices.Contains(plan.ValuesNames(source), name)
+}
+
+// renamed is why a table with a mark is spared that has another name than we gave it, and how its mark goes. was is its former comment.
+func renamed(name schema.Name, was string) string {
+	return "it was renamed, so Midstream does not drop it; its mark goes with: ALTER TABLE " + name.Quoted() + " COMMENT = " + schema.Literal(was)
 }
 
 // itsComment returns what to add to a reason about the comment that a table had before its mark.

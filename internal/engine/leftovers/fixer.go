@@ -192,7 +192,7 @@ func (c *Cleaner) Carried(start *checkpoint.Start, there Listing) carry.Set {
 	old := c.source.Sibling(start.Old)
 	comment := there[old].comment
 	if _, marked := schema.MarkedOld(comment, c.source); !marked {
-		comment = schema.MarkOld(c.source, comment)
+		comment = plan.MarkOld(c.source, old, comment)
 	}
 	return carry.Set{
 		Source:     c.source,

@@ -25,7 +25,7 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 			return ErrNoUndo
 		case u.Record.Old != "" && u.Old == table:
 			return fmt.Errorf("%w: %s is the old table of %s; did you mean %[3]s?", ErrNoUndo, table, u.Table)
-		case u.Record.Ledger != nil && renamed(u, table):
+		case u.Record.Ledger != nil && renamedBy(u, table):
 			return fmt.Errorf("%w: a RENAME has given it this name; did you mean %s?", ErrNoUndo, u.Table)
 		}
 	}
@@ -67,8 +67,8 @@ func tablesOf(all []Undoable) string {
 	return "; tables with an undo: " + strings.Join(names, ", ")
 }
 
-// renamed reports whether the statement of a change has given a table this name.
-func renamed(u Undoable, table schema.Name) bool {
+// renamedBy reports whether the statement of a change has given a table this name.
+func renamedBy(u Undoable, table schema.Name) bool {
 	statement, err := ddl.ParseStatement(u.Alter)
 	if err != nil {
 		return false

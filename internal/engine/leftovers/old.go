@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -38,17 +39,9 @@ const markPatience = 5 * time.Second
 // gives it the name kept, if that is not "". Another session may use the table already; no session
 // waits longer than for an attempt of the cut-over.
 func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration, note func(string)) {
-	marked := schema.MarkOld
-	if o.Truncated {
-		marked = schema.MarkTruncated
-	}
-	if !o.Rest {
-		comment = marked(o.Source, comment)
-	}
-	mark := "COMMENT = " + schema.Literal(comment)
 	if kept != "" {
 		name := o.Source.Sibling(kept)
-		err := o.alter(ctx, mark+", RENAME TO "+name.Quoted(), wait)
+		err := o.alter(ctx, o.mark(name, comment)+", RENAME TO "+name.Quoted(), wait)
 		if err != nil { // the answer may have been lost
 			if there, failed := schema.Load(ctx, o.Pool.DB(), name); failed == nil {
 				if _, marked := schema.MarkedOld(there.Comment, o.Source); marked || o.Rest && dbconn.ConnectionLost(err) {
@@ -65,9 +58,21 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 	if o.Rest { // it has its comment
 		return
 	}
-	if err := o.alter(ctx, mark, wait); err != nil {
+	if err := o.alter(ctx, o.mark(o.Name, comment), wait); err != nil {
 		note(fmt.Sprintf("cannot mark %s as the old table: %v; midstream cleanup --old will not drop it", o.Name, err))
 	}
+}
+
+// mark is the clause for the comment that the table gets, with the name that it will have.
+func (o *Old) mark(name schema.Name, comment string) string {
+	switch {
+	case o.Rest:
+	case o.Truncated:
+		comment = schema.MarkTruncated(o.Source, comment)
+	default:
+		comment = plan.MarkOld(o.Source, name, comment)
+	}
+	return "COMMENT = " + schema.Literal(comment)
 }
 
 // alter changes the table's entry in the server's dictionary.

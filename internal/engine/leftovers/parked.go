@@ -105,7 +105,7 @@ func apart(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) *
 func dropEmpty(ctx context.Context, c *Cleaner) error {
 	all, err := ParkedOf(ctx, c.pool, c.source)
 	for _, p := range all {
-		if p.Rows == 0 && err == nil {
+		if p.Rows == 0 && err == nil && isParked(c.source, p.Table) {
 			err = c.Drop(ctx, Table{Name: p.Table})
 		}
 	}

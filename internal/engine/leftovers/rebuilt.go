@@ -126,8 +126,8 @@ type OldTable struct {
 	Dropped      bool
 }
 
-// Unrecorded lists, by their marks, the old tables of sources without a record: of one source, or of all. It leaves out sources
-// of which the account may not see a record.
+// Unrecorded lists, by their marks and names, the old tables of sources without a record: of one source, or of all. It leaves out
+// tables that were renamed, and sources of which the account may not see a record.
 func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]OldTable, error) {
 	query := fmt.Sprintf("SELECT table_schema, table_name, table_comment FROM information_schema.tables"+
 		" WHERE table_type = 'BASE TABLE' AND LEFT(table_comment, %d) = '%s'", len(schema.Mark), schema.Mark)
@@ -153,7 +153,7 @@ func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Ol
 		t.Source, _, _ = schema.SourceOfAside(comment, t.Name.Schema)
 		_, marked := schema.MarkedOld(comment, t.Source)
 		_, t.Dropped = schema.MarkedDropped(comment, t.Source)
-		if (marked || t.Dropped) && t.Name != t.Source && (only == nil || t.Source == *only) {
+		if (marked || t.Dropped) && plan.IsAside(t.Source, t.Name, comment) && (only == nil || t.Source == *only) {
 			found = append(found, t)
 		}
 	}

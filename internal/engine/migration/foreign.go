@@ -10,8 +10,8 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
-	"midstream/internal/mysql/schema"
 )
 
 // tellEvery is how long a run tries to fix foreign keys and triggers before it reports that.
@@ -60,7 +60,7 @@ func (r *run) carried() carry.Set {
 		Dropped:    r.plan.Dropped,
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
-		OldComment: schema.MarkOld(source.Name, source.Comment),
+		OldComment: plan.MarkOld(source.Name, r.old(), source.Comment),
 		Triggers:   source.Triggers,
 	}
 }

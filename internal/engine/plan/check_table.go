@@ -33,10 +33,13 @@ func (c *checker) checkTable() {
 	if contains(systemSchemas, t.Name.Schema) {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
-	if was, isOld := schema.MarkedOld(t.Comment, t.Name); isOld {
-		c.block(CodeArtefact, "the table's comment marks it as an old table",
-			"midstream cleanup --old would drop it after a rename", fmt.Sprintf("Restore its comment: ALTER TABLE %s COMMENT = %s",
-				t.Name.Quoted(), schema.Literal(was)))
+	if was, isAside := schema.WasAside(t.Comment); isAside {
+		why := "it was renamed since, and midstream cleanup --old would drop it under its former name"
+		if source, _, here := schema.SourceOfAside(t.Comment, t.Name.Schema); here && IsAside(source, t.Name, t.Comment) {
+			why = "it is the old table of " + source.String()
+		}
+		c.block(CodeArtefact, "the table's comment marks it as an old table", why,
+			fmt.Sprintf("If it is in use again, restore its comment: ALTER TABLE %s COMMENT = %s", t.Name.Quoted(), schema.Literal(was)))
 	} else if schema.Marked(t.Comment) {
 		c.block(CodeArtefact, fmt.Sprintf("the table is an artefact of Midstream (its comment is %q)", t.Comment),
 			"it belongs to another run", "")

@@ -34,6 +34,21 @@ func OldNames(table schema.Name) []schema.Name {
 	return names
 }
 
+// IsAside reports whether a table of that name and comment still is what Midstream has put aside for a source, and no table that was
+// renamed since: it has a name that Midstream gives, or the one that the operator has chosen.
+func IsAside(source, name schema.Name, comment string) bool {
+	return slices.Contains(OldNames(source), name) || slices.Contains(UndoneNames(source), name) ||
+		name == source.Sibling(schema.NamedOld(comment, source))
+}
+
+// MarkOld is the comment of the old table of a source. It has the table's name, if Midstream does not give such a name itself.
+func MarkOld(source, name schema.Name, was string) string {
+	if IsAside(source, name, "") {
+		return schema.MarkOld(source, was)
+	}
+	return schema.MarkOldAs(source, name.Table, was)
+}
+
 // Wish holds the operator's names for artefacts; "" lets the plan choose a name. The state table
 // always has the same name: other runs, and Cleanup, read there what the shadow is called.
 type Wish struct {

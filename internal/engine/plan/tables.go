@@ -88,6 +88,8 @@ type TablePlan struct {
 	// free. They show what happened if the server's answer was lost.
 	Moves []ddl.TableRename
 	Gone  []schema.Name
+	// Comments are the renamed tables that lose the mark of an old table, or get it back.
+	Comments []Recomment
 	// Twin is the empty copy that takes the table's place, for a TRUNCATE by a swap.
 	Twin schema.Name
 	// Aside is the name that the table gets before it is dropped. Keep means that it isn't dropped.
@@ -337,12 +339,12 @@ func (m *tablePlanner) rename() {
 		m.plan.Gone = append(m.plan.Gone, from)
 	}
 	slices.SortFunc(m.plan.Moves, func(a, b ddl.TableRename) int { return strings.Compare(a.From.String(), b.From.String()) })
+	m.plan.Main = "RENAME TABLE " + strings.Join(pairs, ", ")
+	m.step("%s, all at once", strings.ReplaceAll(m.plan.Main, "`", ""))
 	for _, move := range m.plan.Moves {
 		m.renamed(m.of(move.From), move.To)
 	}
 	m.plan.Gone = slices.DeleteFunc(m.plan.Gone, func(n schema.Name) bool { _, there := origin[n]; return there })
-	m.plan.Main = "RENAME TABLE " + strings.Join(pairs, ", ")
-	m.step("%s, all at once", strings.ReplaceAll(m.plan.Main, "`", ""))
 }
 
 // renamed warns of what refers to a table that gets another name.
@@ -354,9 +356,21 @@ func (m *tablePlanner) renamed(t *TableFacts, to schema.Name) {
 			"it will refer to "+to.String(), "",
 		)
 	}
-	if source, was, is := schema.SourceOfAside(t.Table.Comment, t.Name.Schema); is {
-		m.warn(CodeArtefact, fmt.Sprintf("%s carries the mark of an old table (its comment is %q)", t.Name, t.Table.Comment),
-			fmt.Sprintf("as long as it has it, midstream cleanup --old %s drops it, whatever its name is, and midstream run does not change it", source.Argument()),
-			fmt.Sprintf("To use it again, give it its own comment after the RENAME: ALTER TABLE %s COMMENT = %s", to.Quoted(), schema.Literal(was)))
+	was, aside := schema.WasAside(t.Table.Comment)
+	source, _, here := schema.SourceOfAside(t.Table.Comment, t.Name.Schema)
+	switch {
+	case !aside || m.plan.Back != nil: // an undo gives each table the comment that it had
+	case here && IsAside(source, to, t.Table.Comment):
+		m.warn(CodeArtefact, fmt.Sprintf("%s still is an old table of %s", to, source), "it has the name of one, and its mark",
+			"midstream cleanup --old drops it. To use it again, choose another name")
+	default:
+		m.plan.Comments = append(m.plan.Comments, Recomment{Table: to, Former: t.Table.Comment, Comment: was})
+		m.step("%s gets its own comment back, and is no old table any longer", to)
 	}
+}
+
+// Recomment is a table that gets another comment after the statement.
+type Recomment struct {
+	Table           schema.Name
+	Former, Comment string
 }

@@ -21,6 +21,8 @@ type TablesBack struct {
 	Merge, Park bool
 	// Undone is the name that the table gets that was new after a TRUNCATE: with Park one of ParkedNames.
 	Undone schema.Name
+	// Comments are tables that a RENAME has taken the mark of an old table from: they get it back.
+	Comments []Recomment
 	// Shape is what the time of a swap depends on.
 	Shape Shape
 }
@@ -70,6 +72,14 @@ func MakeTablesBack(statement *ddl.Statement, facts *StatementFacts, back *BackF
 	default:
 		m.rename()
 		m.mayUndo(m.of(b.Source))
+		for _, move := range m.plan.Moves {
+			for _, again := range b.Comments {
+				if again.Table == move.To && m.of(move.From).Table.Comment == again.Former {
+					m.plan.Comments = append(m.plan.Comments, again)
+					m.step("%s gets the mark of an old table back, as its comment", again.Table)
+				}
+			}
+		}
 	}
 	m.checkFiles()
 	if len(m.blocking) > 0 {

@@ -276,7 +276,7 @@ func Adopt(
 	if !marked && !begun {
 		return nil, fmt.Errorf("the old table %s: %w: it has no mark of an old table, so it may be another one", old, ErrAltered)
 	}
-	if table.Comment == schema.MarkOld(source, was) {
+	if schema.IsMarkOld(table.Comment, source, was) {
 		comment = was
 	}
 	if !marked { // an undo before this one was killed

@@ -116,7 +116,13 @@ func ledgerOf(ctx context.Context, db *sql.DB, p *plan.TablePlan) (*checkpoint.L
 		if err != nil {
 			return nil, fmt.Errorf("look for %s: %w", move.From, err)
 		}
-		l.Moves = append(l.Moves, checkpoint.Move{From: move.From, To: move.To, ID: id})
+		made := checkpoint.Move{From: move.From, To: move.To, ID: id}
+		for _, c := range p.Comments {
+			if c.Table == move.To {
+				made.Mark, made.Comment = c.Former, c.Comment
+			}
+		}
+		l.Moves = append(l.Moves, made)
 	}
 	return l, nil
 }

@@ -62,7 +62,7 @@ func LookBack(
 	var statement *ddl.Statement
 	switch former.Kind {
 	case ddl.KindRename:
-		statement = former.Inverse()
+		statement, back.Comments = former.Inverse(), marksOf(l, true)
 	case ddl.KindDrop:
 		back.Aside = l.Moves[0].To
 		statement = ddl.Renaming(back.Aside, back.Source)

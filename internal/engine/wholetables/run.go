@@ -136,6 +136,7 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 	if p.Aside != (schema.Name{}) {
 		err = c.end(&result)
 	}
+	c.recomment(ctx, p.Comments)
 	c.record(ctx)
 	if p.Back != nil && p.Back.Kind == ddl.KindDrop {
 		c.reportOrphans(ctx)

@@ -173,6 +173,7 @@ func (c *Change) finish(ctx context.Context) error {
 			old := leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: l.Moves[0].To, Truncated: true}
 			old.Keep(ctx, l.Table.Comment, "", c.control.Settings().WithDefaults().Lock.Wait, c.note)
 		}
+		c.recomment(ctx, marksOf(c.undo.Ledger, pending == checkpoint.Undoing))
 		c.record(ctx)
 		return nil
 	}
@@ -195,4 +196,36 @@ func (c *Change) sweep(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// marksOf are the tables from which a RENAME takes the mark of an old table, or, if it is undone, those that get it back.
+func marksOf(l *checkpoint.Ledger, undone bool) (all []plan.Recomment) {
+	for _, m := range l.Moves {
+		switch {
+		case m.Mark == "":
+		case undone:
+			all = append(all, plan.Recomment{Table: m.From, Former: m.Comment, Comment: m.Mark})
+		default:
+			all = append(all, plan.Recomment{Table: m.To, Former: m.Mark, Comment: m.Comment})
+		}
+	}
+	return all
+}
+
+// recomment gives renamed tables their comments. A comment that was changed since stays.
+func (c *Change) recomment(ctx context.Context, all []plan.Recomment) {
+	ctx = context.WithoutCancel(ctx)
+	for _, to := range all {
+		id, comment, err := at(ctx, c.pool.DB(), to.Table)
+		if err == nil && (id == nil || comment != to.Former) {
+			continue
+		}
+		clause := "COMMENT = " + schema.Literal(to.Comment)
+		if err == nil {
+			err = c.alterOther(ctx, to.Table, clause)
+		}
+		if err != nil {
+			c.note(fmt.Sprintf("%s could not get its comment: %v; give it: ALTER TABLE %s %s", to.Table, err, to.Table.Quoted(), clause))
+		}
+	}
 }

@@ -48,12 +48,14 @@ func MarkedFor(comment string, source Name) bool {
 }
 
 // oldKind is the kind of an old table, and truncatedKind that of one that a TRUNCATE has put aside. droppedKind is the kind of a
-// table that a DROP has put aside. wasMark separates the mark from the former comment.
+// table that a DROP has put aside. wasMark separates the mark from the former comment, and namedMark the source from a name that
+// the operator has chosen for the table.
 const (
 	oldKind       = "old"
 	truncatedKind = "truncated"
 	droppedKind   = "dropped"
 	wasMark       = "; it was: "
+	namedMark     = "; named: "
 )
 
 var asideKinds = []string{oldKind, truncatedKind, droppedKind}
@@ -63,10 +65,13 @@ const MaxComment = 2048
 
 // MarkOld returns the comment that an old table carries: the mark, and what its comment
 // was, cut to what the server takes.
-func MarkOld(source Name, was string) string { return markWith(oldKind, source, was) }
+func MarkOld(source Name, was string) string { return markWith(oldKind, source, "", was) }
+
+// MarkOldAs is MarkOld for an old table with a name that the operator has chosen: the mark has the name.
+func MarkOldAs(source Name, name, was string) string { return markWith(oldKind, source, name, was) }
 
 // MarkTruncated is MarkOld for a table that a TRUNCATE, or its undo, has put aside: no other table has its rows.
-func MarkTruncated(source Name, was string) string { return markWith(truncatedKind, source, was) }
+func MarkTruncated(source Name, was string) string { return markWith(truncatedKind, source, "", was) }
 
 // MarkedTruncated reports whether a table's comment is that of MarkTruncated.
 func MarkedTruncated(comment string, source Name) bool {
@@ -75,11 +80,31 @@ func MarkedTruncated(comment string, source Name) bool {
 
 // MarkDropped returns the comment of a table that was dropped, and still exists. It is like
 // MarkOld, but nothing has taken the table's place.
-func MarkDropped(source Name, was string) string { return markWith(droppedKind, source, was) }
+func MarkDropped(source Name, was string) string { return markWith(droppedKind, source, "", was) }
 
-func markWith(kind string, source Name, was string) string {
-	text := []rune(MarkFor(kind, source) + wasMark + was)
+func markWith(kind string, source Name, name, was string) string {
+	mark := MarkFor(kind, source)
+	if name != "" {
+		mark += namedMark + name
+	}
+	text := []rune(mark + wasMark + was)
 	return string(text[:min(len(text), MaxComment)])
+}
+
+// IsMarkOld reports whether a comment is that of MarkOld, or of MarkOldAs, for a table with a former comment. A mark may have only
+// the beginning of that.
+func IsMarkOld(comment string, source Name, was string) bool {
+	return comment == markWith(oldKind, source, NamedOld(comment, source), was)
+}
+
+// NamedOld returns the name that the operator has chosen for an old table, by its comment; "" for none.
+func NamedOld(comment string, source Name) string {
+	rest, named := strings.CutPrefix(comment, MarkFor(oldKind, source)+namedMark)
+	name, _, whole := strings.Cut(rest, wasMark)
+	if !named || !whole {
+		return ""
+	}
+	return name
 }
 
 // MarkedDropped reports whether a table's comment is that of MarkDropped, and returns the former
@@ -99,10 +124,20 @@ func SourceOfAside(comment, database string) (source Name, was string, is bool) 
 	for _, kind := range asideKinds {
 		rest, marked := strings.CutPrefix(comment, MarkFor(kind, Name{Schema: database}))
 		if name, was, whole := strings.Cut(rest, wasMark); marked && whole {
+			name, _, _ = strings.Cut(name, namedMark)
 			return Name{Schema: database, Table: name}, was, true
 		}
 	}
 	return source, "", false
+}
+
+// WasAside returns the former comment of a table, by the comment of MarkOld or MarkDropped, in whatever database the table was then.
+func WasAside(comment string) (was string, is bool) {
+	if !MarkedAside(comment) {
+		return "", false
+	}
+	_, was, is = strings.Cut(comment, wasMark)
+	return was, is
 }
 
 // MarkedOld reports whether a table's comment is that of an old table, whatever has put it aside, and
@@ -111,7 +146,11 @@ func MarkedOld(comment string, source Name) (was string, marked bool) {
 	if was, marked = strings.CutPrefix(comment, MarkFor(truncatedKind, source)+wasMark); marked {
 		return was, true
 	}
-	return strings.CutPrefix(comment, MarkFor(oldKind, source)+wasMark)
+	mark := MarkFor(oldKind, source)
+	if name := NamedOld(comment, source); name != "" {
+		mark += namedMark + name
+	}
+	return strings.CutPrefix(comment, mark+wasMark)
 }
 
 // Literal returns a text as an SQL string literal, for a session without the sql_mode

@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
 // TestL8_OldTablesGo: an old table goes when its time is over and nobody reads it. A table that is read, that an undo
-// needs, whose source is gone, or that has no mark stays.
+// needs, that was renamed, whose source is gone, or that has no mark stays.
 func TestL8_OldTablesGo(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8") {
 		t.Run(version, func(t *testing.T) {
@@ -34,12 +34,13 @@ func TestL8_OldTablesGo(t *testing.T) {
 					}
 				}
 			}
-			for _, table := range []string{"a", "b", "c", "d"} {
+			for _, table := range []string{"a", "b", "c", "d", "g"} {
 				create(table, "", "")
 			}
 			create("a_old", schema.MarkOld(source("a"), "x"), " PARTITION BY HASH (id) PARTITIONS 3")
 			create("b_old", schema.MarkOld(source("b"), ""), "")
 			create("c_old", schema.MarkOld(source("c"), ""), "")
+			create("g_live", schema.MarkOld(source("g"), ""), "") // it was renamed since
 			create("c_undo", schema.MarkFor(checkpoint.UndoKind, source("c")), "")
 			create("d_old", "another table's", "")
 			create("e_old", schema.MarkDropped(source("e"), ""), "")
@@ -68,7 +69,7 @@ func TestL8_OldTablesGo(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 				}
 			})
-			for began := time.Now(); (strings.Count(said(), "dropped ") < 2 || !strings.Contains(said(), "e_old; ") || !strings.Contains(said(), "does not exist")) && time.Since(began) < 40*time.Second; {
+			for began := time.Now(); (strings.Count(said(), "dropped ") < 2 || !strings.Contains(said(), "e_old; ") || !strings.Contains(said(), "does not exist") || !strings.Contains(said(), "it was renamed")) && time.Since(began) < 40*time.Second; {
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(time.Second)
@@ -79,9 +80,9 @@ func TestL8_OldTablesGo(t *testing.T) {
 				Scan(&left); err != nil {
 				t.Fatal(err)
 			}
-			want := "a,b,b_old,c,c_old,c_undo,d,d_old,f_old"
+			want := "a,b,b_old,c,c_old,c_undo,d,d_old,f_old,g,g_live"
 			if !reads {
-				want = "a,b,c,c_old,c_undo,d,d_old,f_old"
+				want = "a,b,c,c_old,c_undo,d,d_old,f_old,g,g_live"
 			}
 			if left != want {
 				t.Errorf("%s are left, want %s; %s", left, want, said())
@@ -94,7 +95,7 @@ func TestL8_OldTablesGo(t *testing.T) {
 			if reads && !strings.Contains(said(), "b_old is still used") {
 				t.Error(said())
 			}
-			for _, table := range []string{"c_old", "c_undo", "f_old", "b_old", "d_old"} {
+			for _, table := range []string{"c_old", "c_undo", "f_old", "b_old", "d_old", "g_live"} {
 				_, _ = db.Exec("DROP TABLE IF EXISTS " + table)
 			}
 		})

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"testing"
+)
+
+// commentOf is the comment of a table of the database.
+func (r *statementRig) commentOf(table string) string {
+	r.Helper()
+	return r.query("SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '" + table + "'")
+}
+
+// TestL8_ARenamedOldTableIsNotDropped: the application has renamed an old table by hand, and uses it again. It has our mark still, but
+// not the name that a run gave it. No command drops it or takes it for the old table.
+func TestL8_ARenamedOldTableIsNotDropped(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("ALTER TABLE t COMMENT = 'it''s mine'")
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--method=shadow"})
+		r.exec("RENAME TABLE t_old TO live", "CREATE TABLE t_parked LIKE t", "ALTER TABLE t_parked COMMENT = 'midstream parked of "+r.database+".t'",
+			"RENAME TABLE t_parked TO extra")
+		fix := "ALTER TABLE `" + r.database + "`.`live` COMMENT = 'it''s mine'"
+		for range 2 {
+			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"}, "live is left alone: it was renamed", fix, "extra is left alone: it was renamed")
+			r.are("extra,live,t")
+			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN m INT", []string{"--undo=1h", "--method=shadow", "--drop-old"})
+			lacks(r.T, r.says("undo", exitDone, "t", []string{"--list"}), "live")
+			r.says("undo", exitDone, "t", []string{"--end"})
+			r.exec("ALTER TABLE t DROP COLUMN m")
+		}
+		r.says("undo", exitRefused, "t", []string{"--cold", "--plan"}, "no change of this table can be undone")
+		r.says("run", exitRefused, "ALTER TABLE live ADD COLUMN m INT", nil, "it was renamed since", "If it is in use again", fix)
+		r.exec(fix)
+		r.says("run", exitDone, "ALTER TABLE live ADD COLUMN m INT", nil)
+		r.exec("DROP TABLE live", "DROP TABLE extra")
+		// The operator has chosen the name.
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN m INT", []string{"--method=shadow", "--old-name=t_mine"})
+		r.exec("ALTER TABLE t_mine ADD COLUMN later INT")
+		r.says("run", exitRefused, "ALTER TABLE t_mine ADD COLUMN x INT", nil, "it is the old table of "+r.database+".t")
+		r.says("undo", exitDone, "t", []string{"--list"}, "a cold undo is possible while "+r.database+".t_mine exists")
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"}, "t_mine")
+		r.are("t")
+	})
+}
+
+// TestL8_ADroppedTableThatIsRenamedIsNotDropped: as above, for a table that a DROP has put aside.
+func TestL8_ADroppedTableThatIsRenamedIsNotDropped(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.says("run", exitDone, "DROP TABLE t", []string{"--drop-later"})
+		r.exec("RENAME TABLE t_old TO live")
+		r.says("cleanup", exitRefused, "t", []string{"--old", "--yes"}, "live is left alone: it was renamed", "cleanup found nothing")
+		r.says("undo", exitRefused, "t", []string{"--list"}, "no change of this table can be undone: no such table")
+		r.are("live")
+		r.exec("RENAME TABLE live TO other")
+		r.says("run", exitRefused, "ALTER TABLE other ADD COLUMN n INT", nil, "If it is in use again")
+		r.exec("DROP TABLE other")
+	})
+}
+
+// TestATableThatIsUsedAgainLosesItsMark: a table that a DROP has put aside gets its name back by the RENAME that is advised, or by
+// another one. The RENAME gives it its own comment, too; then no cleanup drops it, and a run may change it. The undo of the RENAME gives
+// it its mark again.
+func TestATableThatIsUsedAgainLosesItsMark(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("ALTER TABLE t COMMENT = 'it''s mine'")
+		for _, rename := range []string{"RENAME TABLE t_old TO live", "RENAME TABLE t_old TO x, x TO live", "RENAME TABLE t_old TO t", "RENAME TABLE t TO x, t_old TO t, x TO y"} {
+			r.says("run", exitDone, "DROP TABLE t", []string{"--undo=1h"})
+			out := r.says("undo", exitDone, "t", []string{"--end"}, "To get the table back: midstream run")
+			mark := r.commentOf("t_old")
+			table, others := "live", "t"
+			switch {
+			case rename == "RENAME TABLE t_old TO t":
+				table, others = "t", ""
+				contains(r.T, out, "RENAME TABLE `"+r.database+"`.`t_old` TO `"+r.database+"`.`t`")
+			case rename[len(rename)-1] == 'y':
+				table, others = "t", "y"
+				r.exec("CREATE TABLE t (id INT PRIMARY KEY)")
+			}
+			r.says("plan", exitDone, rename, nil, table+" gets its own comment back, and is no old table any longer")
+			r.says("run", exitDone, rename, []string{"--undo=1h"})
+			is := func(table, comment string) {
+				if got := r.commentOf(table); got != comment {
+					r.Errorf("%s: the comment of %s is %q, not %q", rename, table, got, comment)
+				}
+			}
+			source := "t_old"
+			if others == "y" {
+				source = "t"
+			}
+			is(table, "it's mine")
+			r.says("undo", exitDone, source, nil)
+			is("t_old", mark)
+			r.says("undo", exitDone, source, nil)
+			is(table, "it's mine")
+			r.says("undo", exitDone, source, []string{"--end"})
+			if others == "t" {
+				r.exec("CREATE TABLE t (id INT PRIMARY KEY)")
+			}
+			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+			r.says("run", exitDone, "ALTER TABLE "+table+" ADD COLUMN n INT", nil)
+			r.exec("ALTER TABLE "+table+" DROP COLUMN n", "RENAME TABLE "+table+" TO kept")
+			if others != "" {
+				r.exec("DROP TABLE " + others)
+			}
+			r.exec("RENAME TABLE kept TO t")
+		}
+		r.says("run", exitDone, "DROP TABLE t", []string{"--drop-later"})
+		r.says("run", exitDone, "RENAME TABLE t_old TO t_old2", nil, "t_old2 still is an old table of "+r.database+".t")
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.exec("CREATE TABLE z (id INT PRIMARY KEY)")
+		r.are("z")
+	})
+}
