@@ -58,6 +58,8 @@ type Deps struct {
 	// Beaten is the number in the heartbeat's row, from a locking read. Heartbeats of an earlier
 	// run may come back, and Capture must not count them as its own. 0 if the row is new.
 	Beaten uint64
+	// Tail returns the end of the binlog that is read. If it is nil, a reset of the binlogs shows only by missing heartbeats.
+	Tail func(ctx context.Context) (binlog.Position, error)
 	// End returns the end of the server's binlog, for heartbeats that are not written to the
 	// binlog. Such heartbeats reveal nothing: a session that syncs must wait for rows that are not
 	// visible yet. They are back when the reader has reached the end that the binlog had after
@@ -93,6 +95,8 @@ type Capture struct {
 	// ends are the binlog's ends after the heartbeats, with Deps.End.
 	ends  map[uint64]binlog.Position
 	delay time.Duration
+	// idleAt is where the reader was as the server last had nothing to send.
+	idleAt binlog.Position
 }
 
 type preparedXA struct {
@@ -114,6 +118,9 @@ func New(cfg Config, deps Deps, from Point) *Capture {
 	if deps.Moves != nil {
 		deps.Moves.Begin(&from.GTIDs)
 	}
+	if deps.Reader != nil {
+		deps.Reader.Expect(from.Position.File, from.Born)
+	}
 	return &Capture{
 		cfg: cfg.WithDefaults(), deps: deps, pulse: pulse.New(deps.Beaten), end: start, open: 1,
 		history:  history{before: from.GTIDs.Clone(), broken: from.GTIDs.String() == ""},
@@ -129,6 +136,7 @@ func New(cfg Config, deps Deps, from Point) *Capture {
 // does no harm.
 func (c *Capture) Run(ctx context.Context) error {
 	failures := 0
+	c.deps.Reader.OnIdle(c.idle)
 	for {
 		before := c.Restart()
 		err := c.deps.Reader.Run(ctx, before, func(e binlog.Event) error {
@@ -146,7 +154,7 @@ func (c *Capture) Run(ctx context.Context) error {
 		if !errors.Is(err, binlog.ErrConnection) {
 			return fmt.Errorf("read binlog from %s: %w", before, err)
 		}
-		if c.Position() != before {
+		if c.Position() != before || errors.Is(err, errSilent) {
 			failures = 0
 		}
 		if failures++; failures > c.cfg.Retries {
@@ -183,8 +191,7 @@ func (c *Capture) Handle(e binlog.Event) error {
 	case binlog.Rows:
 		switch e.Watch {
 		case watchState:
-			c.beatSeen(e.Tuples)
-			return nil
+			return c.beatSeen(e.Tuples)
 		case watchOld:
 			return c.oldWritten(e)
 		}
@@ -319,7 +326,7 @@ func (c *Capture) endGroup(end binlog.Position, decide func(start place)) {
 	c.group, c.moves, c.named = nil, nil, nil
 }
 
-func (c *Capture) beatSeen(tuples [][]any) {
+func (c *Capture) beatSeen(tuples [][]any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var seen uint64
@@ -328,7 +335,11 @@ func (c *Capture) beatSeen(tuples [][]any) {
 			seen = max(seen, uint64(n))
 		}
 	}
+	if err := c.missing(seen); err != nil {
+		return err
+	}
 	c.back(seen)
+	return nil
 }
 
 // back records that heartbeat n came back, and all before it. REQUIRES: mu is held.
@@ -465,5 +476,5 @@ func (c *Capture) Safe() Point {
 		}
 	}
 	safe = c.beforeMoves(safe)
-	return Point{Position: safe.Position, GTIDs: c.history.upTo(safe.groups)}
+	return Point{Position: safe.Position, Born: c.Born(safe.File), GTIDs: c.history.upTo(safe.groups)}
 }

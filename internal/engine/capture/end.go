@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"midstream/internal/mysql/binlog"
 )
 
 // pollEvery is how often capture checks whether the reader has reached the binlog's former end.
@@ -16,9 +18,13 @@ func (c *Capture) noteEnd(ctx context.Context, n uint64) error {
 	if c.deps.End == nil {
 		return nil
 	}
+	at := c.deps.Reader.Position()
 	end, err := c.deps.End(ctx)
 	if err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
+	}
+	if end.Compare(at) < 0 {
+		return fmt.Errorf("heartbeat: %w: the server's binlog ends at %s, and was read to %s, so it was reset", binlog.ErrPurged, end, at)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

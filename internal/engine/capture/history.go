@@ -5,6 +5,8 @@ import "midstream/internal/mysql/binlog"
 // Point is where reading begins, or may begin again.
 type Point struct {
 	Position binlog.Position
+	// Born is when the file of Position was created, by its server's clock; 0 if that is not known.
+	Born uint32
 	// GTIDs are the transactions before the point; empty if some of them have no GTID.
 	GTIDs binlog.GTIDs
 }

@@ -85,6 +85,8 @@ type Checkpoint struct {
 	// Position is the place in the binlog from which capture must continue. Every change before it
 	// is in the shadow, or is ahead of the row copy.
 	Position string
+	// Born is when the file of Position was created, by its server's clock; 0 if that is not known.
+	Born uint32 `json:",omitempty"`
 	// GTIDs are the transactions before Position; "" if some have none.
 	GTIDs string
 	// Executed are the GTIDs of all transactions that the server had committed, with the

@@ -185,6 +185,7 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 	deps := capture.Deps{
 		Reader: reader, Key: with.Key, Backlog: with.Backlog, Moves: with.Moves,
 		Beat: beat, Beaten: from.Beaten, Statement: l.judge, End: l.binlogEnd(),
+		Tail: func(ctx context.Context) (binlog.Position, error) { return capture.End(ctx, l.db()) },
 	}
 	if since := from.Since; since != nil {
 		deps.Wrote = func() error { return since.wrote(reader.Position()) }

@@ -49,6 +49,7 @@ func (l *Link) judgeServer(ctx context.Context, c checkpoint.Checkpoint, point *
 	if c.ServerUUID != l.Plan.Server.UUID {
 		return l.judgeOther(ctx, c, point)
 	}
+	point.Born = c.Born
 	if l.Plan.Server.GTID && c.Executed != "" {
 		has, err := capture.HasExecuted(ctx, l.Pool.DB(), c.Executed, 0)
 		if err != nil {
@@ -84,7 +85,19 @@ func (l *Link) judgeServer(ctx context.Context, c checkpoint.Checkpoint, point *
 	if !available {
 		return fmt.Sprintf("the server no longer has its binlog from %s on, where it stopped", point.Position), nil
 	}
-	return "", nil
+	return l.judgeFile(ctx, point.Position.File, point.Born), nil
+}
+
+// judgeFile returns why a file of the binlog is another one than an earlier run has read. If the server does not let it be read, the
+// capture finds out.
+func (l *Link) judgeFile(ctx context.Context, file string, born uint32) (reason string) {
+	if born == 0 {
+		return ""
+	}
+	if now, err := binlog.Birth(ctx, l.server(), file); err == nil && now != born {
+		return fmt.Sprintf("the server's binlogs were reset since: it has created another %s", file)
+	}
+	return ""
 }
 
 // gtidPatience is how long a server is waited for that has received transactions, and not yet
@@ -141,7 +154,7 @@ func (l *Link) judgeCapture(ctx context.Context, c checkpoint.Checkpoint, point 
 	if position.IsZero() {
 		return fmt.Errorf("%w: %s, whose binlog no longer has all later transactions", ErrOtherCapture, moved)
 	}
-	point.Position = position
+	point.Position, point.Born = position, 0
 	return nil
 }
 

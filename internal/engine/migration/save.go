@@ -52,19 +52,18 @@ func (w *work) checkpoint(ctx context.Context) error {
 func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	// Read the position before the ranges. So a range that is finished in between is a range that
 	// the position does not know, never the other way round (law L5).
-	var position, gtids string
+	var safe capture.Point
 	if w.intake.Stream != nil {
-		safe := w.intake.Stream.Safe()
+		safe = w.intake.Stream.Safe()
 		if at := w.swapsAt.Load(); at != nil {
 			safe = *at
 		}
-		position, gtids = safe.Position.String(), safe.GTIDs.String()
 	}
 	state := checkpoint.Checkpoint{
 		Version: w.cfg.version(w.plan), Adopted: w.plan.Back.Adopts(), Again: w.plan.Back.Flags(), Phase: string(w.account.phaseNow()),
 		Taken: time.Now(), Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
 		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table, Parked: w.lot.Keeps(), Values: w.lot.Values(),
-		Position: position, GTIDs: gtids,
+		Position: safe.Position.String(), Born: safe.Born, GTIDs: safe.GTIDs.String(),
 		ServerUUID: w.plan.Server.UUID, ServerStart: w.serverStart, Distrusted: w.distrusted,
 	}
 	w.link.Mark(&state)

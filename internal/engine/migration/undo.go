@@ -133,6 +133,7 @@ func (w *work) noteSwap(ctx context.Context) error {
 		if at, err = capture.NowOn(ctx, w.pool.DB(), !v.MariaDB && v.AtLeast(8, 2, 0)); err != nil {
 			return err
 		}
+		at.Born = w.intake.Stream.Born(at.Position.File)
 	}
 	w.swapsAt.Store(&at)
 	return nil

@@ -25,8 +25,10 @@ type Reader struct {
 	// weighed is a table with rows that are counted, and not handed out.
 	weighed  schema.Name
 	weight   atomic.Int64
+	idle     func(context.Context) error
 	mu       sync.Mutex
 	position Position
+	files    files
 }
 
 // NewReader returns a reader of the server's binlog that hands out the rows of the
@@ -40,6 +42,15 @@ func (r *Reader) BytesRead() int64 { return r.bytes.Load() }
 
 // Weigh counts the bytes of a table's rows, also if the table is not watched. Call it before Run.
 func (r *Reader) Weigh(table schema.Name) { r.weighed = table }
+
+// OnIdle has f called while the server reports that it has nothing to send. Its error ends Run. Call it before Run.
+func (r *Reader) OnIdle(f func(context.Context) error) { r.idle = f }
+
+// Expect has Run fail with ErrPurged if a file was not created at that time, as Birth reports it. 0 is any time.
+func (r *Reader) Expect(file string, born uint32) { r.files.expect(file, born) }
+
+// Birth returns when a file that was read was created, in seconds of Unix time by the server's clock; 0 if that is not known.
+func (r *Reader) Birth(file string) uint32 { return r.files.birth(file) }
 
 // Weight returns how many bytes of rows of the table to weigh have come, not compressed.
 func (r *Reader) Weight() int64 { return r.weight.Load() }
@@ -70,7 +81,7 @@ func (r *Reader) Run(ctx context.Context, from Position, handle func(Event) erro
 		return err
 	}
 	defer s.payload.close()
-	s.weighed, s.weight = r.weighed, &r.weight
+	s.weighed, s.weight, s.files = r.weighed, &r.weight, &r.files
 	c, err := dial(ctx, r.server, r.silence, from)
 	if err != nil {
 		return preferContext(ctx, err)
@@ -86,6 +97,11 @@ func (r *Reader) Run(ctx context.Context, from Position, handle func(Event) erro
 		r.bytes.Add(int64(len(event)))
 		if err := s.event(event); err != nil {
 			return err
+		}
+		if s.idle && r.idle != nil {
+			if err := r.idle(ctx); err != nil {
+				return preferContext(ctx, err)
+			}
 		}
 		if s.from == 0 {
 			r.moveTo(s.at)

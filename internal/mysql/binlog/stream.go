@@ -24,6 +24,8 @@ type stream struct {
 	from uint64
 	// began means that the server took the position: an event of the file came, or a heartbeat.
 	began    bool
+	idle     bool // the last event was a heartbeat
+	files    *files
 	checksum bool // events end in a CRC32
 	maria    bool
 	inside   bool // of a compressed transaction
@@ -55,6 +57,7 @@ func newStream(watches []Watch, passed GTIDs, from Position, handle func(Event) 
 		watches: watches,
 		passed:  passed,
 		handle:  handle,
+		files:   &files{},
 		decoder: decoder,
 		at:      from,
 		tables:  map[uint64]*table{},
@@ -76,6 +79,7 @@ func (s *stream) event(data []byte) error {
 	if err != nil {
 		return s.fail(err)
 	}
+	s.idle = h.kind == eventHeartbeat || h.kind == eventHeartbeat2
 	if h.kind == eventFormat {
 		return s.fail(s.format(h, data))
 	}
@@ -88,7 +92,7 @@ func (s *stream) event(data []byte) error {
 	if h.kind == eventRotate {
 		return s.fail(s.rotate(h, body))
 	}
-	if h.kind == eventHeartbeat || h.kind == eventHeartbeat2 {
+	if s.idle {
 		s.began = true
 		return nil
 	}
@@ -200,6 +204,9 @@ func (s *stream) format(h header, data []byte) error {
 		return fmt.Errorf("%w: checksum algorithm %d", ErrUnsupported, data[len(data)-algorithm])
 	}
 	s.maria = strings.Contains(string(data[headerSize+2:headerSize+2+50]), "MariaDB")
+	if err := s.files.opened(s.at.File, h.at); err != nil {
+		return err
+	}
 	if h.end != 0 {
 		s.advance(h)
 	}
@@ -219,6 +226,11 @@ func (s *stream) rotate(h header, body []byte) error {
 	}
 	if s.at.Offset < s.from {
 		return fmt.Errorf("%w: %s ends before offset %d", ErrPurged, s.at.File, s.from)
+	}
+	if h.flags&flagArtificial != 0 {
+		if err := s.files.jumped(s.at.File, string(c.data)); err != nil {
+			return err
+		}
 	}
 	s.from = 0
 	s.at = Position{File: string(c.data), Offset: offset}
