@@ -38,7 +38,7 @@ func TestL6_KeepLeavesRowsOut(t *testing.T) {
 			r.says("undo", exitRefused, "t", []string{"--cold"})
 		}
 		fill()
-		r.says("run", exitUnfit, "ALTER TABLE t MODIFY v TINYINT", []string{"--method=shadow"}, "or leave these rows out: --keep")
+		r.says("run", exitUnfit, "ALTER TABLE t MODIFY v TINYINT", []string{"--method=shadow"}, "or leave these rows out (--keep)")
 		r.says("check", exitDone, "ALTER TABLE t MODIFY v TINYINT", []string{"--keep=v < 100"})
 		r.says("run", exitDone, "ALTER TABLE t MODIFY v TINYINT NOT NULL, ADD UNIQUE KEY (v)", []string{"--keep=v < 100"})
 		if got := ids("t"); got != "1,4" {

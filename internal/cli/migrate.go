@@ -95,17 +95,15 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
 	c.checks.flags.StringVar(&c.options.Key, "key", "", "name of the key by which the run copies rows and follows changes (the best key)")
-	c.checks.flags.StringVar(
-		&c.options.Names.Shadow, "shadow-name", "",
-		"name of the shadow table, in the table's database (the table's name with _shadow)",
-	)
+	c.checks.flags.StringVar(&c.options.Names.Shadow, "shadow-name", "",
+		"name of the shadow table, in the table's database (the table's name with _shadow)")
 	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name of the old table after the swap (the table's name with _old)")
 	c.checks.flags.StringVar(&c.options.Filter, "keep", "",
 		`only rows that meet this condition are in the new table, such as "created_at >= '2024-01-01'"; the others stay in the old table, which is kept`)
-	c.checks.pairs(
-		&c.options.Map, "map",
-		"the new column takes its values from the old column, if Midstream cannot read the statement or --to is ambiguous; may be repeated",
-	)
+	c.checks.settings((*map[string]string)(&c.options.Set), "set", "column=expression",
+		`each row has the value of this expression in this column, such as "email_norm=LOWER(email)"; may be repeated`)
+	c.checks.pairs(&c.options.Map, "map",
+		"the new column takes its values from the old column, if Midstream cannot read the statement or --to is ambiguous; may be repeated")
 	return c
 }
 

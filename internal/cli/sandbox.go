@@ -42,7 +42,7 @@ func (s *sandboxRun) registerFlags() {
 	f.integer(&s.options.Port, "", "port", 0, 1, 65535, "port on 127.0.0.1 (a free port)")
 	f.flags.StringVar(&s.options.Dir, "dir", "", "data folder, which the server keeps (a temporary folder)")
 	f.boolean(&s.options.Durable, "", "durable", "sync every commit to the disk")
-	f.settings(&s.options.Settings, "set", "server variable; may be repeated")
+	f.settings(&s.options.Settings, "set", "name=value", "server variable; may be repeated")
 }
 
 // registerVersion adds --version.

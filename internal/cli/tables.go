@@ -26,7 +26,7 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
 		Undo: c.config.Undo, Back: c.undo != nil, Merge: c.undo != nil && c.undo.Merge, Park: c.undo != nil && c.undo.Park,
-		Again: c.undo.Flags(), Filter: c.options.Filter,
+		Again: c.undo.Flags(), Filter: c.options.Filter, Set: c.options.Set,
 	}, func(e event.Event) {
 		if _, text, matters := humanize.Happening(e); matters {
 			c.output.note(text)

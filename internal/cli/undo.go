@@ -50,7 +50,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	f.boolean(&c.undo.Lazy, "", "lazy", "fail if only --cold can take the change back")
 	f.boolean(&c.undo.Merge, "", "merge", "for TRUNCATE: take over the rows that were written since, if their keys are free (with --park: those whose keys are free)")
 	f.boolean(&c.undo.Park, "", "park", "keep the rows that the old definition refuses in database.table_parked, and go back without them; for TRUNCATE: rows written since")
-	f.settings(&c.undo.Fills, "undo-fill", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
+	f.settings(&c.undo.Fills, "undo-fill", "column=expression", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		f.flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
 		c.undo.Again = session.Again(f.flags)

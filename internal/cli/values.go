@@ -113,28 +113,29 @@ func (c *checks) pairs(to *map[string]string, name, use string) {
 		if !ok || fresh == "" {
 			return errors.New("must be old=new, or =new if the column is new")
 		}
-		if _, twice := (*to)[fresh]; twice {
-			return fmt.Errorf("two old columns are mapped to %s", fresh)
-		}
-		if *to == nil {
-			*to = map[string]string{}
-		}
-		(*to)[fresh] = old
-		return nil
+		return put(to, fresh, old)
 	})
 }
 
-// settings is a flag that may be given several times, as name=value.
-func (c *checks) settings(to *map[string]string, name, use string) {
-	c.add("", name, "name=value", "", use, func(text string) error {
+// settings is a flag that may be given several times, of a kind such as name=value. A name=value needs no value.
+func (c *checks) settings(to *map[string]string, name, kind, use string) {
+	c.add("", name, kind, "", use, func(text string) error {
 		key, value, paired := strings.Cut(text, "=")
-		if key == "" || name == "undo-fill" && (!paired || value == "") {
-			return errors.New("must be name=value")
+		if key == "" || kind != "name=value" && (!paired || value == "") {
+			return errors.New("must be " + kind)
 		}
-		if *to == nil {
-			*to = map[string]string{}
-		}
-		(*to)[key] = value
-		return nil
+		return put(to, key, value)
 	})
+}
+
+// put adds what a flag gives a name, which is once.
+func put(to *map[string]string, name, value string) error {
+	if _, twice := (*to)[name]; twice {
+		return errors.New(name + " is given twice")
+	}
+	if *to == nil {
+		*to = map[string]string{}
+	}
+	(*to)[name] = value
+	return nil
 }

@@ -31,6 +31,7 @@ type Start struct {
 	Key    string            // name of the followed key
 	Map    map[string]string // the operator's
 	Filter string            `json:",omitempty"` // the condition of the rows that are kept; "" for all
+	Set    map[string]string `json:",omitempty"` // expressions for columns of the shadow
 	Zone   string            // of the server
 	// ServerTime and UTC are the time when the run began, by the server's clock, in its zone and in
 	// UTC. New columns with DEFAULT CURRENT_TIMESTAMP get it.

@@ -107,7 +107,8 @@ type bench struct {
 	cfg      migration.Config
 	settings operator.Settings
 	wish     plan.Wish
-	filter   string       // of rows, as plan.Options has it
+	filter   string // of rows, as plan.Options has it
+	set      plan.Settings
 	capture  plan.Capture // "" for the flag's way
 	// steered makes runs give way to the writers, as they do by default. Otherwise the suite would
 	// take an hour.
@@ -205,7 +206,7 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	if options.Capture == "" {
 		options.Capture = plan.Capture(cmp.Or(string(b.capture), *captured))
 	}
-	options.Filter = b.filter
+	options.Filter, options.Set = b.filter, b.set
 	server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
 	return planning.Make(b.ctx(), server, alter, planning.Options{Plan: options, Config: b.cfg, Settings: b.settings, FactsOnly: true})
 }

@@ -226,7 +226,7 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 	}
 	undoes := start.Purpose == string(plan.Undoing)
 	if undoes != (r.plan.Back != nil) || !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name ||
-		!maps.Equal(start.Map, r.plan.Map) || start.Filter != r.plan.Filter {
+		!maps.Equal(start.Map, r.plan.Map) || start.Filter != r.plan.Filter || !maps.Equal(start.Set, r.plan.Set) {
 		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
 			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter), start.Key, c.Rows)
 	}

@@ -131,6 +131,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Key:        r.plan.Key.Name,
 		Map:        r.plan.Map,
 		Filter:     r.plan.Filter,
+		Set:        r.plan.Set,
 		Zone:       r.plan.Server.TimeZone,
 		ServerTime: now.Server,
 		UTC:        now.UTC,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 
 	"midstream/internal/engine/plan"
@@ -21,17 +20,18 @@ const (
 
 // Judge lets the server judge an expression over the columns of a table: each time that a run computes it for the same row, it must
 // have the same value. So the server is to store it as a generated column of a temporary table. It refuses what depends on the
-// time, the session, chance, other rows or stored functions. No list of ours says what that is, except for a function that servers
-// forgot. The expression is in the usual dialect, and its value has a type, such as INT. Judge fails with ErrRefused and the reason.
+// time, the session, chance, other rows or stored functions. No list of ours says what that is, except for what servers
+// forgot. The expression is in the usual dialect, and its value has a type, such as INT. zeroDates lets a date be zero. Judge fails
+// with ErrRefused and the reason.
 // It writes nothing else.
 //
 // Source: the manuals of MySQL ("CREATE TABLE and Generated Columns") and MariaDB ("Generated Columns").
-func Judge(ctx context.Context, pool *dbconn.Pool, table *schema.Table, as, expression string) error {
-	if tokens, _ := token.Split(expression); slices.ContainsFunc(tokens, func(t token.Token) bool { return t.Is("RANDOM_BYTES") }) {
-		return fmt.Errorf("%w: RANDOM_BYTES() gives another value each time", ErrRefused) // 5.7.22 and 8.0.12 take it
+func Judge(ctx context.Context, pool *dbconn.Pool, table *schema.Table, as, expression string, zeroDates bool) error {
+	if why := passing(expression); why != "" {
+		return fmt.Errorf("%w: %s", ErrRefused, why)
 	}
 	var meant [2]string
-	for i, setup := range [2][]string{pool.AsTheServer(table.HasZeroDates()), nil} {
+	for i, setup := range [2][]string{pool.AsTheServer(zeroDates), nil} {
 		session, err := silent(ctx, pool, setup...)
 		if err != nil {
 			return err
@@ -49,12 +49,35 @@ func Judge(ctx context.Context, pool *dbconn.Pool, table *schema.Table, as, expr
 	return nil
 }
 
+// passing is what is wrong with an expression that some servers take; "" if no such thing is known.
+func passing(expression string) string {
+	tokens, _ := token.Split(expression)
+	for i, t := range tokens {
+		follows := func(text string) bool { return i+1 < len(tokens) && tokens[i+1].Is(text) }
+		switch {
+		case t.Is("RANDOM_BYTES"): // 5.7.22 and 8.0.12 take it
+			return "RANDOM_BYTES() gives another value each time"
+		case t.Is("@"): // 8.0.12 takes system variables
+			return "it has a variable"
+		case t.Is("DEFAULT") && follows("("): // of a column of the judge's table
+			return "DEFAULT() is no value of the row"
+		case t.Name() && follows(".") && !(t.Kind == token.Word && t.Text[0] <= '9'): // each server takes them with the name of any table
+			return "write columns without the name of the table"
+		}
+	}
+	return ""
+}
+
 // judge returns what the server makes of the expression.
 func judge(ctx context.Context, session *dbconn.Session, table *schema.Table, as, expression string) (meant string, err error) {
 	named := plan.NamedIn(expression, table)
 	definitions := make([]string, 0, len(named)+1)
 	for _, c := range named {
-		definitions = append(definitions, schema.Quote(c.Name)+" "+strings.TrimSuffix(c.Bare(), " NOT NULL")+" NULL")
+		definition := strings.TrimSuffix(c.Bare(), " NOT NULL") + " NULL"
+		if c.DataType == "char" { // MariaDB refuses some functions of it, because of an sql_mode that plan.Values has set
+			definition = "var" + definition
+		}
+		definitions = append(definitions, schema.Quote(c.Name)+" "+definition)
 	}
 	definitions = append(definitions, judged+" "+as+" AS (("+expression+")) STORED")
 	name := schema.Quote(table.Name.Schema) + "." + judging
@@ -72,5 +95,7 @@ func judge(ctx context.Context, session *dbconn.Session, table *schema.Table, as
 	if err == nil && columns != len(definitions) {
 		err = fmt.Errorf("%w: it is not one expression", ErrRefused)
 	}
-	return meant, err
+	_, meant, _ = strings.Cut(meant, judged) // before, the session decides what a TIMESTAMP has
+	_, meant, _ = strings.Cut(meant, " AS (")
+	return meant[:max(0, strings.LastIndex(meant, " STORED"))], err
 }

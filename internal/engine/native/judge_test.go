@@ -25,7 +25,7 @@ func TestTheServerJudgesExpressions(t *testing.T) {
 			"e = 'x' AND s = 'p,q'", "bits = b'101'", "LENGTH(j) > 3", "ABS(f) < 1e3", "n = ROUND(n, 2)", "YEAR(z) = 2020", "TRUE", "1",
 			"a > 1) OR (a < -1", "LOWER(CONCAT(`b c`, '-')) <> 'ä-'", "z < DATE '2024-01-01' - INTERVAL 1 DAY", "NOT (a = 1)",
 		} {
-			if err := native.Judge(t.Context(), pool, table, "INT", good); err != nil {
+			if err := native.Judge(t.Context(), pool, table, "INT", good, false); err != nil {
 				t.Errorf("%s: %v", good, err)
 			}
 		}
@@ -36,7 +36,7 @@ func TestTheServerJudgesExpressions(t *testing.T) {
 			"FOUND_ROWS() = a", "ROW_COUNT() = a", "VERSION() = 'x'", "COUNT(*) > 1", "SUM(a) > 1", "missing = 1", "a >", "", "a = 1; DROP TABLE t2",
 			"a = 1) STORED, more INT AS ((1", "? = a", "LOAD_FILE('x') = a", "RANDOM_BYTES(3) = `b c`", "BENCHMARK(2, a) = 0",
 		} {
-			if err := native.Judge(t.Context(), pool, table, "INT", bad); !errors.Is(err, native.ErrRefused) {
+			if err := native.Judge(t.Context(), pool, table, "INT", bad, false); !errors.Is(err, native.ErrRefused) {
 				t.Errorf("%s: %v", bad, err)
 			}
 		}

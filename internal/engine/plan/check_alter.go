@@ -156,7 +156,7 @@ func (c *checker) checkNulls() {
 		}
 	}
 	for _, name := range distinct(filled) {
-		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable {
+		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable && c.options.Set.Of(name) == "" {
 			why, fix := c.refusing("a NULL")
 			c.warn(CodeNotNull, c.saying("the ALTER makes column "+from.Name+" NOT NULL", "column "+from.Name+" was NOT NULL before "+c.takenBack()), why,
 				strings.TrimPrefix(fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them", fix, c.table.Name.Quoted(), schema.Quote(from.Name)), ". "))
@@ -222,7 +222,7 @@ func (c *checker) checkDates() {
 	}
 	for _, to := range c.alter.Defined {
 		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
-		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" {
+		if !isDate || c.options.Set.Of(to.Name) != "" || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" {
 			continue
 		}
 		what, fix := fmt.Sprintf(

@@ -143,12 +143,15 @@ func (c *checker) warnOfMerging(columns *Columns) {
 
 // checkAltered checks the table that the ALTER makes.
 func (c *checker) checkAltered(altered *schema.Table) {
-	made := Plan{Source: c.table, Alter: c.alter, Key: c.followed, Map: c.options.Map}
+	made := Plan{Source: c.table, Alter: c.alter, Key: c.followed, Map: c.options.Map, Set: c.options.Set}
 	if c.followed.Name != "" {
 		var no *unfollowed
+		var not *unsettable
 		switch columns, err := made.Columns(altered); {
 		case err == nil:
 			c.warnOfMerging(columns)
+		case errors.As(err, &not):
+			c.block(CodeSet, "--set cannot give column "+not.column+" its values", not.why, not.fix)
 		case errors.Is(err, ErrRefused):
 			c.block(
 				CodeKeyValues, fmt.Sprintf("a run cannot follow the key %s", c.followed.Name), err.Error(),
@@ -164,7 +167,7 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		return // the run reports it, from the shadow
 	}
 	for _, column := range unfilled(altered, pairs, c.facts.Version.MariaDB) {
-		if _, zero := zeroes()[column.DataType]; zero && c.facts.ZeroDates {
+		if _, zero := zeroes()[column.DataType]; zero && c.facts.ZeroDates || c.options.Set.Of(column.Name) != "" {
 			continue
 		}
 		if column.Temporal() &&

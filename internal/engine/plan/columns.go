@@ -30,6 +30,13 @@ type Mapping struct {
 	ZoneSensitive bool
 	// Dated means that the conversion depends on the day: a TIME becomes a date.
 	Dated bool
+	// Set is the operator's expression that gives the values (--set); "" if a column does. Reads are the source's columns that it
+	// names, and Was is the one that the shadow's column continues; "" if it is new. Source is then "". Changed is the condition
+	// that the expression changes a value of Was.
+	Set     string
+	Reads   []string
+	Was     string
+	Changed string
 	// Apart is a condition over the source's columns for a column of the followed key: the values that
 	// stay apart. "" if all do. Expr fails for a value that does not meet it.
 	Apart string
@@ -146,6 +153,9 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	p.refuseZeros(c, pairs)
 	p.pad(c, pairs)
 	p.refuseNulls(c, pairs)
+	if err := p.set(c, shadow); err != nil {
+		return nil, err
+	}
 	index, reordered := indexOf(shadow, c.Key)
 	if index == nil && p.Key.Helper {
 		_, err := helperOf(shadow, c.Key)

@@ -18,7 +18,7 @@ const CodeGivenUp Code = "given-up"
 func (c *checker) checkLosses() {
 	for _, to := range c.alter.Defined {
 		from, ok := c.table.Column(c.origin(to.Name))
-		if !ok || to.Generated != schema.NotGenerated {
+		if !ok || to.Generated != schema.NotGenerated || c.options.Set.Of(to.Name) != "" {
 			continue
 		}
 		if lost := losses(from, to); len(lost) > 0 {

@@ -22,6 +22,8 @@ type Options struct {
 	Filter string
 	// Meet is about how many rows meet the filter, by the server's estimate; less than 0 if it has none.
 	Meet int64
+	// Set has expressions for columns of the new table, in the usual dialect. The server has judged them.
+	Set Settings
 	// Names are the names for artefacts. Gather must have got the same names.
 	Names Wish
 	// Purpose is what the run is for. Defaults to Altering.
@@ -83,6 +85,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkNames()
 	c.checkWish()
 	c.checkFilter()
+	c.checkSet()
 	c.checkConstraints()
 	c.checkAlter()
 	c.checkDependents()
@@ -129,6 +132,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Server:  serverOf(facts, c.captured),
 		Map:     options.Map,
 		Filter:  options.Filter,
+		Set:     options.Set,
 		Foreign: c.foreign(),
 		Dropped: dropped(table, alter),
 		Linked:  append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
@@ -247,6 +251,8 @@ func (c *checker) choose() (Choice, error) {
 			return Choice{Method: MethodShadow, Why: "the undo goes back to the old table"}, nil
 		case wish == MethodShadow && c.options.Filter != "":
 			return Choice{Method: MethodShadow, Why: OnlyNewTable}, nil
+		case wish == MethodShadow && len(c.options.Set) > 0:
+			return Choice{Method: MethodShadow, Why: OnlyNewTableTakes}, nil
 		case wish == MethodShadow:
 			return Choice{Method: MethodShadow, Why: "you asked for it"}, nil
 		default:

@@ -27,6 +27,8 @@ type Plan struct {
 	Map map[string]string
 	// Filter is as in Options.
 	Filter string `json:",omitempty"`
+	// Set is as in Options.
+	Set Settings `json:",omitempty"`
 
 	// Foreign are the constraints that move in the swap, with the columns after the ALTER. Linked
 	// are other tables that the server locks with the tables at their other ends, and for triggers.

@@ -59,6 +59,8 @@ type TableOptions struct {
 	Back, Merge, Park bool
 	// Filter is as in Options. No such statement can choose rows.
 	Filter string
+	// Set is as in Options. No such statement can compute values.
+	Set Settings
 	// Again are the flags with which this undo or redo is begun again if it is killed. Former is the statement that it takes back or
 	// makes again, and Swapped is when that was made or taken back.
 	Again   []string

@@ -48,6 +48,9 @@ func (p *Plan) Undoable() Undoable {
 	if p.Filter != "" {
 		return Undoable{Why: unfiltered}
 	}
+	if len(p.Set) > 0 {
+		return Undoable{Why: unset}
+	}
 	if p.NoWayBack != "" {
 		return Undoable{Why: p.NoWayBack}
 	}

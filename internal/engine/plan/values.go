@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -42,7 +43,7 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 			v.Modes = append(v.Modes, mode)
 		}
 	}
-	if keepsDates(p.Source, columns) && !computesDates(shadow) {
+	if keepsDates(p.Source, columns) && !computesDates(shadow) && !p.Set.dates(p.Source, p.Alter) {
 		// The server's ALTER copies them unchanged. An INSERT, and a literal in a key, would refuse
 		// days that don't exist.
 		v.Modes = append(v.Modes, invalidDates)
@@ -56,7 +57,7 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 	}
 	if p.Server.hasMode(dbconn.PadChar) {
 		part, is := p.hiddenByBlanks()
-		if why := padded(p.Source, shadow, columns); is && why != "" {
+		if why := cmp.Or(padding(p.Filter, p.Source, "the condition of --keep"), padded(p.Source, shadow, columns)); is && why != "" {
 			return v, fmt.Errorf("%w: %s depends on the sql_mode %s of the server, and the key %s has the CHAR column %s, "+
 				"which is not found under it because of its NO PAD collation: choose another key with --key", ErrRefused, why, dbconn.PadChar, p.Key.Name, part)
 		}
@@ -121,7 +122,7 @@ func (p *Plan) strictModes(shadow *schema.Table, columns *Columns) (modes []stri
 		}
 	}
 	if !slices.ContainsFunc(shadow.Columns, schema.Column.Temporal) &&
-		!computesDates(shadow) {
+		!computesDates(shadow) && !p.Set.dates(p.Source, p.Alter) {
 		return modes // nothing makes a date; the keys of the source may have zero dates (verify puts them into a table)
 	}
 	for _, c := range shadow.Columns {
@@ -191,6 +192,9 @@ func Varies(expression string) bool { return varying.MatchString(expression) }
 // zoned describes what depends on the time zone, or returns "".
 func zoned(shadow *schema.Table, columns *Columns) string {
 	for _, m := range columns.Mappings {
+		if m.ZoneSensitive && m.Set != "" {
+			return "the expression of --set for column " + m.Shadow
+		}
 		if m.ZoneSensitive {
 			return fmt.Sprintf("the conversion of column %s", m.Source)
 		}
@@ -209,8 +213,15 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 
 // filtersByZone reports whether the time zone may decide which rows meet the filter.
 func (p *Plan) filtersByZone() bool {
-	return zoneFunctions.MatchString(p.Filter) ||
-		slices.ContainsFunc(NamedIn(p.Filter, p.Source), func(c schema.Column) bool { return c.DataType == "timestamp" })
+	return byZone(p.Filter, p.Source)
+}
+
+// padding returns what an operator's expression is if it may depend on whether CHAR values come with their padding, or "".
+func padding(expr string, table *schema.Table, what string) string {
+	if slices.ContainsFunc(NamedIn(expr, table), func(c schema.Column) bool { return c.DataType == "char" }) {
+		return what
+	}
+	return ""
 }
 
 // pad is for a server with the sql_mode PAD_CHAR_TO_FULL_LENGTH. Its ALTER reads a CHAR with the padding, and a column that is
@@ -246,6 +257,9 @@ func fullLength(char schema.Column) string {
 func padded(source, shadow *schema.Table, columns *Columns) string {
 	char := func(c schema.Column) bool { return c.DataType == "char" }
 	for _, m := range columns.Mappings {
+		if why := padding(m.Set, source, "the expression of --set for column "+m.Shadow); why != "" {
+			return why
+		}
 		from, _ := source.Column(m.Source)
 		if to, _ := shadow.Column(m.Shadow); char(from) && !char(to) && m.Expr != fullLength(from) {
 			return fmt.Sprintf("the conversion of column %s", m.Source)

@@ -28,7 +28,7 @@ func (m *maker) readFilter(ctx context.Context) error {
 	if o.Filter = strings.TrimSpace(text); !closed {
 		return refused(what, "a quote or a comment does not end", condition)
 	}
-	err = native.Judge(ctx, m.server.Pool, m.table, "INT", o.Filter)
+	err = native.Judge(ctx, m.server.Pool, m.table, "INT", o.Filter, o.TakesZeroDates(m.table))
 	switch {
 	case errors.Is(err, native.ErrRefused):
 		return refused(what, err.Error(), condition)

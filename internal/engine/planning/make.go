@@ -68,10 +68,16 @@ func makeChange(ctx context.Context, server Server, alter *ddl.Alter, options Op
 		return nil, err
 	}
 	p, err := m.decide()
+	if !options.FactsOnly {
+		p, err = m.ask(ctx, p, err)
+	}
+	if err == nil {
+		err = m.judgeSet(ctx)
+	}
 	if options.FactsOnly {
 		return p, err
 	}
-	if p, err = m.ask(ctx, p, err); err == nil {
+	if err == nil {
 		p, err = m.withSwap(ctx, p)
 	}
 	if err != nil || !options.Calibrate {
@@ -137,6 +143,9 @@ func (m *maker) read(ctx context.Context) (err error) {
 		return failed(ReadReplica, name, err)
 	}
 	if err := m.readFilter(ctx); err != nil {
+		return err
+	}
+	if err := m.readSet(ctx); err != nil {
 		return err
 	}
 	if plan.TakesColumns(m.alter) {

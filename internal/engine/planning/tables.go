@@ -24,6 +24,9 @@ func MakeTables(
 	if options.Filter != "" {
 		return nil, refuseBy(plan.CodeFilter, statement.Tables()[0], "a "+string(statement.Kind)+" cannot choose rows", "it is for complete tables", "Leave out --keep")
 	}
+	if len(options.Set) > 0 {
+		return nil, refuseBy(plan.CodeSet, statement.Tables()[0], "a "+string(statement.Kind)+" cannot compute values", "it is for complete tables", "Leave out --set")
+	}
 	if options.Back {
 		return MakeTablesBack(ctx, server, statement.Tables()[0], settings, options, emit)
 	}

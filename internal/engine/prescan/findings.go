@@ -199,9 +199,20 @@ func (s *Spec) queryOf(f *finding) string {
 // findingOf begins the finding of a trial.
 func (t *trial) findingOf(kind Kind) finding {
 	f := finding{kind: kind, column: t.column, owner: t.column.To.Name, columns: t.stage.sources()}
-	to := t.column.To
+	to, set := t.column.To, t.column.Set
 	if t.key != "" {
 		f.owner, f.what = t.key, "with a value that the expression of index "+t.key+" does not take"
+		return f
+	}
+	switch {
+	case set != "" && kind == KindNull:
+		f.what = "for which the expression of --set is NULL, and column " + f.owner + " is NOT NULL"
+		return f
+	case set != "" && kind == KindLong:
+		f.what = "for which the expression of --set is too long for column " + f.owner + ", " + to.Type
+		return f
+	case set != "":
+		f.what = "for which the expression of --set gives no value of column " + f.owner + ", " + to.Type
 		return f
 	}
 	switch kind {
@@ -230,6 +241,11 @@ func (t *trial) findingOf(kind Kind) finding {
 
 // findingOf begins the finding of a loss.
 func (l *loss) findingOf() finding {
+	if l.column.Changed != "" {
+		return finding{kind: KindLoss, column: l.column, owner: l.column.To.Name, condition: l.condition,
+			columns: distinct([]string{l.column.From.Name}, l.column.Reads),
+			what:    "with another value in column " + l.column.To.Name + ": the expression of --set changes it"}
+	}
 	return finding{kind: KindLoss, column: l.column, owner: l.column.To.Name, columns: []string{l.column.From.Name}, condition: l.condition,
 		what: "changed without an error in column " + l.column.To.Name + ": values " + l.column.Losses}
 }

@@ -13,7 +13,7 @@ import (
 // if the rows must be changed.
 func fixOf(f *finding) string {
 	from, to := f.column.From, f.column.To
-	if from.Name == "" {
+	if from.Name == "" || f.column.Set != "" {
 		return ""
 	}
 	switch f.kind {

@@ -78,6 +78,9 @@ const numeric = `'^[[:space:]]*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+
 func rulesFor(c Column, expr string) []*rule {
 	from, to, name := c.From, c.To, schema.Quote(c.From.Name)
 	var rules []*rule
+	if c.Set != "" {
+		return rulesForSet(c, expr)
+	}
 	if from.Nullable && !to.Nullable {
 		rules = append(rules, &rule{kind: KindNull, condition: name + " IS NULL"})
 	}
@@ -111,6 +114,18 @@ func rulesFor(c Column, expr string) []*rule {
 		}
 	case "date", "datetime", "timestamp", "time":
 		add(timeRule(from, to, name))
+	}
+	return rules
+}
+
+// rulesForSet returns the rules of a column that takes its values from an expression.
+func rulesForSet(c Column, expr string) (rules []*rule) {
+	if !c.To.Nullable {
+		rules = append(rules, &rule{kind: KindNull, condition: expr + " IS NULL"})
+	}
+	if c.To.DataType == "char" || c.To.DataType == "varchar" {
+		length := "CHAR_LENGTH(TRIM(TRAILING ' ' FROM " + expr + "))"
+		rules = append(rules, &rule{kind: KindLong, condition: fmt.Sprintf("%s > %d", length, c.To.Length), length: length})
 	}
 	return rules
 }

@@ -13,6 +13,11 @@ import (
 type Column struct {
 	From schema.Column
 	To   schema.Column
+	// Set is the expression that gives the values; "" if From does. Reads are the source's columns that it names, and From is the
+	// column that To continues; zero for a new one. Changed is the condition that the expression changes a value of From.
+	Set     string
+	Reads   []string
+	Changed string
 	// Fits means that the server refuses none of the values that From may have.
 	Fits bool
 	// Holds is Fits, but for NULLs and characters.
@@ -39,6 +44,14 @@ type Spec struct {
 	Old bool
 	// Violable means that rows of the source may violate its CHECKs (MariaDB).
 	Violable bool
+}
+
+// reads are the source's columns that the values come from.
+func (c Column) reads() []string {
+	if c.Set != "" {
+		return c.Reads
+	}
+	return []string{c.From.Name}
 }
 
 // column finds what a column of the shadow is made of.
@@ -226,7 +239,7 @@ func (st *stage) sources() []string {
 	var names []string
 	for _, c := range st.columns {
 		if from, ok := st.spec.column(c.Name); ok {
-			names = append(names, from.From.Name)
+			names = append(names, from.reads()...)
 		}
 	}
 	return names

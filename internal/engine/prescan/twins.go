@@ -152,7 +152,7 @@ func sourcesOf(s *Spec, k schema.Key) []string {
 	var names []string
 	for _, c := range s.Shadow.ComputedFrom(columnsOf(s, k)...) {
 		if from, ok := s.column(c.Name); ok {
-			names = append(names, from.From.Name)
+			names = append(names, from.reads()...)
 		}
 	}
 	return names

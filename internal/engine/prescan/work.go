@@ -105,7 +105,7 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 	for _, name := range columns {
 		_, there := s.Source.Column(name)
 		c, taken := s.column(name)
-		plain = plain && there && (!taken || strings.EqualFold(c.From.Name, name))
+		plain = plain && there && (!taken || c.Set == "" && strings.EqualFold(c.From.Name, name))
 	}
 	if plain {
 		t.rules = []*rule{{kind: KindCheck, condition: "NOT (" + check.Clause + ")"}}
@@ -185,7 +185,10 @@ func (t *trial) dependsOn(refused map[string]bool) bool {
 
 // lossOf returns the loss of a column's values, if a condition selects the values with a loss.
 func lossOf(c Column) *loss {
-	if c.Losses == "" {
+	switch {
+	case c.Changed != "":
+		return &loss{column: c, condition: c.Changed}
+	case c.Losses == "":
 		return nil
 	}
 	name := schema.Quote(c.From.Name)

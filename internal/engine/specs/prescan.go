@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"cmp"
 	"strings"
 
 	"midstream/internal/engine/plan"
@@ -13,7 +14,7 @@ import (
 func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
 	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow, Violable: sync.Silent}
 	for _, m := range mappings {
-		from, _ := source.Column(m.Source)
+		from, _ := source.Column(cmp.Or(m.Source, m.Was))
 		to, _ := shadow.Column(m.Shadow)
 		alike := from
 		alike.Nullable, alike.Collation = to.Nullable, to.Collation
@@ -22,7 +23,8 @@ func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []
 		}
 		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Holds: m.Fits || plan.Fits(alike, to),
 			Kept:      m.Change == plan.Same,
-			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they "), Apart: m.Apart})
+			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they "), Apart: m.Apart,
+			Set: m.Set, Reads: m.Reads, Changed: m.Changed})
 	}
 	return spec
 }

@@ -105,6 +105,10 @@ func OfPlan(p Planned, style Style, next string) string {
 	if p.Filter != "" {
 		s.line("Rows", "only those with %s; the others stay in the old table", escape.Line(ddl.Shorten(p.Filter)))
 	}
+	for _, setting := range p.Set.List() {
+		column, expr, _ := strings.Cut(setting, "=")
+		s.line("Values", "of column %s: %s", escape.Line(column), escape.Line(ddl.Shorten(expr)))
+	}
 	if why := whyNot(p.Choice, style.Verbose); why != "" {
 		s.line("", "%s", why)
 	}

@@ -13,7 +13,7 @@ import (
 // is changed. The others say where (connections, accounts, replicas), or name files, programs, URLs
 // and queries of the machine or the server, and are for who runs the service.
 func Options() []string {
-	return slices.Concat([]string{"database", "key", "shadow-name", "old-name", "map", "keep"}, working(), []string{
+	return slices.Concat([]string{"database", "key", "shadow-name", "old-name", "map", "keep", "set"}, working(), []string{
 		"method", "zero-dates", "calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall", "defer-indexes",
 		"drop-old", "drop-later", "undo", "undo-mode", "undo-method", "end-undo", "rehearse", "rehearse-lock", "keep-shadow",
 	})
@@ -36,12 +36,14 @@ func working() []string {
 	}
 }
 
-// undoFill is an option with one part of its value in a line.
 const undoFill = "undo-fill"
 
-// SetOption adds an option as submit has got it. The lines of undo-fill may come one by one.
+// lined are options with one part of their value in a line: expressions have commas.
+var lined = []string{undoFill, "set"}
+
+// SetOption adds an option as submit has got it. The lines of one may come one by one.
 func SetOption(options map[string]string, name, value string) {
-	if before := options[name]; name == undoFill && before != "" {
+	if before := options[name]; slices.Contains(lined, name) && before != "" {
 		value = before + "\n" + value
 	}
 	options[name] = value
@@ -73,7 +75,7 @@ func arguments(options map[string]string) []string {
 		switch {
 		case slices.Contains(repeated, name):
 			values = strings.Split(options[name], ",")
-		case name == undoFill: // its expressions have commas
+		case slices.Contains(lined, name):
 			values = strings.Split(options[name], "\n")
 		}
 		for _, value := range values {

@@ -36,6 +36,7 @@ func PlanOf(p *plan.Plan, address string, predicted plan.Prediction, undo time.D
 		Key:           p.Key.Name,
 		KeyColumns:    p.Key.Columns(),
 		Keep:          p.Filter,
+		Set:           p.Set.List(),
 		RowsEstimate:  p.Source.Rows,
 		DataBytes:     p.Source.DataBytes,
 		IndexBytes:    p.Source.IndexBytes,

@@ -16,7 +16,7 @@ import (
 // ofChange are flags of a run that do not hold for the process that follows its table afterwards: they are about the change, or
 // about the time of its swap.
 var ofChange = []string{
-	"undo", "undo-mode", "undo-method", "end-undo", "method", "zero-dates", "key", "keep", "map", "shadow-name", "old-name",
+	"undo", "undo-mode", "undo-method", "end-undo", "method", "zero-dates", "key", "keep", "set", "map", "shadow-name", "old-name",
 	"hold", "cutover-window", "cutover-when-gone", "finish-within", "finish-by",
 }
 
