@@ -324,9 +324,13 @@ func (b *Backlog) Wake() {
 }
 
 // Take waits until the worker has keys that may be synced and returns up to most of
-// them. REQUIRES: the worker's previous batch was given back by Done or Return.
+// them. Once ctx has ended it takes nothing: where keys come faster than they are synced, apply could not stop otherwise.
+// REQUIRES: the worker's previous batch was given back by Done or Return.
 func (b *Backlog) Take(ctx context.Context, worker, most int) (*Batch, error) {
 	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		batch, changed := b.take(worker, most)
 		if batch != nil {
 			return batch, nil

@@ -220,6 +220,21 @@ func asText(keys []key.Key) []string {
 	return texts
 }
 
+// TestApplyStopsWhileKeysWait: work that has ended takes no more keys, however many there are. Before, apply stopped only once it found
+// none, and a swap next to a fast application waited for that without end.
+func TestApplyStopsWhileKeysWait(t *testing.T) {
+	r := setup(t)
+	r.tracker.End(r.tracker.Begin(""))
+	r.reveal("ab")
+	ended := errors.New("ended")
+	ctx, end := context.WithCancelCause(t.Context())
+	end(ended)
+	if batch, err := r.Take(ctx, 0, 1); batch != nil || !errors.Is(err, ended) {
+		t.Errorf("takes %v, %v", batch, err)
+	}
+	r.take(0, 2, "ab")
+}
+
 func TestNoKeyIsPassedOverForEver(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin(""))

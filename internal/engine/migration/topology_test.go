@@ -92,7 +92,7 @@ func (b *bench) catchUpWith(primary *bench) {
 	if isMariaDB(b.version) {
 		wait = "MASTER_GTID_WAIT"
 	}
-	if got := b.value("SELECT " + wait + "('" + primary.executed() + "', 60)"); got != "0" {
+	if got := b.value("SELECT " + wait + "('" + primary.executed() + "', 200)"); got != "0" {
 		b.Fatalf("the replica does not follow: %s", b.replication())
 	}
 }
