@@ -18,7 +18,7 @@ import (
 // makeTables makes the plan of a statement on whole tables.
 func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
 	if c.undo != nil {
-		if err := c.undo.OnlyTables(statement, c.options.Map); err != nil {
+		if err := c.undo.OnlyTables(statement, c.options.Map, c.settings.When.Follow); err != nil {
 			return nil, err
 		}
 	}

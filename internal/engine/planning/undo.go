@@ -77,6 +77,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		return nil, err
 	}
 	if m.saved.Undo.Native != nil {
+		if options.Settings.When.Follow {
+			return nil, noFollower(name, "the server takes this change back by its own ALTER")
+		}
 		const kind = "a change that the server has made itself, which has left no old table"
 		if err := undo.Only(name, kind, append(byShadow, byServer...)...); err != nil {
 			return nil, err

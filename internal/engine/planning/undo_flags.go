@@ -61,8 +61,17 @@ func (u Undo) oldTable(table schema.Name, wish, old string) error {
 			"then midstream undo --cold --shadow-name=%[2]s %[1]s", table.Argument(), schema.Shell(wish)))
 }
 
-// OnlyTables is Only for the undo of a statement on complete tables.
-func (u Undo) OnlyTables(statement *ddl.Statement, says map[string]string) error {
+// noFollower refuses --hold for an undo that has no old table, which a process could keep equal to the table.
+func noFollower(table schema.Name, how string) error {
+	return refuse(table, cannotUse("--hold"), how+", so there is no old table that a process could keep equal to the table",
+		"Leave out --hold. Nothing must run until then: midstream undo "+table.Argument()+" takes the change back")
+}
+
+// OnlyTables is Only for the undo of a statement on complete tables. follows means that it is to follow the table.
+func (u Undo) OnlyTables(statement *ddl.Statement, says map[string]string, follows bool) error {
+	if follows {
+		return noFollower(statement.Tables()[0], fmt.Sprintf("the undo of a %s gives tables their names back", statement.Kind))
+	}
 	if len(says) > 0 {
 		return refuse(statement.Tables()[0], cannotUse("--map"), fmt.Sprintf("the last change is a %s", statement.Kind), "Leave out --map")
 	}

@@ -22,7 +22,7 @@ const (
 
 // Verdict is what a verification found.
 type Verdict struct {
-	Rows       int64 // of the source, compared
+	Rows       int64 // of the source, compared: without unfit ones
 	Suspects   int   // rows that differed at first
 	Mismatches []key.Key
 	// Left are suspects that change too often to be judged while they may change.
@@ -46,6 +46,10 @@ func (v *Verifier) Run(ctx context.Context) (Verdict, error) {
 			return verdict, err
 		}
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	differed := unique(slices.Clone(v.suspects)) // an unfit row is one of them, or was left out
+	v.rows -= int64(len(differed) - len(v.deps.Unfit.Without(differed)))
 	verdict.Rows, verdict.Suspects, verdict.Uncompared = v.rows, len(v.suspects), v.deps.Spec.Uncompared
 	return verdict, nil
 }
@@ -62,11 +66,13 @@ func (v *Verifier) Changed(ctx context.Context, keys []key.Key) (verdict Verdict
 		}
 		verdict.Mismatches = append(verdict.Mismatches, judged.Mismatches...)
 		verdict.Left = append(verdict.Left, judged.Left...)
+		compared := int64(len(v.deps.Unfit.Without(part)))
 		v.mu.Lock()
-		v.rows += int64(len(part))
+		v.rows += compared
 		v.mu.Unlock()
+		verdict.Rows += compared
 	}
-	verdict.Rows, verdict.Uncompared = int64(len(keys)), append(slices.Clone(v.deps.Spec.Uncompared), unchanged)
+	verdict.Uncompared = append(slices.Clone(v.deps.Spec.Uncompared), unchanged)
 	return verdict, nil
 }
 
