@@ -56,6 +56,8 @@ type Plan struct {
 	// BackLoses is what an undo changes in values without an error; "" for nothing, or if that is not known.
 	BackFills []string `json:",omitempty"`
 	BackLoses string   `json:",omitempty"`
+	// BackConverted are the columns whose former values an undo does not bring back in a row that it syncs: the change converts them.
+	BackConverted []string `json:",omitempty"`
 	// BackRefuses are the kinds of rows that the old definition may refuse then; "" for none.
 	BackRefuses string `json:",omitempty"`
 	// EndsUndo means that the server's own change ends the undo of the one before.

@@ -24,6 +24,8 @@ type Undoable struct {
 	// is what it changes in values without an error; "" for nothing.
 	Fills   []string
 	Changes string
+	// Converted are columns that the change converts: a row that the undo syncs keeps the converted value.
+	Converted []string
 	// By has the clauses with which the server alters the table back; "" if there is an old table.
 	By string
 	// Copies means that the server copies the table then, or a run does. Refuses are the rows that the old definition may
@@ -54,7 +56,7 @@ func (p *Plan) Undoable() Undoable {
 	if p.NoWayBack != "" {
 		return Undoable{Why: p.NoWayBack}
 	}
-	u := Undoable{Possible: true, Lazy: true, Fills: p.BackFills, Changes: p.BackLoses, Refuses: p.BackRefuses}
+	u := Undoable{Possible: true, Lazy: true, Fills: p.BackFills, Changes: p.BackLoses, Refuses: p.BackRefuses, Converted: p.BackConverted}
 	for _, c := range p.ColumnChanges() {
 		if c.Source == "" {
 			u.Lost = append(u.Lost, c.Target)
@@ -125,6 +127,9 @@ func (p *Plan) findLosses(before, after *schema.Table, back *ddl.Alter, says map
 	}
 	for _, c := range undefaulted(before, pairs) {
 		p.BackFills = append(p.BackFills, c.Name)
+	}
+	for _, c := range converted(pairs) {
+		p.BackConverted = append(p.BackConverted, c.name)
 	}
 	if mappings, err := MapColumns(after, before, back, says); err == nil {
 		p.BackLoses = changedValues(after, before, mappings)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"midstream/internal/mysql/schema"
 )
@@ -26,6 +27,47 @@ func (p *Plan) Unseen(old *schema.Table) (why string, differs bool, err error) {
 		return "the table has more than 1,000,000 rows", false, nil
 	}
 	return "", false, nil
+}
+
+// GivesUp warns of the former values that an undo does not bring back, because the change has converted them without an error: in a
+// row that it syncs, it takes the present value. old is the old table.
+func (p *Plan) GivesUp(old *schema.Table) ([]Risk, error) {
+	m := mapper{source: p.Source, shadow: old, alter: p.Alter, user: p.Map}
+	pairs, err := m.pairs()
+	if err != nil {
+		return nil, err
+	}
+	rows, by := "all rows", "the change"
+	if p.Back.Redo {
+		by = "the undo"
+	}
+	if p.Back.KeepsUnchanged() {
+		rows = "rows that have changed since the swap, in any column,"
+	}
+	var c checker
+	for _, x := range converted(pairs) {
+		c.warn(
+			CodeGivenUp, fmt.Sprintf("%s lose their former values of column %s", rows, x.name),
+			fmt.Sprintf("%s has converted them (they %s), and %s takes the present value of such a row", by, x.how, p.Back.Verb()),
+			fmt.Sprintf("%s has the former values until %s syncs the row: copy those that you need", old.Name, p.Back.Verb()),
+		)
+	}
+	return c.risks, nil
+}
+
+// conversion is a column that has lost something by a conversion, and what.
+type conversion struct{ name, how string }
+
+// converted are the columns of the old table whose values a change has converted without an error, so that they do not come back. pairs
+// lead back.
+func converted(pairs []columnPair) (all []conversion) {
+	for _, x := range pairs {
+		plain := x.from.Generated == schema.NotGenerated && x.to.Generated == schema.NotGenerated
+		if lost := losses(x.to, x.from); plain && len(lost) > 0 && !comesBack(x.to, x.from) {
+			all = append(all, conversion{x.to.Name, strings.Join(lost, ", and they ")})
+		}
+	}
+	return all
 }
 
 // comesBack reports whether a value of the old type, which the ALTER has converted, becomes the same value again if it is

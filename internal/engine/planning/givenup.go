@@ -10,8 +10,14 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// givenUp warns of values of columns that only the old table has: the undo brings them back, but not those of all rows.
+// givenUp warns of former values that do not come back: of columns that the change has converted, and, in some rows, of columns that
+// only the old table has.
 func (m *undoMaker) givenUp(ctx context.Context, p *plan.Plan) error {
+	risks, err := p.GivesUp(m.old)
+	if err != nil {
+		return err
+	}
+	p.Risks = append(p.Risks, risks...)
 	columns, err := p.Columns(m.old)
 	if err != nil || !p.Back.Adopts() || len(columns.Kept) == 0 {
 		return err

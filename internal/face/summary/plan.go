@@ -365,7 +365,7 @@ func losses(p Planned) string {
 	}
 	givenUp := ""
 	if slices.ContainsFunc(p.Risks, func(r plan.Risk) bool { return r.Code == plan.CodeGivenUp }) {
-		givenUp = "in some rows, values of columns that the change had dropped (see the warnings)"
+		givenUp = "former values of some rows (see the warnings)"
 	}
 	if len(lost) == 0 {
 		return cmp.Or(givenUp, "none")

@@ -357,6 +357,13 @@ func undoable(p Planned) string {
 	if u.Changes != "" {
 		text += "; " + escape.Line(u.Changes)
 	}
+	switch {
+	case len(u.Converted) > 0 && u.Lazy:
+		text += fmt.Sprintf("; a row that changes by then, in any column, keeps the converted values of %s, and other rows get the former ones back",
+			columns(u.Converted))
+	case len(u.Converted) > 0:
+		text += fmt.Sprintf("; it does not bring the former values of %s back", columns(u.Converted))
+	}
 	if len(u.Lost) > 0 {
 		text += fmt.Sprintf("; it gives up the values of the new %s", columns(u.Lost))
 	}
