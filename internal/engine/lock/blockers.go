@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -213,7 +214,28 @@ func (w *Watcher) Name(ctx context.Context, err error) error {
 		return err
 	}
 	found, failed := w.Forbidding(ctx)
-	if failed != nil || len(found) == 0 {
+	if failed != nil {
+		return err
+	}
+	return named(err, found)
+}
+
+// NameHolders adds the sessions that hold any lock on one of the tables to ErrTooLong and ErrGivenUp. It returns other errors
+// unchanged.
+func (w *Watcher) NameHolders(ctx context.Context, err error) error {
+	if !errors.Is(err, ErrTooLong) && !errors.Is(err, ErrGivenUp) {
+		return err
+	}
+	found, failed := w.Blockers(ctx, 0)
+	if failed != nil {
+		return err
+	}
+	return named(err, found)
+}
+
+// named adds sessions to the error of a statement that they have blocked.
+func named(err error, found []event.Blocker) error {
+	if len(found) == 0 {
 		return err
 	}
 	var names []string

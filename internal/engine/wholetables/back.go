@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"midstream/internal/engine/compare"
-	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -132,23 +131,34 @@ func (c *Change) alterAside(ctx context.Context, clauses string) error {
 	return c.alterOther(ctx, c.plan.Back.Aside, clauses)
 }
 
-// alterOther changes the entry of a table that no session should use in the server's dictionary.
+// alterOther changes the entry of a table that no session should use in the server's dictionary. If a session uses it nevertheless, it
+// is named, and may be killed, as one that blocks a swap.
 func (c *Change) alterOther(ctx context.Context, table schema.Name, clauses string) error {
 	statement := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", table.Quoted(), clauses)
 	ctx, cancel := context.WithTimeout(ctx, bookPatience)
 	defer cancel()
+	watcher := &lock.Watcher{DB: c.pool.DB(), Tables: []schema.Name{table}}
+	emit := func(e event.Event) {
+		if _, is := e.(event.LockAttempt); !is { // it is none for the swap
+			c.emit(e)
+		}
+	}
+	asker := lock.Asker{Pool: c.pool, Lookout: watcher, Emit: emit, For: "alter " + table.String(), Terms: func() lock.Terms {
+		t := c.control.Terms(c.plan.Server)
+		t.GiveUp = bookPatience * 9 / 10 // before ctx ends
+		return t
+	}}
 	return leftovers.RetryBriefly(ctx, func() error {
-		session, err := c.pool.Session(ctx, c.pool.Defining()...)
+		_, _, err := asker.Run(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
+			session, err := c.pool.Session(ctx, c.pool.Defining()...)
+			if err != nil {
+				return lock.Outcome{}, err
+			}
+			defer session.Close()
+			return lock.Request(ctx, session, statement, budget)
+		})
 		if err != nil {
-			return err
-		}
-		defer session.Close()
-		asked, err := lock.Request(ctx, session, statement, c.control.Settings().WithDefaults().Lock.Wait)
-		if err == nil && !asked.Granted {
-			err = cutover.ErrNotGranted
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
+			return fmt.Errorf("%s: %w", statement, watcher.NameHolders(ctx, err))
 		}
 		return nil
 	})

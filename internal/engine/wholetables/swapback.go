@@ -32,7 +32,13 @@ type swapBack struct {
 }
 
 func (s swapBack) run(ctx context.Context, held operator.Permission, result *migration.Result) error {
-	err := s.attempts(ctx, held, result)
+	err := s.alterAside(ctx, "COMMENT = "+schema.Literal(s.plan.Back.Was.Comment))
+	if errors.Is(err, lock.ErrTooLong) || errors.Is(err, lock.ErrGivenUp) { // it still has its mark
+		return err
+	}
+	if err == nil {
+		err = s.attempts(ctx, held, result)
+	}
 	if err == nil {
 		s.putAside(ctx, result)
 		return nil
@@ -50,9 +56,6 @@ func (s swapBack) run(ctx context.Context, held operator.Permission, result *mig
 // attempts swaps the tables.
 func (s swapBack) attempts(ctx context.Context, held operator.Permission, result *migration.Result) error {
 	p, b := s.plan, s.plan.Back
-	if err := s.alterAside(ctx, "COMMENT = "+schema.Literal(b.Was.Comment)); err != nil {
-		return err
-	}
 	definition, _ := schema.SplitAutoIncrement(p.Table.Create)
 	tables := cutover.Tables{
 		Source: b.Source, Shadow: b.Aside, Old: b.Undone,
