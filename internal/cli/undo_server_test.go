@@ -64,3 +64,13 @@ func TestARefusedUndoByTheServerSpeaksOfTheUndo(t *testing.T) {
 	}
 	r.with(exitDone, "undo", "--end", r.name)
 }
+
+// TestTheEndOfAKilledUndoNamesIt: an undo by the server was killed. Its end says what became of it.
+func TestTheEndOfAKilledUndoNamesIt(t *testing.T) {
+	t.Parallel()
+	r := newKilledRig(t)
+	r.server(exitDone, "run", "--undo=1h", "ALTER TABLE "+r.name+" ADD COLUMN added INT")
+	r.killBlocked("t", "undo", r.name)
+	contains(t, r.server(exitDone, "undo", "--end", r.name),
+		"Killed run the undo of ADD COLUMN added INT: its statement was ended, and the table is unchanged", "Dropped "+r.name+"_undo")
+}

@@ -52,12 +52,19 @@ type EndedUndo struct {
 	Rows string
 	// Parked are tables with rows that undos have set aside. No command drops them.
 	Parked []Parked
+	// Killed is the undo by the server's own ALTER that was killed; nil if there was none.
+	Killed *Killed
 }
 
 // EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
 // wished (--drop-old) or drop is set. It fails with ErrNoUndo or ErrClaimed.
 func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop bool) (ended EndedUndo, err error) {
 	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
+		// The server may still run the ALTER of a killed undo.
+		killed, err := GiveUpNative(ctx, c, saved, func(Killed) bool { return true })
+		if err != nil {
+			return err
+		}
 		old := table.Sibling(saved.Undo.Old)
 		there, err := c.List(ctx)
 		if err != nil {
@@ -66,6 +73,7 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 		defer func() {
 			if left, listErr := c.List(ctx); err == nil && listErr == nil {
 				ended = endedUndo(there, left, table, old)
+				ended.Killed = killed
 				ended.Parked, _ = ParkedOf(ctx, pool, table) // it is only told
 				ended.Rows = rowsBack(saved.Undo.Ledger, table, ended.Old)
 			}

@@ -47,6 +47,10 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 		return s.String()
 	}
 	s.heading("Done: gave up the undo of the last change of %s on %s.", *only, escape.Line(address))
+	if k := t.Ended.Killed; k != nil {
+		s.line("Killed run", "%s: %s", escape.Line(k.What()),
+			map[bool]string{true: "the server had done it", false: "its statement was ended, and the table is unchanged"}[k.Made])
+	}
 	s.line("Dropped", "%s", schema.List(t.Ended.Dropped))
 	if t.Ended.Old != (schema.Name{}) {
 		with := ""
