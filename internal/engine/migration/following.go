@@ -48,7 +48,6 @@ func (w *work) following(parent context.Context, story func(ctx context.Context)
 	background.Wait()
 	w.keepAll(err)
 	w.handBack(parent, err)
-	w.intake.Close()
 	return err
 }
 

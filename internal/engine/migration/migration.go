@@ -163,6 +163,9 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	r.brakes.follow(r.live())
 	err = Because(ctx, story(ctx))
 	r.control.Detach(r)
+	if w := r.prepared.Load(); w != nil {
+		w.intake.Close()
+	}
 	if gone := r.notOurs(); gone != nil {
 		r.debts.keep, err = true, errors.Join(err, gone)
 	}
