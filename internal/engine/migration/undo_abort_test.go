@@ -3,6 +3,7 @@ package migration_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -48,7 +49,12 @@ func TestU4_AnAbortDoesNotWaitForTheLockOfAnother(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.exec("UPDATE " + b.schema + ".t SET v = 3 WHERE id = 1")
-		time.Sleep(2 * time.Second) // the undo waits for the lock
+		const waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%%`%s`.`t_old`%%'"
+		for late := time.Now().Add(time.Minute); b.value(fmt.Sprintf(waiting, b.schema)) == "0"; time.Sleep(200 * time.Millisecond) {
+			if time.Now().After(late) {
+				b.Fatal("the undo does not wait for the lock of the row")
+			}
+		}
 		cause := errors.New("aborted")
 		began := time.Now()
 		abort(cause)
