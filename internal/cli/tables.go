@@ -25,7 +25,8 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 	p, err := planning.MakeTables(ctx, s.Planning(), statement, c.settings, plan.TableOptions{
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
-		Undo: c.config.Undo, Back: c.undo != nil, Merge: c.undo != nil && c.undo.Merge, Park: c.undo != nil && c.undo.Park,
+		Undo: c.config.Undo, EndUndo: c.endUndo,
+		Back: c.undo != nil, Merge: c.undo != nil && c.undo.Merge, Park: c.undo != nil && c.undo.Park,
 		Again: c.undo.Flags(), Filter: c.options.Filter, Set: c.options.Set,
 	}, func(e event.Event) {
 		if _, text, matters := humanize.Happening(e); matters {

@@ -155,6 +155,15 @@ func (c *Cleaner) DropUndo(ctx context.Context) error {
 	})
 }
 
+// EndBefore drops what was kept for the undo of the change before the last one, but not its old table. kept means that the undo table
+// has the record of the last change now. REQUIRES: the source is claimed.
+func EndBefore(ctx context.Context, c *Cleaner, kept bool) error {
+	if kept {
+		return nativeRecord{c}.dropEarlier(ctx)
+	}
+	return c.DropUndo(ctx)
+}
+
 // dropUndo is one try of DropUndo, among these tables. It leaves a log of changes that is needed from now on, "" for none.
 func (c *Cleaner) dropUndo(ctx context.Context, there Listing, log string) error {
 	if err := c.dropAround(ctx, there, log); err != nil {

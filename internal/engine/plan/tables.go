@@ -54,6 +54,8 @@ type TableOptions struct {
 	// for that time. Redo means that it was made before, and taken back.
 	Undo time.Duration
 	Redo bool
+	// EndUndo lets the statement end the undos of earlier changes of its tables.
+	EndUndo bool
 	// Back means that the statement is to be taken back. Merge takes over the rows that were written since a TRUNCATE, and Park
 	// keeps them in a table of their own.
 	Back, Merge, Park bool
@@ -103,6 +105,8 @@ type TablePlan struct {
 	DropOld bool
 	// Redo means that the statement was made before, and taken back.
 	Redo bool
+	// EndsUndo are the tables with an open undo of an earlier change, which ends with the statement.
+	EndsUndo []schema.Name `json:",omitempty"`
 	// Finish means that an earlier run was killed after the statement, or after its undo: only the undo table lacks that.
 	Finish bool
 	// Back is for the undo of such a statement; nil for the statement itself.
@@ -219,7 +223,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 	}
 	for _, taken := range t.Facts.Taken {
 		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) &&
-			taken.Comment != schema.MarkFor(UndoKind, t.Name) {
+			taken.Comment != schema.MarkFor(UndoKind, t.Name) && !m.keptForUndo(t.Name, taken.Name) {
 			c.block(CodeLeftover, fmt.Sprintf("an earlier run on %s left %s", t.Name, taken.Name.Table), "it would have lost its table",
 				fmt.Sprintf("Resume that run (run its command again), or remove its work with: midstream cleanup %s", t.Name.Argument()))
 		}

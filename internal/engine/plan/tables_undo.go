@@ -70,15 +70,15 @@ func StillOpen(table schema.Name, until string, redo bool) (what, fix string) {
 		fmt.Sprintf("Take the change back: midstream undo %s. Or give its undo up: midstream undo --end %[1]s, or --end-undo with this command", table.Argument())
 }
 
-// checkUndo refuses a statement while an earlier change of one of its tables can be undone: that undo would no longer
-// find its tables.
+// checkUndo refuses a statement while an earlier change of one of its tables can be undone, or ends that undo if it may: that undo
+// would no longer find its tables.
 func (m *tablePlanner) checkUndo() {
 	for _, open := range m.facts.Undos {
 		table := open.Table.Argument()
 		switch {
 		case m.of(open.Table).Facts.RunBy != 0: // blocked already
 			continue
-		case open.Over, m.options.Redo && open.Table == m.facts.Tables[0].Name:
+		case open.Over && !m.options.EndUndo, m.options.Redo && open.Table == m.facts.Tables[0].Name:
 			continue
 		case m.of(open.Table).Table == nil:
 			m.warn(CodeUndo, fmt.Sprintf("the last change of %s can be undone until %s", open.Table, open.Until.Format(untilFormat)),
@@ -86,13 +86,26 @@ func (m *tablePlanner) checkUndo() {
 			continue
 		}
 		what, fix := fmt.Sprintf("the last change of %s can be undone until %s", open.Table, open.Until.Format(untilFormat)),
-			fmt.Sprintf("Take that change back: midstream undo %s. Or give the undo up: midstream undo --end %[1]s", table)
+			fmt.Sprintf("Take that change back: midstream undo %s. Or give the undo up: midstream undo --end %[1]s, or --end-undo with this command", table)
 		if open.Redo {
 			what = fmt.Sprintf("the last change of %s was undone, and can be redone until %s", open.Table, open.Until.Format(untilFormat))
-			fix = fmt.Sprintf("Give the redo up: midstream undo --end %s. Or make that change again: midstream undo %[1]s", table)
+			fix = fmt.Sprintf("Give the redo up: midstream undo --end %s, or --end-undo with this command. Or make that change again: midstream undo %[1]s",
+				table)
+		}
+		if m.options.EndUndo {
+			m.plan.EndsUndo = append(m.plan.EndsUndo, open.Table)
+			m.warn(CodeUndo, what+"; this statement ends that", "the undo would not find its tables any longer; --end-undo allows that",
+				fmt.Sprintf("If it has an old table, that stays; midstream cleanup --old %s drops it", table))
+			continue
 		}
 		m.block(CodeUndo, what, "the undo would not find its tables any longer", fix)
 	}
+}
+
+// keptForUndo reports whether a table is kept for an undo of the last change, apart from its record: what ends that undo drops it.
+func (m *tablePlanner) keptForUndo(table, kept schema.Name) bool {
+	return (kept == KeptOf(table) || slices.Contains(SinceNames(table), kept)) &&
+		slices.ContainsFunc(m.facts.Undos, func(open OpenUndo) bool { return open.Table == table && (!open.Over || m.options.EndUndo) })
 }
 
 // openUndo is until when the undo of the last change of a table is open; "" if it is not.

@@ -138,6 +138,7 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 	}
 	c.recomment(ctx, p.Comments)
 	c.record(ctx)
+	c.endUndos(ctx)
 	if p.Back != nil && p.Back.Kind == ddl.KindDrop {
 		c.reportOrphans(ctx)
 	}

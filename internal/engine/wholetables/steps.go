@@ -229,3 +229,16 @@ func (c *Change) recomment(ctx context.Context, all []plan.Recomment) {
 		}
 	}
 }
+
+// endUndos drops what was kept for the undos of earlier changes that the statement has ended. The old tables stay.
+func (c *Change) endUndos(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
+	defer cancel()
+	for _, table := range c.plan.EndsUndo {
+		kept := c.undo.Ledger != nil && table == c.plan.Subject()
+		if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, table, plan.Undoing), kept); err != nil {
+			c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; remove it with: midstream undo --end %s",
+				table, err, table.Argument()))
+		}
+	}
+}
