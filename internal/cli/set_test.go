@@ -53,6 +53,7 @@ func TestSetIsRefused(t *testing.T) {
 			{"ADD COLUMN n INT", []string{"--set=n=(SELECT 1)"}, "--set cannot give column n its values"},
 			{"ADD COLUMN n INT", []string{"--set=n=nosuch"}, "nosuch"},
 			{"ADD COLUMN n INT, ADD COLUMN m INT", []string{"--set=n=m"}, "over the columns that the table has now"},
+			{"ADD COLUMN n INT", []string{"--set=n=1) + (2"}, "its parentheses do not match"},
 			{"ADD COLUMN n INT", []string{"--set=n='x"}, "a quote or a comment does not end"},
 			{"ADD COLUMN n INT", []string{"--set=n=s.a"}, "without the name of the table"},
 			{"ADD COLUMN n INT", []string{"--set=m=a"}, "the new table has no such column"},

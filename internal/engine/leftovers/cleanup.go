@@ -235,6 +235,10 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		}
 	}
 	switch {
+	case schema.MarkedRest(t.comment, c.source):
+		t.Spared, t.Why = true, "it has rows that --keep has left out of "+c.source.String()+"; this makes it yours: ALTER TABLE "+t.Name.Quoted()+
+			" COMMENT = "+schema.Literal(beforeSwap)
+		return true, nil
 	case isDropped:
 		t.Why = "the table that a DROP set aside" + itsComment(beforeDrop)
 		return true, c.idle(ctx, t.Name)

@@ -19,8 +19,9 @@ type Old struct {
 	Name   schema.Name
 	// Truncated means that a TRUNCATE, or its undo, has put the table aside.
 	Truncated bool
-	// Rest means that the table has rows which the new one lacks (--keep). It is the user's again, and gets no mark.
-	Rest bool
+	// Rest means that the table has rows which the new one lacks (--keep). It gets the mark of MarkRest if an undo needs it (Needed).
+	// Otherwise it is the user's again, and gets none.
+	Rest, Needed bool
 }
 
 // Drop drops the table.
@@ -44,7 +45,7 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 		err := o.alter(ctx, o.mark(name, comment)+", RENAME TO "+name.Quoted(), wait)
 		if err != nil { // the answer may have been lost
 			if there, failed := schema.Load(ctx, o.Pool.DB(), name); failed == nil {
-				if _, marked := schema.MarkedOld(there.Comment, o.Source); marked || o.Rest && dbconn.ConnectionLost(err) {
+				if _, marked := schema.MarkedOld(there.Comment, o.Source); marked || o.unmarked() && dbconn.ConnectionLost(err) {
 					err = nil
 				}
 			}
@@ -55,7 +56,7 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 		}
 		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.Name, name, err))
 	}
-	if o.Rest { // it has its comment
+	if o.unmarked() { // it has its comment
 		return
 	}
 	if err := o.alter(ctx, o.mark(o.Name, comment), wait); err != nil {
@@ -63,10 +64,14 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 	}
 }
 
+func (o *Old) unmarked() bool { return o.Rest && !o.Needed }
+
 // mark is the clause for the comment that the table gets, with the name that it will have.
 func (o *Old) mark(name schema.Name, comment string) string {
 	switch {
+	case o.unmarked():
 	case o.Rest:
+		comment = schema.MarkRest(o.Source, comment)
 	case o.Truncated:
 		comment = schema.MarkTruncated(o.Source, comment)
 	default:

@@ -102,6 +102,9 @@ func KeepsRows(table, old *schema.Table) (why, next string) {
 	case schema.MarkedTruncated(old.Comment, table.Name):
 		return fmt.Sprintf("a TRUNCATE has put %s aside, and an undo by all rows would remove its rows, which no other table has", old.Name),
 			"Its rows come back with: " + swapBack(table.Name, old.Name)
+	case schema.MarkedRest(old.Comment, table.Name):
+		return fmt.Sprintf("%s has rows that --keep has left out, and an undo by all rows would remove them", old.Name),
+			"Give the rows back yourself: INSERT INTO " + table.Name.Quoted() + " .. SELECT .. FROM " + old.Name.Quoted()
 	case sameDefinition(table, old):
 		return OnlyRows(table.Name, old.Name)
 	}

@@ -168,7 +168,10 @@ func (c *Cleaner) restoreMark(ctx context.Context, saved *checkpoint.Saved, ther
 	if _, marked := schema.MarkedOld(old.comment, c.source); !is || marked || !saved.Checkpoint.Adopted || !saved.Checkpoint.Unmarked {
 		return
 	}
-	o := Old{Pool: c.pool, Source: c.source, Name: old.Name}
+	o := Old{Pool: c.pool, Source: c.source, Name: old.Name, Needed: true}
+	if former, err := c.Undo(ctx); err == nil && former != nil && former.Start != nil {
+		o.Rest = former.Start.Filter != ""
+	}
 	o.Keep(ctx, old.comment, "", wait, note)
 }
 

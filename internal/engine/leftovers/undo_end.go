@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/dbconn"
@@ -78,8 +79,13 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 				ended.Rows = rowsBack(saved.Undo.Ledger, table, ended.Old)
 			}
 		}()
-		if _, marked := schema.MarkedOld(there[old].comment, table); marked && (drop || saved.Undo.DropOld) {
-			if err := (Old{Pool: pool, Source: table, Name: old}).Drop(ctx); err != nil {
+		o := Old{Pool: pool, Source: table, Name: old}
+		if was, marked := schema.MarkedOld(there[old].comment, table); schema.MarkedRest(there[old].comment, table) {
+			if err := o.alter(ctx, "COMMENT = "+schema.Literal(was), cutover.Budget{}.WithDefaults().Wait); err != nil {
+				return fmt.Errorf("make %s yours: %w", old, err)
+			}
+		} else if marked && (drop || saved.Undo.DropOld) {
+			if err := o.Drop(ctx); err != nil {
 				return err
 			}
 		}

@@ -84,7 +84,7 @@ func (r undoing) adopt(ctx context.Context, saved *checkpoint.Saved) (*draft, er
 // keep prepares for the columns that the shadow keeps: the side table, and the changes of keys that are not carried yet.
 func (d *draft) keep(ctx context.Context, r *run, begun bool) error {
 	spec := d.specs.Sync
-	if len(spec.Kept) == 0 {
+	if len(spec.Kept) == 0 && spec.Rest == "" {
 		return nil
 	}
 	session, err := r.pool.Session(ctx, r.pool.Defining()...)

@@ -83,11 +83,26 @@ func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool)
 	}
 	defer session.Close()
 	for part := range slices.Chunk(rows, atOnce) {
-		if err := l.copy(ctx, session, part); err != nil {
+		err := l.copy(ctx, session, part)
+		if dbconn.Duplicate(err) {
+			return l.empty(ctx, session)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// empty removes all rows from the table: one of them has a unique value that another one has taken over. Under the lock, Take copies all
+// rows as they are at one moment.
+func (l *Lot) empty(ctx context.Context, session *dbconn.Session) error {
+	clear(l.parked)
+	err := run(ctx, session, "ROLLBACK")
+	for _, table := range l.Tables() {
+		err = cmp.Or(err, run(ctx, session, "DELETE FROM "+table.Quoted()))
+	}
+	return cmp.Or(err, run(ctx, session, "COMMIT"))
 }
 
 // ready has the table be there, with the mark that says that it goes with the run.

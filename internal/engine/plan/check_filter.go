@@ -15,8 +15,20 @@ const CodeFilter Code = "filter"
 // OnlyNewTable is why a run with a filter takes a shadow.
 const OnlyNewTable = "only a new table can leave rows out"
 
-// unfiltered is why a change with a filter cannot be taken back.
-const unfiltered = "an undo would take rows that were left out (--keep) for rows that it has to delete"
+// FilteredAgain is why an undo of a change with a filter cannot be taken back itself.
+const FilteredAgain = "the table has the rows again that --keep had left out; the change can be made again"
+
+// unfiltered is why a change with a filter cannot be taken back by these columns; "" if it can.
+func unfiltered(filter string, way *Columns) string {
+	switch {
+	case filter == "":
+	case way.KeyChanged():
+		return "the change alters the key, by which an undo finds the rows that --keep has left out"
+	case len(way.Kept) > 0:
+		return "the change drops " + strings.Join(way.Kept, ", ") + ", and an undo of --keep does not keep values of dropped columns"
+	}
+	return ""
+}
 
 // NamedIn are the table's columns that a text of an operator names, and perhaps some that it does not.
 func NamedIn(text string, table *schema.Table) (named []schema.Column) {
@@ -37,10 +49,6 @@ func (c *checker) checkFilter() {
 	const what = "--keep leaves rows out"
 	if m := c.options.Method; m != "" && m != MethodShadow {
 		c.block(CodeFilter, what, "only a new table can do that, and not the method "+string(m), "Leave out --method="+string(m))
-	}
-	if c.options.KeepsUndo {
-		c.block(CodeFilter, "a change with --keep cannot be taken back", unfiltered,
-			"Leave out --undo: the old table keeps all rows")
 	}
 	for _, fk := range c.facts.Referencing {
 		c.block(CodeFilter, what, fmt.Sprintf("by the foreign key %s, rows of %s refer to rows of the table, perhaps to some that are left out", fk.Constraint, fk.Child),

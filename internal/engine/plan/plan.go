@@ -111,8 +111,9 @@ type Back struct {
 	// Fills are expressions over the table's columns, for columns of the old table that the table does not
 	// have. They give the value of a row that the old table does not have.
 	Fills map[string]string `json:",omitempty"`
-	// Old is the old table.
-	Old *schema.Table `json:"-"`
+	// Old is the old table. Rest is the filter of the change: rows of the old table that do not meet it were left out, and stay.
+	Old  *schema.Table `json:"-"`
+	Rest string        `json:",omitempty"`
 	// Pairs are the columns that both tables have, if nothing was kept of the change: name in the table to name in the old
 	// one. Otherwise the record has them, and Pairs is nil.
 	Pairs map[string]string `json:"-"`

@@ -47,9 +47,6 @@ func (p *Plan) Undoable() Undoable {
 	default:
 		return p.undoneByServer()
 	}
-	if p.Filter != "" {
-		return Undoable{Why: unfiltered}
-	}
 	if len(p.Set) > 0 {
 		return Undoable{Why: unset}
 	}
@@ -83,10 +80,13 @@ func (p *Plan) undoneByServer() Undoable {
 	return Undoable{Why: v.Why, Instead: v.Instead, NotInstead: v.NotInstead}
 }
 
-// undoFix is what makes a change undoable.
-func (p *Plan) undoFix() string {
+// UndoFix is what makes a change undoable.
+func (p *Plan) UndoFix() string {
+	if p.Filter != "" {
+		return "Leave rows out by --keep in a change of its own"
+	}
 	if p.Choice.Method == MethodShadow {
-		return "Let both definitions have the same primary key"
+		return "Keep the primary key"
 	}
 	return "--undo-method=require copies the table and keeps the old one"
 }
@@ -115,6 +115,8 @@ func (p *Plan) FindWayBack(facts *Facts, before, after *schema.Table, back *ddl.
 		p.NoWayBack = "an undo cannot find the rows of the old table: " + err.Error()
 	case columns.KeyChanged() && !p.Undoable().Lazy:
 		p.NoWayBack = p.Undoable().Why + ", and the change alters the key, so that a range of it has other rows in the old table"
+	default:
+		p.NoWayBack = unfiltered(p.Filter, columns)
 	}
 }
 
@@ -143,7 +145,7 @@ func (p *Plan) UndoRisks(open time.Duration) (risks []Risk) {
 	case open <= 0 || p.Purpose != Altering || p.Choice.Method == MethodNone:
 	case !u.Possible:
 		risks = append(risks, Risk{
-			Code: CodeUndo, What: "the change cannot be undone afterwards", Why: u.Why, Fix: p.undoFix(),
+			Code: CodeUndo, What: "the change cannot be undone afterwards", Why: u.Why, Fix: p.UndoFix(),
 		})
 	case u.By != "":
 	case !u.Lazy:

@@ -57,7 +57,8 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 	}
 	if p.Server.hasMode(dbconn.PadChar) {
 		part, is := p.hiddenByBlanks()
-		if why := cmp.Or(padding(p.Filter, p.Source, "the condition of --keep"), padded(p.Source, shadow, columns)); is && why != "" {
+		condition, over := p.condition()
+		if why := cmp.Or(padding(condition, over, "the condition of --keep"), padded(p.Source, shadow, columns)); is && why != "" {
 			return v, fmt.Errorf("%w: %s depends on the sql_mode %s of the server, and the key %s has the CHAR column %s, "+
 				"which is not found under it because of its NO PAD collation: choose another key with --key", ErrRefused, why, dbconn.PadChar, p.Key.Name, part)
 		}
@@ -212,8 +213,14 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 }
 
 // filtersByZone reports whether the time zone may decide which rows meet the filter.
-func (p *Plan) filtersByZone() bool {
-	return byZone(p.Filter, p.Source)
+func (p *Plan) filtersByZone() bool { return byZone(p.condition()) }
+
+// condition is the condition that chooses rows, of the change or of the one that is taken back, and the table with its columns.
+func (p *Plan) condition() (condition string, over *schema.Table) {
+	if p.Back != nil && p.Back.Rest != "" {
+		return p.Back.Rest, p.Back.Old
+	}
+	return p.Filter, p.Source
 }
 
 // padding returns what an operator's expression is if it may depend on whether CHAR values come with their padding, or "".

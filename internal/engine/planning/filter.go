@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
 )
 
 // readFilter reads the condition of --keep as the server does, and has the server judge it.
@@ -24,9 +25,9 @@ func (m *maker) readFilter(ctx context.Context) error {
 	if err != nil {
 		return failed(ReadFacts, name, err)
 	}
-	text, closed := dialect.Resolve(o.Filter)
-	if o.Filter = strings.TrimSpace(text); !closed {
-		return refused(what, "a quote or a comment does not end", condition)
+	text, wrong := dialect.Expression(o.Filter)
+	if o.Filter = text; wrong != "" {
+		return refused(what, wrong, condition)
 	}
 	err = native.Judge(ctx, m.server.Pool, m.table, "INT", o.Filter, o.TakesZeroDates(m.table))
 	switch {
@@ -82,4 +83,19 @@ func (m *maker) meet(ctx context.Context, mariaDB bool) (int64, error) {
 		return -1, err
 	}
 	return int64(read.Float64 * share.Float64 / 100), nil
+}
+
+// restRisk warns of new rows whose keys the old table has for rows that the change has left out.
+func restRisk(p *plan.Plan, old *schema.Table) plan.Risk {
+	why, fix := p.Back.Refusing("such a row")
+	var same []string
+	for _, part := range p.Key.Parts {
+		name := schema.Quote(part.Column.Name)
+		same = append(same, p.Source.Name.Quoted()+"."+name+" = "+old.Name.Quoted()+"."+name)
+	}
+	return plan.Risk{
+		Code: plan.CodeFilter, What: p.Back.Definition() + " refuses rows that have the key of a row which --keep has left out", Why: why,
+		Fix: strings.TrimPrefix(fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE (%s) IS NOT TRUE AND EXISTS (SELECT 1 FROM %s WHERE %s) counts them", fix,
+			old.Name.Quoted(), p.Back.Rest, p.Source.Name.Quoted(), strings.Join(same, " AND ")), ". "),
+	}
 }

@@ -86,7 +86,7 @@ func (m *maker) wayBack(p *plan.Plan) (*plan.Plan, error) {
 	}
 	return nil, &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{{
 		Code: plan.CodeUndo, What: "the change cannot be undone afterwards", Why: p.NoWayBack,
-		Fix: "Keep the primary key; or --undo-method=auto makes the change all the same", Blocking: true,
+		Fix: p.UndoFix() + "; or --undo-method=auto makes the change all the same", Blocking: true,
 	}}}
 }
 

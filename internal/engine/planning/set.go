@@ -33,14 +33,14 @@ func (m *maker) readSet(ctx context.Context) error {
 	read := plan.Settings{}
 	for _, given := range slices.Sorted(maps.Keys(o.Set)) {
 		column := strings.Trim(strings.TrimSpace(given), "`")
-		expr, closed := dialect.Resolve(o.Set[given])
+		expr, wrong := dialect.Expression(o.Set[given])
 		switch {
-		case !closed:
-			return refuseBy(plan.CodeSet, name, cannotSet+column+" its values", "a quote or a comment does not end", giveSet)
+		case wrong != "":
+			return refuseBy(plan.CodeSet, name, cannotSet+column+" its values", wrong, giveSet)
 		case read.Of(column) != "":
 			return refuseBy(plan.CodeSet, name, cannotSet+column+" its values", "two expressions are for it", "Give one of them")
 		}
-		read[column] = strings.TrimSpace(expr)
+		read[column] = expr
 	}
 	o.Set = read
 	if o.Method == "" {

@@ -206,6 +206,7 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 	}
 	m.back = plan.Back{
 		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: m.undo.Park, Fills: m.undo.Fills, Old: m.old,
+		Rest:    saved.Start.Filter,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
 		Pairs: m.pairs, Again: m.undo.Again, Values: saved.Undo.Values, ValuesAfter: saved.Checkpoint.Values,
 	}
@@ -227,6 +228,10 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 		return nil, refusal(p, "the undo cannot follow the table", err.Error())
 	}
 	warnOfRows(p, m.old, columns.Mappings)
+	if back.Rest != "" {
+		p.NoWayBack = plan.FilteredAgain
+		p.Risks = append(p.Risks, restRisk(p, m.old))
+	}
 	return p, nil
 }
 

@@ -152,6 +152,9 @@ func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, t
 func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error) (stale []key.Key, err error) {
 	defer func() { _, _ = a.session.Exec(context.WithoutCancel(ctx), "COMMIT") }() // ends the transaction of the queries
 	for _, u := range a.spec.Unique {
+		if err := a.findRest(ctx, p, u, duplicate); err != nil {
+			return nil, err
+		}
 		if u.Enforced {
 			continue
 		}

@@ -68,7 +68,7 @@ func OpenSide(
 	if err == nil && (created || !begun) && parked.Table.Table != "" {
 		err = spec.takeValues(ctx, session, parked)
 	}
-	if err != nil {
+	if err != nil || len(spec.Kept) == 0 {
 		return nil, err
 	}
 	return LoadMoves(ctx, session, spec)
@@ -207,6 +207,9 @@ func (s *Spec) keptSetup() []string {
 // of one transaction, in none of 500 on 8.0.12 (TestL6_RowsThatTheServerLeavesAreDeletedAgain).
 func (s *Syncer) remove(ctx context.Context, session *dbconn.Session, from string) (removed int64, err error) {
 	keeps := len(s.spec.Kept) > 0
+	if s.spec.Rest != "" {
+		from += " AND " + s.spec.synced()
+	}
 	if keeps {
 		if _, err := session.Exec(ctx, s.spec.keeping(0, from)); err != nil {
 			return 0, fmt.Errorf("keep values of dropped columns: %w", err)
@@ -244,7 +247,7 @@ func (s *Spec) inShadow() []string {
 
 // rowsOf is the shadow's part of P, as remove takes it.
 func (p predicate) rowsOf() string {
-	return fmt.Sprintf("%s FORCE INDEX (%s) WHERE %s", p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex), p.on(p.spec.ShadowKey))
+	return fmt.Sprintf("%s FORCE INDEX (%s) WHERE (%s)", p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex), p.on(p.spec.ShadowKey))
 }
 
 // joined joins the source's rows with a table whose key is that of the side table.

@@ -51,6 +51,14 @@ func (f *fitter) prepare(ctx context.Context, session *dbconn.Session, p predica
 
 // fill inserts the source's rows of P, after the shadow's rows of P were removed.
 func (s *Syncer) fill(ctx context.Context, session *dbconn.Session, p predicate) (inserted int64, err error) {
+	inserted, err = s.fillFit(ctx, session, p)
+	if err == nil && s.spec.Rest != "" {
+		err = run(ctx, session, p.noting())
+	}
+	return inserted, err
+}
+
+func (s *Syncer) fillFit(ctx context.Context, session *dbconn.Session, p predicate) (inserted int64, err error) {
 	if !s.fitter.careful(p) {
 		return s.insert(ctx, session, p)
 	}

@@ -69,6 +69,9 @@ type Spec struct {
 	Columns []Column
 	// Keep is a condition over the source's columns: only the rows that meet it are in the shadow. "" is all rows.
 	Keep string
+	// Rest is a condition over the shadow's columns. The shadow has rows of its own, which no sync touches: those that do not meet it,
+	// unless a sync has written them, and Side has their keys. "" is none.
+	Rest string
 	// Counter is the one of Columns that is AUTO_INCREMENT in the shadow; "" if none is.
 	Counter string
 	// Unique lists the unique keys of the shadow that can be computed from the source.
@@ -109,6 +112,14 @@ func (s *Spec) Of(condition string) string {
 		return condition
 	}
 	return "(" + condition + ") AND (" + s.Keep + ")"
+}
+
+// OfShadow returns a condition on the shadow's rows that leaves out those which no sync touches.
+func (s *Spec) OfShadow(condition string) string {
+	if s.Rest == "" {
+		return condition
+	}
+	return "(" + condition + ") AND " + s.synced()
 }
 
 // Gives reports whether a sync gives a column of the shadow its value.
@@ -281,9 +292,9 @@ func ValueAlias(i int) string { return schema.ValueAlias + strconv.Itoa(i) }
 // takersAndHolders joins the source's rows of P with the shadow's rows that hold their values of
 // the unique key, by that key. It forces that key, because the statistics of the new shadow would
 // make the optimizer read all of it. It uses the shadow's own name, because only that name is
-// locked under LOCK TABLES.
-func (p predicate) takersAndHolders(u UniqueKey) string {
-	var values, equal []string
+// locked under LOCK TABLES. The source's rows have further columns, if they are named.
+func (p predicate) takersAndHolders(u UniqueKey, more ...string) string {
+	values, equal := slices.Clone(more), []string(nil)
 	for i, part := range u.Parts {
 		values = append(values, fmt.Sprintf("%s AS %s", part.Source, ValueAlias(i)))
 		equal = append(equal, fmt.Sprintf("%s = taker.%s", part.Shadow, ValueAlias(i)))

@@ -104,6 +104,9 @@ func (s *Syncer) Carry(moves *Moves, fence func(ctx context.Context) error) {
 // shadow. REQUIRES: fresh, if the key's columns changed (Spec.KeyChanged).
 func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
 	defer s.fly()()
+	if s.spec.Rest != "" {
+		return s.rangeApart(ctx, session, r)
+	}
 	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
 	result, err := s.carried(ctx, session, p, "chunk")
 	if dbconn.Oversized(err) {
@@ -124,6 +127,14 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 // L3).
 func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	defer s.fly()()
+	if s.spec.Rest != "" {
+		return (&beside{Syncer: s, session: session, keys: keys}).sync(ctx)
+	}
+	return s.list(ctx, session, keys)
+}
+
+// list is Keys for keys of which no row of the shadow's own has one.
+func (s *Syncer) list(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	p := predicate{spec: s.spec, keys: keys}
 	result, err := s.carried(ctx, session, p, "keys")
 	if half := len(keys) / 2; half > 0 && dbconn.Oversized(err) {

@@ -166,7 +166,7 @@ const oneByOneLocked = 8
 // oneByOneMost is the number of keys that oneByOne takes; 0 if it cannot sync the rows.
 func (s *Syncer) oneByOneMost() int {
 	switch {
-	case len(s.spec.Kept) > 0, s.spec.KeyChanged, s.spec.Again != "", s.spec.Virtual:
+	case len(s.spec.Kept) > 0, s.spec.Rest != "", s.spec.KeyChanged, s.spec.Again != "", s.spec.Virtual:
 		return 0
 	case s.spec.Locking != "":
 		return oneByOneLocked

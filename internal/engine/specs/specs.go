@@ -100,6 +100,9 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr, Apart: m.Apart})
 		from[strings.ToLower(m.Shadow)] = m.Source
 	}
+	if p.Back.Adopts() && p.Back.Rest != "" {
+		spec.Rest, spec.Side = p.Back.Rest, plan.KeptOf(p.Source.Name)
+	}
 	for _, name := range columns.Kept {
 		kept, _ := shadow.Column(name)
 		spec.Kept, spec.Side = append(spec.Kept, kept), plan.KeptOf(p.Source.Name)
@@ -134,7 +137,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 			spec.Counter = c.Name
 		}
 	}
-	spec.Upsert = !spec.KeyChanged && upsertable(spec, shadow)
+	spec.Upsert = !spec.KeyChanged && spec.Rest == "" && upsertable(spec, shadow)
 	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
 	return spec, len(begun) > 0, nil
 }

@@ -180,7 +180,7 @@ func (s *Spec) collate(c schema.Column) string {
 func (s *Spec) counts(p predicate) string {
 	return fmt.Sprintf("SELECT (SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s), (SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s)",
 		s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex), p.source,
-		s.Sync.Shadow.Quoted(), schema.Quote(s.Sync.ShadowIndex), p.shadow)
+		s.Sync.Shadow.Quoted(), schema.Quote(s.Sync.ShadowIndex), s.Sync.OfShadow(p.shadow))
 }
 
 // surplus returns a query for the keys of the shadow's rows under a condition that the source
@@ -201,7 +201,7 @@ func (s *Spec) surplus(condition string, most int) string {
 	return fmt.Sprintf(
 		"SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s <=> NULL LIMIT %d",
 		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), strings.Join(exprs, ", "), s.Sync.Shadow.Quoted(),
-		schema.Quote(s.Sync.ShadowIndex), condition, s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex),
+		schema.Quote(s.Sync.ShadowIndex), s.Sync.OfShadow(condition), s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex),
 		s.Sync.Of(strings.Join(same, " AND ")), column(s.Sync.Source, s.Sync.Key.Names()[0]), most,
 	)
 }

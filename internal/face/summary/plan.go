@@ -109,6 +109,9 @@ func OfPlan(p Planned, style Style, next string) string {
 		column, expr, _ := strings.Cut(setting, "=")
 		s.line("Values", "of column %s: %s", escape.Line(column), escape.Line(ddl.Shorten(expr)))
 	}
+	if p.Back != nil && p.Back.Rest != "" {
+		s.line("Rows", "also those without %s, which --keep had left out", escape.Line(ddl.Shorten(p.Back.Rest)))
+	}
 	if why := whyNot(p.Choice, style.Verbose); why != "" {
 		s.line("", "%s", why)
 	}

@@ -47,18 +47,18 @@ func MarkedFor(comment string, source Name) bool {
 	return !slices.Contains(asideKinds, kind) && comment == MarkFor(kind, source)
 }
 
-// oldKind is the kind of an old table, and truncatedKind that of one that a TRUNCATE has put aside. droppedKind is the kind of a
-// table that a DROP has put aside. wasMark separates the mark from the former comment, and namedMark the source from a name that
+// The kinds of tables that were put aside. wasMark separates the mark from the former comment, and namedMark the source from a name that
 // the operator has chosen for the table.
 const (
-	oldKind       = "old"
-	truncatedKind = "truncated"
-	droppedKind   = "dropped"
+	oldKind       = "old"       // by a change
+	restKind      = "rest"      // by a change that has left rows out of the new table
+	truncatedKind = "truncated" // by a TRUNCATE
+	droppedKind   = "dropped"   // by a DROP
 	wasMark       = "; it was: "
 	namedMark     = "; named: "
 )
 
-var asideKinds = []string{oldKind, truncatedKind, droppedKind}
+var asideKinds = []string{oldKind, restKind, truncatedKind, droppedKind}
 
 // MaxComment is the server's limit for the comment of a table, in characters.
 const MaxComment = 2048
@@ -69,6 +69,14 @@ func MarkOld(source Name, was string) string { return markWith(oldKind, source, 
 
 // MarkOldAs is MarkOld for an old table with a name that the operator has chosen: the mark has the name.
 func MarkOldAs(source Name, name, was string) string { return markWith(oldKind, source, name, was) }
+
+// MarkRest is MarkOld for a table with rows that a change has left out: no other table has them.
+func MarkRest(source Name, was string) string { return markWith(restKind, source, "", was) }
+
+// MarkedRest reports whether a table's comment is that of MarkRest.
+func MarkedRest(comment string, source Name) bool {
+	return strings.HasPrefix(comment, MarkFor(restKind, source)+wasMark)
+}
 
 // MarkTruncated is MarkOld for a table that a TRUNCATE, or its undo, has put aside: no other table has its rows.
 func MarkTruncated(source Name, was string) string { return markWith(truncatedKind, source, "", was) }
@@ -91,10 +99,10 @@ func markWith(kind string, source Name, name, was string) string {
 	return string(text[:min(len(text), MaxComment)])
 }
 
-// IsMarkOld reports whether a comment is that of MarkOld, or of MarkOldAs, for a table with a former comment. A mark may have only
-// the beginning of that.
+// IsMarkOld reports whether a comment is that of MarkOld, of MarkOldAs or of MarkRest, for a table with a former comment. A mark may
+// have only the beginning of that.
 func IsMarkOld(comment string, source Name, was string) bool {
-	return comment == markWith(oldKind, source, NamedOld(comment, source), was)
+	return comment == markWith(oldKind, source, NamedOld(comment, source), was) || comment == MarkRest(source, was)
 }
 
 // NamedOld returns the name that the operator has chosen for an old table, by its comment; "" for none.
@@ -143,8 +151,10 @@ func WasAside(comment string) (was string, is bool) {
 // MarkedOld reports whether a table's comment is that of an old table, whatever has put it aside, and
 // returns the former comment.
 func MarkedOld(comment string, source Name) (was string, marked bool) {
-	if was, marked = strings.CutPrefix(comment, MarkFor(truncatedKind, source)+wasMark); marked {
-		return was, true
+	for _, kind := range []string{restKind, truncatedKind} {
+		if was, marked = strings.CutPrefix(comment, MarkFor(kind, source)+wasMark); marked {
+			return was, true
+		}
 	}
 	mark := MarkFor(oldKind, source)
 	if name := NamedOld(comment, source); name != "" {

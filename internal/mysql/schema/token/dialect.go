@@ -46,6 +46,31 @@ func (d Dialect) Resolve(text string) (resolved string, closed bool) {
 	return string(r.out), !r.executes
 }
 
+// Expression resolves an expression of an operator, which is to stand between parentheses. wrong is why it cannot; "" if it can.
+func (d Dialect) Expression(text string) (expr, wrong string) {
+	text, closed := d.Resolve(text)
+	if !closed {
+		return "", "a quote or a comment does not end"
+	}
+	depth := 0
+	tokens, _ := Split(text)
+	for _, t := range tokens {
+		switch {
+		case t.Is("("):
+			depth++
+		case t.Is(")"):
+			depth--
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if depth != 0 {
+		return "", "its parentheses do not match"
+	}
+	return strings.TrimSpace(text), ""
+}
+
 // resolver is one Resolve.
 type resolver struct {
 	Dialect

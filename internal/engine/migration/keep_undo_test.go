@@ -1,0 +1,240 @@
+package migration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/park"
+	"midstream/internal/engine/planning"
+	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/dbconn"
+)
+
+// filtered makes table t of rows 0 to keys - 1, of which every third one meets "s = 1", adds column n to them, and keeps an undo. The
+// rows that were left out are in table rest.
+func (b *bench) filtered(keys int, definition string) {
+	b.Helper()
+	b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema, "CREATE TABLE "+b.schema+".t "+definition+" COMMENT 'mine'")
+	var rows []string
+	for id := range keys {
+		rows = append(rows, fmt.Sprintf("(%d, %d, %s)", id, id, []string{"0", "1", "NULL"}[id%3]))
+	}
+	b.exec("INSERT INTO " + b.schema + ".t VALUES " + strings.Join(rows, ", "))
+	b.filter, b.cfg.Undo = "s = 1", time.Hour
+	b.mustMigrate("ADD COLUMN n INT NOT NULL DEFAULT 7")
+	b.exec("CREATE TABLE " + b.schema + ".rest AS SELECT id, u, s FROM " + b.schema + ".t_old WHERE (s = 1) IS NOT TRUE")
+}
+
+// taking has sessions write to table t until it has no column n. They give rows the keys that pick chooses.
+func (b *bench) taking(sessions int, pick func(*rand.Rand) int) (wait func() int64) {
+	var all sync.WaitGroup
+	var writes atomic.Int64
+	for seed := range sessions {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(seed), 11))
+			for b.Context().Err() == nil {
+				a, c := pick(random), pick(random)
+				statement := fmt.Sprintf([]string{
+					"UPDATE %[1]s.t SET s = IF(s = 1, 0, 1), n = n + 1 WHERE id = %[2]d",
+					"UPDATE %[1]s.t SET s = %[4]s, n = n + 1 WHERE id BETWEEN %[2]d AND %[2]d + 5",
+					"UPDATE IGNORE %[1]s.t SET id = %[3]d, n = n + 1 WHERE id = %[2]d",
+					"INSERT IGNORE INTO %[1]s.t (id, u, s, n) VALUES (%[2]d, %[3]d, %[4]s, 1)",
+					"DELETE FROM %[1]s.t WHERE id = %[2]d AND n > 0",
+					"UPDATE IGNORE %[1]s.t SET u = %[3]d, n = 3 WHERE id = %[2]d",
+				}[random.IntN(6)], b.schema, a, c, []string{"0", "1", "NULL"}[random.IntN(3)])
+				_, err := b.db.ExecContext(b.Context(), statement)
+				if dbconn.Number(err) == 1054 { // the undo has swapped
+					return
+				}
+				if err != nil && !dbconn.Contended(err) && !errors.Is(err, context.Canceled) {
+					b.Errorf("%s: %v", statement, err)
+					return
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	return func() int64 { all.Wait(); return writes.Load() }
+}
+
+// rowsOf is a checksum of the rows of a query.
+func (b *bench) rowsOf(query string) string {
+	b.Helper()
+	return b.value("SELECT CONCAT(COUNT(*), ' ', IFNULL(SUM(CRC32(CONCAT_WS('-', id, u, IFNULL(s, 'x')))), 0)) FROM (" + query + ") q")
+}
+
+// TestU1_AnUndoOfAConditionHasAllRows: writers move rows across the condition after the change, give and take keys, and bring rows. The
+// undo gives the table the rows that were left out, as they were, and every row that the new table had.
+func TestU1_AnUndoOfAConditionHasAllRows(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		for _, definition := range []string{
+			"(id INT PRIMARY KEY, u INT, s TINYINT)", "(id INT PRIMARY KEY, u INT, s TINYINT, UNIQUE KEY (id, u))",
+		} {
+			for _, cold := range []bool{false, true} {
+				const keys = 3000
+				b.filtered(keys, definition)
+				wait := b.taking(4, func(r *rand.Rand) int { return 3*r.IntN(keys) + 1 }) // no such row was left out
+				time.Sleep(300 * time.Millisecond)
+				if _, err := b.undo(b.ctx(), planning.Undo{Cold: cold}); err != nil {
+					b.exec("DROP TABLE " + b.schema + ".t")
+					b.Fatalf("%s, cold %v: %v", definition, cold, err)
+				}
+				if writes := wait(); writes < 50 {
+					b.Errorf("only %d writes", writes)
+				}
+				want := b.rowsOf("SELECT id, u, s FROM " + b.schema + ".rest UNION ALL SELECT id, u, s FROM " + b.schema + ".t_undone")
+				if got := b.rowsOf("SELECT id, u, s FROM " + b.schema + ".t"); got != want {
+					b.Errorf("%s, cold %v: the table has the rows %s, and should have %s", definition, cold, got, want)
+				}
+				if outside := b.value("SELECT COUNT(*) FROM " + b.schema + ".t_undone WHERE (s = 1) IS NOT TRUE"); outside == "0" {
+					b.Error("no new row is outside of the condition")
+				}
+				if got := b.value("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = 't'"); got != "mine" {
+					b.Errorf("the table has the comment %q", got)
+				}
+				if _, err := b.undo(b.ctx(), planning.Undo{}); err == nil {
+					b.Error("the undo was taken back")
+				}
+				if there := b.tables(); there != "rest,t,t_undone" {
+					b.Errorf("after the undo, the tables are %s", there)
+				}
+			}
+		}
+		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}
+
+// TestU4_ARowWithTheKeyOfALeftOutRowDoesNotFit: the application gives new rows the keys, and the unique values, of rows that were left
+// out. The undo lists them, and loses none of both: with --park, the new ones are in a table of their own.
+func TestU4_ARowWithTheKeyOfALeftOutRowDoesNotFit(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		for _, cold := range []bool{false, true} {
+			const keys = 600
+			b.filtered(keys, "(id INT PRIMARY KEY, u INT, s TINYINT, UNIQUE KEY u (u))")
+			b.exec("INSERT INTO "+b.schema+".t (id, u, s) VALUES (0, 10000, 1), (2, 10002, 0), (5, 10005, NULL), (10001, 3, 1), (10002, 12000, 0)",
+				"DELETE FROM "+b.schema+".t WHERE id = 5", "UPDATE "+b.schema+".t SET u = 6 WHERE id = 4", "UPDATE "+b.schema+".t SET id = 9 WHERE id = 7")
+			_, err := b.undo(b.ctx(), planning.Undo{Cold: cold})
+			if !errors.Is(err, park.ErrUnfit) {
+				b.Fatalf("cold %v: %v", cold, err)
+			}
+			if got := b.value("SELECT COUNT(*) FROM " + b.schema + ".t_old WHERE (s = 1) IS NOT TRUE AND id < 10000"); got != "400" {
+				b.Errorf("cold %v: after a refused undo, %s of 400 left-out rows are there", cold, got)
+			}
+			wait := b.taking(2, func(r *rand.Rand) int { return r.IntN(keys) })
+			_, err = b.undo(b.ctx(), planning.Undo{Cold: cold, Park: true})
+			if err != nil {
+				b.exec("DROP TABLE " + b.schema + ".t")
+				b.Fatalf("cold %v: %v", cold, err)
+			}
+			wait()
+			b.mustHaveRows("SELECT id, u, s FROM "+b.schema+".rest", "SELECT id, u, s FROM "+b.schema+".t WHERE id IN (SELECT id FROM "+b.schema+".rest)")
+			want := b.rowsOf("SELECT id, u, s FROM " + b.schema + ".t_undone")
+			if got := b.rowsOf("SELECT id, u, s FROM " + b.schema + ".t WHERE id NOT IN (SELECT id FROM " + b.schema + ".rest)" +
+				" UNION ALL SELECT id, u, s FROM " + b.schema + ".t_parked"); got != want {
+				b.Errorf("cold %v: the table and the parked rows are %s, and should be %s", cold, got, want)
+			}
+			taken := b.rowsOf("SELECT id, u, s FROM " + b.schema + ".t_undone WHERE id IN (SELECT id FROM " + b.schema + ".rest) OR u IN (SELECT u FROM " + b.schema + ".rest)")
+			if got := b.rowsOf("SELECT id, u, s FROM " + b.schema + ".t_parked"); got != taken {
+				b.Errorf("cold %v: the rows %s are parked, and %s should be", cold, got, taken)
+			}
+		}
+		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}
+
+// mustHaveRows fails if two queries have other rows.
+func (b *bench) mustHaveRows(want, got string) {
+	b.Helper()
+	if want, got := b.rowsOf(want), b.rowsOf(got); want != got {
+		b.Errorf("the rows are %s, and should be %s", got, want)
+	}
+}
+
+// TestL5_AKilledUndoOfAConditionResumes: kill -9 as the old table is written to, before the swap and after it, next to writers that move
+// rows across the condition. The next undo knows which rows the killed one has written, and which were left out.
+func TestL5_AKilledUndoOfAConditionResumes(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		const keys = 1200
+		for _, given := range []bool{false, true} { // the killed undo is resumed, or given up
+			b.filtered(keys, "(id INT PRIMARY KEY, u INT, s TINYINT, UNIQUE KEY u (u))")
+			wait := b.taking(2, func(r *rand.Rand) int { return r.IntN(2 * keys) })
+			for _, at := range []string{
+				"INSERT INTO `" + b.schema + "`.`t_old`", "SELECT COUNT(*) FROM `" + b.schema + "`.`t_old`", "RENAME TABLE `" + b.schema + "`.`t`",
+			} {
+				code, last := b.killIf(fault.Rule{At: at}, func() *child { return b.undoing("--park", "--checkpoint=100ms") })
+				if code != -1 {
+					b.Errorf("%s: the undo was not killed: %d: %s", at, code, last)
+				}
+				if given {
+					b.afterCleanup()
+				}
+				b.exec("UPDATE IGNORE " + b.schema + ".t SET s = IF(s = 1, 0, 1), n = n + 1 WHERE id < 300")
+			}
+			if got := b.rowsOf("SELECT o.id, o.u, o.s FROM " + b.schema + ".t_old o JOIN " + b.schema + ".rest r USING (id)"); got != b.rowsOf("SELECT id, u, s FROM "+b.schema+".rest") {
+				b.Errorf("given up %v: killed undos have changed left-out rows: %s", given, got)
+			}
+			b.undoing("--park").mustEnd()
+			wait()
+			b.mustHaveRows("SELECT id, u, s FROM "+b.schema+".rest", "SELECT id, u, s FROM "+b.schema+".t WHERE id IN (SELECT id FROM "+b.schema+".rest)")
+			// A kill within the swap leaves a table of parked rows, and the next undo takes another name.
+			parked, undone := "", "t_undone"
+			for _, name := range strings.Split(b.tables(), ",") {
+				switch {
+				case strings.HasPrefix(name, "t_parked"):
+					parked = " UNION ALL SELECT id, u, s FROM " + b.schema + "." + name
+				case strings.HasPrefix(name, "t_old"):
+					undone = name
+				}
+			}
+			b.mustHaveRows("SELECT id, u, s FROM "+b.schema+"."+undone,
+				"SELECT id, u, s FROM "+b.schema+".t WHERE id NOT IN (SELECT id FROM "+b.schema+".rest)"+parked)
+		}
+		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}
+
+// TestL8_NoCommandDropsRowsThatWereLeftOut: while the undo is open, after an undo that was refused, and after the end of the undo, the
+// old table stays. In the end it has no mark.
+func TestL8_NoCommandDropsRowsThatWereLeftOut(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		for _, refused := range []bool{false, true} {
+			b.filtered(300, "(id INT PRIMARY KEY, u INT, s TINYINT)")
+			b.exec("INSERT INTO " + b.schema + ".t (id, u, s) VALUES (0, 1, 1)")
+			if refused {
+				if code, last := b.undoing().wait(); code != 17 {
+					b.Fatalf("exit code %d: %s", code, last)
+				}
+			}
+			b.cleanedUp()
+			b.undoing("--end", "--drop-old").wait()
+			b.undoing("--end").wait()
+			b.cleanedUp()
+			b.mustHaveRows("SELECT id, u, s FROM "+b.schema+".rest", "SELECT id, u, s FROM "+b.schema+".t_old WHERE (s = 1) IS NOT TRUE")
+			if got := b.value("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = 't_old'"); got != "mine" {
+				b.Errorf("refused %v: the old table has the comment %q", refused, got)
+			}
+			if there := b.tables(); there != "rest,t,t_old" {
+				b.Errorf("the tables are %s", there)
+			}
+			if code, last := b.undoing("--cold").wait(); code == 0 {
+				b.Errorf("an undo without a record has taken the change back: %s", last)
+			}
+		}
+		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}

@@ -1,0 +1,139 @@
+package rowsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// The shadow of an undo may have rows of its own: those that the change had left out (Spec.Rest). No sync deletes or overwrites one.
+// Nobody else writes to the shadow, so they are the rows that do not meet the condition and whose key is not in the side table: a
+// sync notes there, in its transaction, the keys of rows that it has written and that do not meet the condition either.
+//
+// So a sync must know of each key which row it would touch. It syncs lists of keys only, and a row of the source with the key of such
+// a row does not fit.
+
+// ErrLeftOut means that the shadow has a row with this key, or this unique value, that the change had left out.
+var ErrLeftOut = errors.New("the old table has a row with that value which --keep had left out")
+
+// synced is the condition that a row of the shadow is none of its own.
+func (s *Spec) synced() string {
+	return fmt.Sprintf("((%s) IS TRUE OR EXISTS (SELECT 1 FROM %s WHERE %s))", s.Rest, s.Side.Quoted(),
+		equals(of(s.Side.Quoted(), s.sideKeys()), of(s.Shadow.Quoted(), s.ShadowKey)))
+}
+
+// noting notes the rows of P, none of which is one of the shadow's own.
+func (p predicate) noting() string {
+	return p.spec.keeping(0, p.rowsOf()+" AND ("+p.spec.Rest+") IS NOT TRUE")
+}
+
+// beside is a sync of keys next to the shadow's own rows.
+type beside struct {
+	*Syncer
+	session *dbconn.Session
+	keys    []key.Key
+	// own are the keys that rows of the shadow's own have, and taken those of the source's rows that have a unique value of one.
+	own, taken []key.Key
+}
+
+// sync syncs the keys that no row of the shadow's own stands in the way of, and sets the others apart.
+func (b *beside) sync(ctx context.Context) (result Result, err error) {
+	if err := b.find(ctx); err != nil {
+		return result, fmt.Errorf("look for rows that were left out: %w", err)
+	}
+	found := slices.Concat(b.own, b.taken)
+	half := len(b.keys) / 2
+	if len(found) > 0 && half > 0 && !b.spec.Key.Ordered() { // only the server knows which keys are equal
+		parts := [2][]key.Key{b.keys[:half], b.keys[half:]}
+		return b.both(func(i int) (Result, error) { return b.Keys(ctx, b.session, parts[i]) })
+	}
+	if len(found) > 0 {
+		if result, err = b.setApart(ctx); err != nil || half == 0 {
+			return result, err
+		}
+	}
+	free := slices.DeleteFunc(slices.Clone(b.keys), func(k key.Key) bool { return slices.Contains(found, k) })
+	if len(free) == 0 {
+		return result, nil
+	}
+	synced, err := b.list(ctx, b.session, free)
+	synced.Deleted += result.Deleted
+	return synced, err
+}
+
+func (b *beside) find(ctx context.Context) error {
+	p, a := predicate{spec: b.spec, keys: b.keys}, &exclusive{Syncer: b.Syncer, session: b.session}
+	return b.clear(ctx, b.session, "keys", func() (err error) {
+		b.taken = nil
+		b.own, err = a.keys(ctx, fmt.Sprintf("SELECT %s FROM %s AND NOT %s", strings.Join(b.spec.shadowKeyExprs(), ", "), p.rowsOf(), b.spec.synced()))
+		for i := 0; i < len(b.spec.Unique) && err == nil; i++ {
+			var more []key.Key
+			more, err = a.keys(ctx, p.takersOfRest(b.spec.Unique[i]))
+			b.taken = append(b.taken, more...)
+		}
+		return err
+	})
+}
+
+// setApart sets the source's rows of these keys apart.
+func (b *beside) setApart(ctx context.Context) (result Result, err error) {
+	if b.unfit == nil {
+		return result, fmt.Errorf("row with key (%s): %w", b.spec.Key.Format(slices.Concat(b.own, b.taken)[0]), ErrLeftOut)
+	}
+	var there []key.Key
+	if len(b.own) > 0 {
+		err = b.clear(ctx, b.session, "keys", func() (err error) {
+			there, err = (&exclusive{Syncer: b.Syncer, session: b.session}).keys(ctx, predicate{spec: b.spec, keys: b.own}.keysOf())
+			return err
+		})
+	}
+	if err != nil {
+		return result, err
+	}
+	b.unfit.fits(b.own) // the application may have deleted such a row again
+	if len(b.keys) == 1 {
+		b.unfit.fits(b.keys)
+		there = b.keys[:min(len(there), 1)]
+	}
+	for _, k := range there {
+		b.unfit.Put(k, ErrLeftOut)
+	}
+	taken := slices.DeleteFunc(b.taken, func(k key.Key) bool { return slices.Contains(b.own, k) })
+	if len(taken) == 0 {
+		return result, nil
+	}
+	return b.Syncer.setApart(ctx, b.session, taken, ErrLeftOut)
+}
+
+// takersOfRest returns a query for the keys of the source's rows of P that have a value of the unique key which a row of the shadow's own
+// has.
+func (p predicate) takersOfRest(u UniqueKey) string {
+	aliases := make([]string, len(p.spec.ShadowKey))
+	var columns []string
+	for i, name := range p.spec.Key.Names() {
+		aliases[i] = KeyAlias(i)
+		columns = append(columns, schema.Quote(name)+" AS "+aliases[i])
+	}
+	return fmt.Sprintf("SELECT DISTINCT %s FROM %s AND NOT %s", strings.Join(p.spec.Key.SelectExprsOf(aliases), ", "), p.takersAndHolders(u, columns...), p.spec.synced())
+}
+
+// findRest fails with ErrDuplicate if a row of the shadow's own has a value of the unique key that a row of P has now.
+func (a *exclusive) findRest(ctx context.Context, p predicate, u UniqueKey, duplicate error) error {
+	if a.spec.Rest == "" {
+		return nil
+	}
+	rest, err := a.keys(ctx, fmt.Sprintf("SELECT %s FROM %s AND NOT %s LIMIT 1", strings.Join(a.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), a.spec.synced()))
+	if err != nil {
+		return fmt.Errorf("look for left-out rows that block key %s: %w", u.Name, err)
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("%w: key %s, the row with key (%s): %w: %w", ErrDuplicate, u.Name, a.spec.Key.Format(rest[0]), ErrLeftOut, duplicate)
+	}
+	return nil
+}
