@@ -42,6 +42,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	}
 	_ = f.flags.MarkHidden("swapped") // it has just been added
 	f.flags.Lookup("map").Usage = "the change has renamed old to new, or =new: it has added new; if nothing was kept of the change; may be repeated"
+	f.flags.Lookup("hold").Usage = "follow the table, and keep the old table equal to it, until another midstream undo takes the change back"
 	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
 	f.boolean(&c.planOnly, "", "plan", "print what this undo would do, and change nothing")
 	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
@@ -49,7 +50,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	f.boolean(&c.undo.Cold, "", "cold", "look at all rows, and not only at the rows that have changed since the swap")
 	f.boolean(&c.undo.Lazy, "", "lazy", "fail if only --cold can take the change back")
 	f.boolean(&c.undo.Merge, "", "merge", "for TRUNCATE: take over the rows that were written since, if their keys are free (with --park: those whose keys are free)")
-	f.boolean(&c.undo.Park, "", "park", "keep the rows that the old definition refuses in database.table_parked, and go back without them; for TRUNCATE: rows written since")
+	f.boolean(&c.undo.Park, "", "park", "keep the rows that do not fit in database.table_parked, and go back without them; for TRUNCATE: rows written since")
 	f.settings(&c.undo.Fills, "undo-fill", "column=expression", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		f.flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })

@@ -75,8 +75,8 @@ func TestU4_ATruncateKeepsParkedRowsApart(t *testing.T) {
 		r.says("run", exitDone, "TRUNCATE TABLE t", []string{"--undo=1h"})
 		r.exec("INSERT INTO t (id, a) VALUES (1, 77)")
 		r.says("undo", exitDone, "t", []string{"--merge", "--park"})
-		r.says("undo", exitDone, "t", []string{"--list"}, "Set aside "+table+"_parked: 1 row, 1 of which "+table+" does not have, or has with other values; the redo does not bring them back")
-		r.says("undo", exitDone, "t", []string{"--end"}, "Set aside "+table+"_parked: 1 row, 1 of which")
+		r.says("undo", exitDone, "t", []string{"--list"}, "Set aside "+table+"_parked: 1 row, which "+table+" does not have, or has with other values; the redo does not bring them back")
+		r.says("undo", exitDone, "t", []string{"--end"}, "Set aside "+table+"_parked: 1 row, which "+table+" does not have")
 		r.exec("DROP TABLE t_parked")
 	})
 }

@@ -197,3 +197,23 @@ func TestATableWithOldStatisticsHasRows(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatAnUndoPrintsIsComplete: the plan has the values of --undo-fill, the list of a revoked undo has a command that works, one row
+// is one row, and the help says what --hold does.
+func TestWhatAnUndoPrintsIsComplete(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		_, help, _ := midstream(t, "undo", "--help")
+		contains(r.T, strings.Join(strings.Fields(help), " "), "--hold follow the table, and keep the old table equal to it")
+		r.exec("CREATE TABLE w (id INT PRIMARY KEY, a INT, note VARCHAR(9) NOT NULL)", "INSERT INTO w VALUES (1, 1, 'x')")
+		r.says("run", exitDone, "ALTER TABLE w DROP COLUMN note, MODIFY a BIGINT", []string{"--undo=1h", "--method=shadow"})
+		r.exec("INSERT INTO w VALUES (2, 1 << 40)")
+		r.says("undo", exitDone, "w", []string{"--plan", "--undo-fill", "note=CONCAT('n', id)"}, "New rows since the swap get note=CONCAT('n', id) (--undo-fill)")
+		r.says("undo", exitDone, "w", []string{"--park", "--undo-fill", "note='n'"})
+		there := r.database + ".w_parked: 1 row, which is back in " + r.database + ".w; nothing needs this table"
+		r.says("undo", exitDone, "w", nil, "Set aside: "+there)
+		r.says("undo", exitDone, "w", []string{"--list"}, "Set aside "+there, "revoked", "midstream undo --undo-fill \"note=''\" --cold "+r.database+".w")
+		r.says("undo", exitDone, "w", []string{"--end"})
+		r.exec("DROP TABLE w, w_old, w_parked")
+	})
+}

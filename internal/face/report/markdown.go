@@ -77,7 +77,7 @@ const markdownText = `# {{say (name .Run.Table)}}: {{say (state .)}}
 
 {{fence .Statement}}
 
-Started by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on server {{say .Run.Server}}{{with .Plan}} ({{say .ServerVersion}}){{end}}, with midstream {{say .Run.Version}}.
+Started by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on server {{say .Run.Server}}{{with .Plan}} ({{say .ServerVersion}}){{end}}{{with .Run.Version}}, with midstream {{say .}}{{end}}.
 {{with .Result}}{{if .Error}}
 **Error{{with .Phase}} in step {{say (step .)}}{{end}}:**
 

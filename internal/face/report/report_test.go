@@ -311,3 +311,18 @@ func TestUndoInReports(t *testing.T) {
 	redo.Plan.Undoes.Swapped, redo.Plan.Undoes.Redo = time.Time{}, false
 	says(redo, "takes back the change: DROP TABLE shop.orders.", "could be redone until")
 }
+
+// TestABuildWithoutAVersionIsNotNamed: a program that was built by hand has no version. Then no sentence ends with the name of the
+// program and a blank.
+func TestABuildWithoutAVersionIsNotNamed(t *testing.T) {
+	for _, version := range []string{"1.0", ""} {
+		s := story(10)
+		s.Run.Version = version
+		r := Of(s)
+		for form, whole := range map[string]string{"page": written(t, r.HTML), "text": written(t, r.Markdown)} {
+			if named := strings.Contains(whole, ", with midstream"); named != (version != "") {
+				t.Errorf("version %q: the %s names it: %t", version, form, named)
+			}
+		}
+	}
+}

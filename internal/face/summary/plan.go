@@ -155,6 +155,9 @@ func OfPlan(p Planned, style Style, next string) string {
 	if rows := unfitInPlan(p); rows != "" {
 		s.line("Unfit rows", "%s", escape.Line(rows))
 	}
+	if p.Back != nil && len(p.Back.Fills) > 0 {
+		s.line("New rows", "%s", escape.Line("since the swap get "+strings.Join(plan.Filling{Given: p.Back.Fills}.Settings(), ", ")+" (--undo-fill)"))
+	}
 	if undo != "" {
 		s.line("Undo", "%s", undo)
 	}

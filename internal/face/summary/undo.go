@@ -109,7 +109,11 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 			s.line("Taken back", "too: later changes of the table: %s", escape.Line(strings.Join(one.Later, ", ")))
 		}
 		if lacks := one.Unfilled.Lacks(); lacks != "" && u.State != leftovers.UndoRunning {
-			command := one.Unfilled.Command(u.Table)
+			var more []string
+			if u.State == leftovers.UndoRevoked {
+				more = []string{"--cold"}
+			}
+			command := one.Unfilled.Command(u.Table, more...)
 			if one.Follows() {
 				command = one.Unfilled.AtFollower(u.Table)
 			}
@@ -131,8 +135,12 @@ func parked(p leftovers.Parked, source schema.Name) string {
 		return fmt.Sprintf("%s: values that dropped columns had in rows that were set aside (%s)", p.Table, rows)
 	case p.Rows == 0:
 		return p.Table.String() + ": no rows"
+	case p.Copies() && p.Rows == 1:
+		return fmt.Sprintf("%s: %s, which is back in %s", p.Table, rows, source)
 	case p.Copies():
 		return fmt.Sprintf("%s: %s, all of which are back in %s", p.Table, rows, source)
+	case p.Apart != nil && p.Rows == 1:
+		return fmt.Sprintf("%s: %s, which %s does not have, or has with other values", p.Table, rows, source)
 	case p.Apart != nil:
 		return fmt.Sprintf("%s: %s, %d of which %s does not have, or has with other values", p.Table, rows, *p.Apart, source)
 	}

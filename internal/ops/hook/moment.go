@@ -53,7 +53,7 @@ func Moments() []struct {
 		{OnBlocked, "sessions block the lock; once in a phase, and each attempt at the lock begins a phase."},
 		{OnWithdrawn, "a request for the lock was not granted in its time; the next one comes after a while."},
 		{OnKilled, "a session that blocked the lock was killed (--kill-blockers-after)."},
-		{OnUndoUnfit, "an undo, or its follower, has found the first row that the old definition refuses; again if all rows have fitted since."},
+		{OnUndoUnfit, "an undo, or its follower, has found the first row that does not fit the definition that comes back; again if all rows have fitted since."},
 		{OnCommand, "an operator has given the run a command (pause, set, ...)."},
 		{OnSuccess, "the run has done its work."},
 		{OnFailure, "the run has ended in another way: failed, refused, aborted, stopped with its work kept, ..."},

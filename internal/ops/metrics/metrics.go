@@ -388,7 +388,7 @@ func ofProof() []metric {
 			counter, nil, one(func(s *state) float64 { return float64(s.mismatch) }),
 		},
 		{
-			"undo_unfit_rows", "Rows that the old definition refuses now; no sample if the run is not an undo, and before it follows changes.",
+			"undo_unfit_rows", "Rows that do not fit the definition that comes back now; no sample if the run is not an undo, and before it follows changes.",
 			prometheus.GaugeValue, nil, atWork(readUnfit),
 		},
 		{

@@ -66,7 +66,7 @@ var (
 	}
 	undoUnfitOf = Description{
 		prefix + "undo_unfit_rows", "gauge",
-		"Rows that the old definition refuses, as a follower has found; no sample if none runs.", undoLabels,
+		"Rows that do not fit the definition that comes back, as a follower has found; no sample if none runs.", undoLabels,
 	}
 )
 

@@ -39,7 +39,7 @@ type Undo struct {
 	Why      string     `json:"why" doc:"the reason for the state; may be empty"`
 	Until    *time.Time `json:"open_until" doc:"until when the undo is promised; a revoked one is possible as long as the old table exists; null if it is not known"`
 	Mode     string     `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; warm: a follower syncs them already; native: the server alters the table back; rename: the tables get their names back; may be empty"`
-	Unfit    *int64     `json:"unfit" doc:"rows that the old definition refuses; null: not checked, because no follower runs"`
+	Unfit    *int64     `json:"unfit" doc:"rows that do not fit the definition that comes back; null: not checked, because no follower runs"`
 	Keys     []string   `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
 	Compared *time.Time `json:"compared" doc:"when the follower last compared the tables; null: not yet, or no follower runs"`
 	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
@@ -257,6 +257,11 @@ func (u *Undo) warnings() []string {
 		warnings = append(warnings, "The "+word+" copies and compares all rows, because "+u.Why+".")
 	}
 	return warnings
+}
+
+// Parks reports whether the undo may leave rows out that do not fit: not if the server alters the table back, or renames tables.
+func (u *Undo) Parks() bool {
+	return u.Mode != plan.UndoNative && u.Mode != plan.UndoRename
 }
 
 // words are the state for people.

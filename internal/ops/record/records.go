@@ -186,7 +186,7 @@ type Progress struct {
 	Verified        int64    `json:"rows_verified" doc:"rows compared with the new table's"`
 	Scanned         int64    `json:"rows_scanned" doc:"rows that the prescan has checked"`
 	Deadline        Goal     `json:"deadline" doc:"the deadline of the run (--finish-by, --finish-within), as the last report about it"`
-	Unfit           *int64   `json:"unfit_rows" doc:"of an undo: rows that the old definition refuses, as far as it has synced; null: no undo"`
+	Unfit           *int64   `json:"unfit_rows" doc:"of an undo: rows that do not fit the definition that comes back, as far as it has synced; null: no undo"`
 	UnfitKeys       []string `json:"unfit_keys" doc:"keys of some of these rows, as literals"`
 	ComparedAt      string   `json:"compared_at" doc:"when the last comparison ended, RFC 3339 (a lazy undo may compare changed rows only); empty: not in this run"`
 }
@@ -359,7 +359,7 @@ type Finding struct {
 type UnfitFound struct {
 	Head
 	Key   string `json:"key" doc:"key of the row, as a literal"`
-	Cause string `json:"cause" doc:"why the old definition refuses the row"`
+	Cause string `json:"cause" doc:"why the row does not fit the definition that comes back"`
 }
 
 // Parked tells which rows an undo has copied aside.

@@ -21,7 +21,7 @@ type Undo struct {
 	State    string     `json:"state" doc:"open, revoked, running, stopped (it has begun, and its process is gone) or ended"`
 	Why      string     `json:"why" doc:"why it is revoked or ended, or empty"`
 	Mode     string     `json:"mode" doc:"lazy, cold, warm: a follower runs; native: the server alters the table back; or rename: the tables get their names back"`
-	Unfit    *int64     `json:"unfit" doc:"rows that the old definition refuses; null: not checked"`
+	Unfit    *int64     `json:"unfit" doc:"rows that do not fit the definition that comes back; null: not checked"`
 	Compared *time.Time `json:"compared" doc:"when the follower last compared the tables; null: not yet, or no follower runs"`
 	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
 	Lost     []string   `json:"lost" doc:"columns whose values an undo gives up, because this change or a later one has added them"`
@@ -65,7 +65,7 @@ type Open struct {
 	Mode    string    `json:"mode" doc:"lazy: an undo syncs the rows that have changed since the swap; cold: all rows; native: the server alters the table back; rename: the tables get their names back"`
 	Until   time.Time `json:"open_until" doc:"until when the undo is promised; a revoked one is possible as long as the old table exists"`
 	Redo    bool      `json:"redo" doc:"true: the run has undone a change, and to take that back is the redo"`
-	Unfit   *int64    `json:"unfit" doc:"rows that the old definition refuses; null: not checked"`
+	Unfit   *int64    `json:"unfit" doc:"rows that do not fit the definition that comes back; null: not checked"`
 }
 
 // OpenOf returns how a change can be undone; nil if it cannot.
@@ -86,7 +86,7 @@ type Undoes struct {
 	Mode    string    `json:"mode" doc:"lazy: only the rows that have changed since then are synced; cold: all rows; native: the server alters the table back; rename: the tables get their names back"`
 	Redo    bool      `json:"redo" doc:"true: the change was an undo itself"`
 	// Compares is empty in records of earlier versions, which compared the changed rows if Mode is lazy.
-	Unfit    *int64 `json:"unfit" doc:"rows that the old definition refuses, as a process that follows the table has found; null: not checked"`
+	Unfit    *int64 `json:"unfit" doc:"rows that do not fit the definition that comes back, as a process that follows the table has found; null: not checked"`
 	Compares string `json:"compares" doc:"changed: a lazy undo compares only the rows that have changed since the swap; all: all rows; may be empty"`
 }
 

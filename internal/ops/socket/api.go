@@ -87,7 +87,7 @@ type (
 	}
 	// UndoCommand says how an undo that follows takes the change back.
 	UndoCommand struct {
-		Park bool `json:"park,omitempty" doc:"true: copy the rows that the old definition refuses to a table of their own"`
+		Park bool `json:"park,omitempty" doc:"true: copy the rows that do not fit the definition that comes back to a table of their own"`
 	}
 	// AbortCommand says how to end.
 	AbortCommand struct {

@@ -333,6 +333,11 @@
           $("undo-by").href = "/changes/" + encodeURIComponent(undo.by);
           put($("undo-by"), "Show change " + undo.by);
         }
+        const parks = $("undo-park"), useless = ["native", "rename"].includes(undo.mode); // no row is left out then
+        if (parks) {
+          parks.closest("label").hidden = useless;
+          if (useless) parks.checked = false;
+        }
         if (!$("undo-question").open) fill($("undo-warnings"), undo.warnings, text => {
           const item = document.createElement("li");
           put(item, text);
