@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"midstream/internal/lab/mysqltest"
@@ -74,5 +75,32 @@ func TestKeepIsRefused(t *testing.T) {
 			r.says("run", exitRefused, c.alter, c.flags, c.says)
 		}
 		r.exec("DROP TABLE c, p")
+	})
+}
+
+// TestU4_AConditionIsUndone: the undo of a change with --keep gives the table all rows, and keeps a new row with the key of one that was
+// left out apart. No text promises a redo.
+func TestU4_AConditionIsUndone(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("DROP TABLE t", "CREATE TABLE t (id VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY, at DATE)",
+			"INSERT INTO t VALUES ('Ann', '2020-01-01'), ('Bob', '2024-01-01'), ('Cid', NULL)")
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=at >= '2024-01-01'", "--undo=1h"}, "midstream undo")
+		r.exec("INSERT INTO t VALUES ('ann', '2024-02-01', 1), ('Dan', '2019-01-01', 1)", "UPDATE t SET id = 'BOB', at = '2000-01-01' WHERE id = 'Bob'")
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.says("undo", exitDone, "t", []string{"--plan"}, "which --keep had left out", "there is no redo", "counts them")
+		r.says("undo", exitUnfit, "t", nil, "which --keep had left out")
+		out := r.says("undo", exitDone, "t", []string{"--park"}, "Set aside: 1 row")
+		if strings.Contains(out, "redo brings") {
+			r.Errorf("the result promises a redo: %s", out)
+		}
+		if got := r.query("SELECT GROUP_CONCAT(id, '-', IFNULL(YEAR(at), '') ORDER BY id) FROM t"); got != "Ann-2020,BOB-2000,Cid-,Dan-2019" {
+			r.Errorf("the table has the rows %s", got)
+		}
+		if got := r.query("SELECT GROUP_CONCAT(id) FROM t_parked"); got != "ann" {
+			r.Errorf("the parked rows are %s", got)
+		}
+		r.exec("DROP TABLE t_parked, t_undone")
 	})
 }

@@ -339,6 +339,9 @@ func binlog(d plan.Prediction) string {
 }
 
 func afterwards(p Planned) string {
+	if p.Back != nil && p.Back.Rest != "" {
+		return "your table of now is kept as " + p.Names.Former().String() + "; there is no redo: the change can be made again"
+	}
 	if p.Back != nil { // a new table is a copy, or the old table
 		next := "for the redo"
 		if p.Back.Redo {

@@ -56,7 +56,11 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 		s.heading("Done in %s: altered %s%s.", humanize.Span(r.Elapsed), p.Source.Name, work(r))
 	}
 	again := "redo"
-	if p.Back != nil && p.Back.Redo {
+	switch {
+	case p.Back == nil:
+	case p.Back.Rest != "":
+		again = ""
+	case p.Back.Redo:
 		again = "undo"
 	}
 	s.WriteString(humanize.SetAside(r.Parked.Rows, r.Parked.Table, r.Parked.Values, again))

@@ -506,8 +506,12 @@ func OfRelease(table schema.Name) func(event.Phase, bool) Interrupt {
 
 // Released reports an undo that another process has made.
 func Released(table schema.Name, r record.Result) string {
-	what, again := "took back the last change of", "redo"
-	if r.Undo != nil && !r.Undo.Redo {
+	what, again := "took back the last change of", ""
+	switch {
+	case r.Undo == nil:
+	case r.Undo.Redo:
+		again = "redo"
+	default:
 		what, again = "redid the change of", "undo"
 	}
 	text := fmt.Sprintf("Done: %s %s, with the lock held for %s", what, table, humanize.Span(r.LockHeldMS.Duration()))
