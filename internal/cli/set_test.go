@@ -42,7 +42,8 @@ func TestL6_SetGivesColumnsTheValuesOfExpressions(t *testing.T) {
 func TestSetIsRefused(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
-		r.exec("CREATE TABLE s (id INT PRIMARY KEY, a INT, b INT, c INT, g INT AS (a + 1) STORED)")
+		r.exec("CREATE TABLE s (id INT PRIMARY KEY, a INT, b INT, c INT, g INT AS (a + 1) STORED)",
+			"CREATE TABLE p (id INT PRIMARY KEY, u INT, UNIQUE KEY (u))", "CREATE TABLE k (id INT PRIMARY KEY, s INT, CONSTRAINT of_k FOREIGN KEY (s) REFERENCES p (u))")
 		for _, c := range []struct {
 			alter string
 			flags []string
@@ -65,12 +66,14 @@ func TestSetIsRefused(t *testing.T) {
 			{"CHANGE c d INT", []string{"--set=c=1"}, "the ALTER renames it to d"},
 			{"CHANGE c d INT", []string{"--set=d=1", "--map=c=d"}, "--map c=d gives it the values of column c"},
 			{"ADD COLUMN n INT AUTO_INCREMENT UNIQUE", []string{"--set=n=a"}, "the server numbers it"},
-			{"ADD COLUMN n INT", []string{"--set=n=a", "--undo=1h"}, "a change with --set cannot be taken back"},
 			{"ADD COLUMN n INT", []string{"--set=n=a", "--method=instant"}, "only a new table can take them"},
 			{"ADD COLUMN n INT", []string{"--set=n=a", "--method=copy"}, "only a new table can take them"},
 		} {
 			r.says("run", exitRefused, "ALTER TABLE s "+c.alter, c.flags, c.says)
 		}
+		r.says("run", exitRefused, "ALTER TABLE k ADD COLUMN x INT", []string{"--set=s=id"}, "rows refer to each other by them: foreign key of_k")
+		r.says("run", exitRefused, "ALTER TABLE p ADD COLUMN x INT", []string{"--set=u=id"}, "rows refer to each other by them: foreign key of_k")
+		r.exec("DROP TABLE k, p")
 		r.says("run", exitRefused, "DROP TABLE s", []string{"--set=a=1"}, "cannot compute values")
 		r.says("run", exitRefused, "TRUNCATE TABLE s", []string{"--set=a=1"}, "cannot compute values")
 		r.says("run", exitUsage, "ALTER TABLE s ADD COLUMN n INT", []string{"--set=n"}, "must be column=expression")

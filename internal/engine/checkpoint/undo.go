@@ -40,6 +40,8 @@ type Undo struct {
 	// Back means that the change was an undo itself: to take it back is the redo. A redo is a change again.
 	Back bool `json:",omitempty"`
 
+	// Set are the expressions of the change (--set): a redo uses them.
+	Set map[string]string `json:",omitempty"`
 	// Foreign are the foreign keys that an undo has brought back: the redo drops them.
 	Foreign []schema.ForeignKey `json:",omitempty"`
 

@@ -50,7 +50,7 @@ func (c *checker) checkFilter() {
 	if m := c.options.Method; m != "" && m != MethodShadow {
 		c.block(CodeFilter, what, "only a new table can do that, and not the method "+string(m), "Leave out --method="+string(m))
 	}
-	for _, fk := range c.facts.Referencing {
+	for _, fk := range c.children() {
 		c.block(CodeFilter, what, fmt.Sprintf("by the foreign key %s, rows of %s refer to rows of the table, perhaps to some that are left out", fk.Constraint, fk.Child),
 			"Drop that foreign key first, or leave out --keep")
 	}

@@ -119,7 +119,7 @@ func (p *Plan) Unfilled() Filling {
 	}
 	fills, _ := p.Back.fillsOf(pairs, p.Back.Old)
 	return Filling{Given: p.Back.Fills, Columns: slices.DeleteFunc(undefaulted(p.Back.Old, pairs), func(c schema.Column) bool {
-		return slices.ContainsFunc(fills, func(f Fill) bool { return f.Shadow == c.Name })
+		return p.Set.Of(c.Name) != "" || slices.ContainsFunc(fills, func(f Fill) bool { return f.Shadow == c.Name })
 	})}
 }
 
@@ -144,8 +144,8 @@ func (p *Plan) WarnOfNewRows(followed bool) {
 }
 
 // UnfilledOf is Unfilled, by the columns of both tables: continued has the old column for each one of the table that it
-// continues.
-func UnfilledOf(table, old []schema.Column, continued map[string]string) Filling {
+// continues, and set the expressions of a redo.
+func UnfilledOf(table, old []schema.Column, continued map[string]string, set Settings) Filling {
 	var pairs []columnPair
 	for _, from := range table {
 		for _, to := range old {
@@ -154,5 +154,6 @@ func UnfilledOf(table, old []schema.Column, continued map[string]string) Filling
 			}
 		}
 	}
-	return Filling{Columns: undefaulted(&schema.Table{Columns: old}, pairs)}
+	lacks := undefaulted(&schema.Table{Columns: old}, pairs)
+	return Filling{Columns: slices.DeleteFunc(lacks, func(c schema.Column) bool { return set.Of(c.Name) != "" })}
 }

@@ -111,6 +111,8 @@ type Back struct {
 	// Fills are expressions over the table's columns, for columns of the old table that the table does not
 	// have. They give the value of a row that the old table does not have.
 	Fills map[string]string `json:",omitempty"`
+	// Set are the expressions of the change (--set). Only a redo has them in the Plan, too.
+	Set Settings `json:",omitempty"`
 	// Old is the old table. Rest is the filter of the change: rows of the old table that do not meet it were left out, and stay.
 	Old  *schema.Table `json:"-"`
 	Rest string        `json:",omitempty"`

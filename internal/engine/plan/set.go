@@ -116,12 +116,15 @@ func setting(source *schema.Table, to schema.Column, expr string, mariadb bool) 
 		Shadow: to.Name, Set: expr, Expr: "(" + expr + ")", Change: Converted, Text: isText(to) && to.Family() != "json",
 		ToDate:        to.DataType == "date" || to.DataType == "datetime",
 		ZoneSensitive: byZone(expr, source) || to.DataType == "timestamp",
+		Dated:         to.Temporal() || ReadsDates(expr, source),
 		toChar:        to.DataType == "char",
 	}
 	for _, c := range named {
 		m.Reads = append(m.Reads, c.Name)
 	}
-	if tokens, _ := token.Split(expr); len(tokens) == 1 && len(named) == 1 { // as the server's own ALTER reads a column
+	tokens, _ := token.Split(expr)
+	tokens = slices.DeleteFunc(tokens, func(t token.Token) bool { return t.Is("(") || t.Is(")") || t.Is("+") })
+	if len(tokens) == 1 && len(named) == 1 { // as the server's own ALTER reads a column
 		m.Expr = expression(named[0], to, mariadb)
 	}
 	if mariadb && to.DataType == "timestamp" && !to.Nullable { // as refuseNulls does
@@ -134,11 +137,16 @@ func setting(source *schema.Table, to schema.Column, expr string, mariadb bool) 
 func (s Settings) dates(source *schema.Table, alter *ddl.Alter) bool {
 	for name, expr := range s {
 		to := slices.ContainsFunc(alter.Defined, func(c schema.Column) bool { return strings.EqualFold(c.Name, name) && c.Temporal() })
-		if to || speaksOfDates.MatchString(expr) || slices.ContainsFunc(NamedIn(expr, source), schema.Column.Temporal) {
+		if to || ReadsDates(expr, source) {
 			return true
 		}
 	}
 	return false
+}
+
+// ReadsDates reports whether an operator's expression may make or read a date or a time. The server then may add the day.
+func ReadsDates(expr string, source *schema.Table) bool {
+	return speaksOfDates.MatchString(expr) || slices.ContainsFunc(NamedIn(expr, source), schema.Column.Temporal)
 }
 
 // byZone reports whether the time zone may decide the value of an operator's expression.

@@ -47,9 +47,6 @@ func (p *Plan) Undoable() Undoable {
 	default:
 		return p.undoneByServer()
 	}
-	if len(p.Set) > 0 {
-		return Undoable{Why: unset}
-	}
 	if p.NoWayBack != "" {
 		return Undoable{Why: p.NoWayBack}
 	}
@@ -130,7 +127,7 @@ func (p *Plan) findLosses(before, after *schema.Table, back *ddl.Alter, says map
 	for _, c := range undefaulted(before, pairs) {
 		p.BackFills = append(p.BackFills, c.Name)
 	}
-	for _, c := range converted(pairs) {
+	for _, c := range converted(pairs, p.Set) {
 		p.BackConverted = append(p.BackConverted, c.name)
 	}
 	if mappings, err := MapColumns(after, before, back, says); err == nil {

@@ -18,7 +18,13 @@ func (p *Plan) Unseen(old *schema.Table) (why string, differs bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
+	if p.Back.Redo && len(p.Set) > 0 {
+		return "the redo computes the expressions of --set for rows that have changed since, and the others keep their values", true, nil
+	}
 	for _, x := range pairs {
+		if p.Back.Set.Of(x.from.Name) != "" {
+			return fmt.Sprintf("column %s has values of an expression (--set), and the old table has the former ones", x.from.Name), true, nil
+		}
 		if !comesBack(x.to, x.from) || p.Back.Redo && !comesBack(x.from, x.to) {
 			return fmt.Sprintf("column %s has another type, and the old table may have values that the change has rounded", x.from.Name), true, nil
 		}
@@ -45,7 +51,11 @@ func (p *Plan) GivesUp(old *schema.Table) ([]Risk, error) {
 		rows = "rows that have changed since the swap, in any column,"
 	}
 	var c checker
-	for _, x := range converted(pairs) {
+	given := p.Back.Set
+	if p.Back.Redo { // it computes them again
+		given = nil
+	}
+	for _, x := range converted(pairs, given) {
 		c.warn(
 			CodeGivenUp, fmt.Sprintf("%s lose their former values of column %s", rows, x.name),
 			fmt.Sprintf("%s has converted them (they %s), and %s takes the present value of such a row", by, x.how, p.Back.Verb()),
@@ -59,9 +69,13 @@ func (p *Plan) GivesUp(old *schema.Table) ([]Risk, error) {
 type conversion struct{ name, how string }
 
 // converted are the columns of the old table whose values a change has converted without an error, so that they do not come back. pairs
-// lead back.
-func converted(pairs []columnPair) (all []conversion) {
+// lead back. set has the expressions of the change, by the columns of the table.
+func converted(pairs []columnPair, set Settings) (all []conversion) {
 	for _, x := range pairs {
+		if set.Of(x.from.Name) != "" {
+			all = append(all, conversion{x.to.Name, "have the values of --set"})
+			continue
+		}
 		plain := x.from.Generated == schema.NotGenerated && x.to.Generated == schema.NotGenerated
 		if lost := losses(x.to, x.from); plain && len(lost) > 0 && !comesBack(x.to, x.from) {
 			all = append(all, conversion{x.to.Name, strings.Join(lost, ", and they ")})

@@ -23,7 +23,7 @@ const (
 // readSet reads the expressions of --set as the server does.
 func (m *maker) readSet(ctx context.Context) error {
 	o, name := &m.options.Plan, m.table.Name
-	if len(o.Set) == 0 {
+	if len(o.Set) == 0 || o.Back != nil { // a redo has what the change was given
 		return nil
 	}
 	dialect, err := facts.ReadDialect(ctx, m.server.Pool.DB())
@@ -52,6 +52,9 @@ func (m *maker) readSet(ctx context.Context) error {
 // judgeSet lets the server judge the expressions of --set, each as a generated column of its column's type.
 func (m *maker) judgeSet(ctx context.Context) error {
 	o, name := m.options.Plan, m.table.Name
+	if o.Back != nil {
+		return nil
+	}
 	for _, column := range slices.Sorted(maps.Keys(o.Set)) {
 		to := m.altered(column)
 		to.Nullable = true

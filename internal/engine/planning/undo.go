@@ -209,6 +209,10 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 		Rest:    saved.Start.Filter,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
 		Pairs: m.pairs, Again: m.undo.Again, Values: saved.Undo.Values, ValuesAfter: saved.Checkpoint.Values,
+		Set: saved.Undo.Set,
+	}
+	if m.back.Redo {
+		o.Set = m.back.Set
 	}
 	m.risks = append(takenBackToo(table, saved), m.unrecorded()...)
 	return nil

@@ -118,7 +118,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	if spec.Values, err = p.Values(shadow, columns); err != nil {
 		return nil, false, err
 	}
-	if plan.Frozen(shadow, columns) {
+	if plan.Frozen(shadow, columns) || plan.ReadsDates(p.Filter, p.Source) {
 		if spec.Values.Moment, err = now.unix(); err != nil {
 			return nil, false, err
 		}

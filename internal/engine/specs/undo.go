@@ -15,10 +15,10 @@ func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[stri
 	if k, _, has := trigger.KeyOf(made); has && p.Names.Since != (schema.Name{}) {
 		wish.Log, wish.Key = p.Names.Since.Table, k
 	}
-	wish.Mode, wish.Pairs = plan.UndoLazy, pairs
+	wish.Mode, wish.Pairs, wish.Set = plan.UndoLazy, pairs, p.Set
 	if back := p.Back; back != nil {
 		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, !back.Redo, back.Foreign
-		wish.DropOld, wish.Lacks = back.DropOld, back.Lazy && back.Returns
+		wish.Set, wish.DropOld, wish.Lacks = back.Set, back.DropOld, back.Lazy && back.Returns
 		wish.Values = back.ValuesAfter // this undo uses up back.Values: each row has its values, is parked again, or is gone
 	}
 	if wish.For <= 0 || p.NoWayBack != "" {

@@ -93,7 +93,11 @@ func (s *Standing) compare(ctx context.Context, q schema.Querier) error {
 	if u.Made != nil {
 		s.Later = desired.Since(u.Made, table)
 	}
-	s.Unfilled = plan.UnfilledOf(table.Columns, u.OldColumns, u.Record.Pairs)
+	var given plan.Settings
+	if u.Record.Back { // to take it back is the redo
+		given = u.Record.Set
+	}
+	s.Unfilled = plan.UnfilledOf(table.Columns, u.OldColumns, u.Record.Pairs, given)
 	return nil
 }
 
