@@ -31,11 +31,15 @@ func TestU4_WhatBecomesOfParkedRowsIsSaid(t *testing.T) {
 				exec("INSERT INTO t VALUES (3, 5000000000, 'c'), (4, 5000000000, 'd')")
 				r.with(exitDone, "undo", "--park", here, r.name)
 				listed := r.with(exitDone, "undo", "--list", r.name)
-				contains(t, listed, "Set aside "+r.name+"_parked: 2 rows; the redo brings the rows of the last undo back into the table, but not if it syncs all rows (--cold)")
+				contains(t, listed, "Set aside "+r.name+"_parked: 2 rows, 2 of which "+r.name+" does not have (by the key); "+
+					"the redo brings the rows of the last undo back into the table, but not if it syncs all rows (--cold)")
 				_, status, _ := midstream(t, "status", here, r.name)
 				contains(t, strings.Join(strings.Fields(status), " "), "(it has set aside 2 rows in "+r.name+"_parked)")
 				contains(t, r.with(exitDone, "undo", "--list", "--json", r.name), `"parked":["`+r.name+`_parked"]`)
 				if how == "--cold" {
+					exec("INSERT INTO t (id, a) VALUES (3, 3)") // another row with this key
+					contains(t, r.with(exitDone, "undo", "--list", r.name), r.name+"_parked: 2 rows, 1 of which "+r.name+" does not have (by the key); the redo")
+					exec("DELETE FROM t WHERE id = 3")
 					loses := "rows that the last undo or redo has parked do not come back: the redo syncs all rows"
 					contains(t, r.with(exitDone, "undo", "--plan", "--cold", r.name), loses)
 					done := r.with(exitDone, "undo", "--cold", r.name)

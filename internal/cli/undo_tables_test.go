@@ -57,6 +57,31 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 	})
 }
 
+// TestTheUndoOfARenameTakesTheNewName: midstream undo takes the name that a RENAME has given a table, as long as nothing else has
+// happened to it.
+func TestTheUndoOfARenameTakesTheNewName(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT)")
+		r.says("run", exitDone, "RENAME TABLE a TO b", []string{"--undo=1h"})
+		r.exec("INSERT INTO b VALUES (7)")
+		r.says("undo", exitDone, "b", []string{"--list"}, ".a: open until ")
+		r.says("undo", exitDone, "b", []string{"--plan"}, "RENAME TABLE")
+		r.says("undo", exitDone, "b", []string{"--extend=1h"}, ".a: open until ")
+		r.says("undo", exitDone, "b", nil)
+		if got := r.query("SELECT COUNT(*) FROM a"); got != "1" {
+			r.Errorf("rows of the table under its former name: %s", got)
+		}
+		r.says("undo", exitRefused, "b", nil) // it was taken back: the redo is that of a
+		r.says("undo", exitDone, "a", nil)
+		r.exec("ALTER TABLE b ADD COLUMN n INT")
+		r.says("undo", exitRefused, "b", nil, "a RENAME has given it this name; did you mean ") // or the ALTER
+		r.exec("ALTER TABLE b DROP COLUMN n")
+		r.says("undo", exitDone, "b", []string{"--end"}, "gave up the undo")
+		r.exec("DROP TABLE b")
+	})
+}
+
 // TestU3_AnUndoThatWouldBeRefusedIsNotOpen: other sessions drop, rename or alter the tables of a change that can be undone.
 // The list says why the undo would be refused, "open" is true, and the undos of other tables stay in the list.
 func TestU3_AnUndoThatWouldBeRefusedIsNotOpen(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/facts"
@@ -79,4 +80,40 @@ func renamedBy(u Undoable, table schema.Name) bool {
 		}
 	}
 	return false
+}
+
+// Renamed is the table that has the record of the RENAME by which a table has got its name. It is the table itself if that has a record
+// of its own, or may have been changed since: then the user may mean another change.
+func Renamed(ctx context.Context, pool *dbconn.Pool, table schema.Name) schema.Name {
+	own, err := Undoables(ctx, pool, &table)
+	if err != nil || len(own) > 0 {
+		return table
+	}
+	olds, err := Unrecorded(ctx, pool, &table)
+	if err != nil || len(olds) > 0 {
+		return table
+	}
+	all, err := Undoables(ctx, pool, nil)
+	if err != nil {
+		return table // whoever looks for the record reports it
+	}
+	all = slices.DeleteFunc(all, func(u Undoable) bool {
+		l := u.Record.Ledger
+		return l == nil || u.Record.Back || l.Kind != string(ddl.KindRename) || len(l.Moves) != 1 || l.Moves[0].To != table || l.Table == nil
+	})
+	if len(all) != 1 {
+		return table
+	}
+	now, err := schema.Load(ctx, pool.DB(), table)
+	if err != nil || !sameButName(all[0].Record.Ledger.Table, now) {
+		return table
+	}
+	return all[0].Table
+}
+
+// sameButName reports whether two tables have one definition, but for the name and the counter.
+func sameButName(a, b *schema.Table) bool {
+	was, _ := schema.SplitAutoIncrement(a.Create)
+	is, _ := schema.SplitAutoIncrement(b.Create)
+	return strings.TrimPrefix(was, "CREATE TABLE "+schema.Quote(a.Name.Table)) == strings.TrimPrefix(is, "CREATE TABLE "+schema.Quote(b.Name.Table))
 }

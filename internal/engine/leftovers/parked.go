@@ -19,6 +19,8 @@ type Parked struct {
 	// Rows are its rows, at most mostParked. Apart are those that the source does not have with the same values; nil: not known.
 	Rows  int64
 	Apart *int64
+	// Missing are those whose key the source does not have, if the two have other definitions; nil: not known.
+	Missing *int64
 	// Values means that it has values of dropped columns of such rows, and not the rows.
 	Values bool
 }
@@ -58,7 +60,9 @@ func ParkedOf(ctx context.Context, pool *dbconn.Pool, source schema.Name) ([]Par
 			return nil, fmt.Errorf("count the rows of %s: %w", name, err)
 		}
 		if !p.Values && p.Rows < mostParked {
-			p.Apart = apart(ctx, pool, source, name)
+			if p.Apart = apart(ctx, pool, source, name); p.Apart == nil {
+				p.Missing = lacking(ctx, pool, source, name)
+			}
 		}
 		all = append(all, p)
 	}
@@ -91,6 +95,39 @@ func apart(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) *
 		if c.Charset != "" && c.Charset != "binary" { // letter case and blanks count
 			equal = append(equal, fmt.Sprintf("CAST(%s AS BINARY) <=> CAST(%s AS BINARY)", a, b))
 		}
+	}
+	var n int64
+	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s AS a WHERE NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s)",
+		parked.Quoted(), source.Quoted(), strings.Join(equal, " AND "))).Scan(&n)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// lacking counts the rows of a table of parked rows whose primary key the source does not have; nil if the keys of the two cannot be
+// compared.
+func lacking(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) *int64 {
+	table, err := schema.Load(ctx, pool.DB(), source)
+	if err != nil {
+		return nil
+	}
+	aside, err := schema.Load(ctx, pool.DB(), parked)
+	if err != nil {
+		return nil
+	}
+	key, keyed := table.Key("PRIMARY")
+	if !keyed {
+		return nil
+	}
+	var equal []string
+	for _, part := range key.Parts {
+		now, is := table.Column(part.Column)
+		then, was := aside.Column(part.Column)
+		if !is || !was || part.Prefix > 0 || now.Collation != then.Collation || now.DataType != then.DataType && now.Charset+then.Charset != "" {
+			return nil
+		}
+		equal = append(equal, "a."+schema.Quote(part.Column)+" = b."+schema.Quote(part.Column))
 	}
 	var n int64
 	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s AS a WHERE NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s)",

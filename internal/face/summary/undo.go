@@ -143,6 +143,8 @@ func parked(p leftovers.Parked, source schema.Name) string {
 		return fmt.Sprintf("%s: %s, which %s does not have, or has with other values", p.Table, rows, source)
 	case p.Apart != nil:
 		return fmt.Sprintf("%s: %s, %d of which %s does not have, or has with other values", p.Table, rows, *p.Apart, source)
+	case p.Missing != nil:
+		return fmt.Sprintf("%s: %s, %d of which %s does not have (by the key)", p.Table, rows, *p.Missing, source)
 	}
 	return fmt.Sprintf("%s: %s", p.Table, rows)
 }

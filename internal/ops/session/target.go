@@ -131,6 +131,7 @@ func (t *Target) OnlySwapped(text string) (err error) {
 
 // lastChange is the last statement on the complete table, if that is to be taken back, and otherwise what was read before.
 func (t *Target) lastChange(ctx context.Context, s *Server, guessed *ddl.Statement) (*ddl.Statement, error) {
+	guessed.Alter.Table = leftovers.Renamed(ctx, s.Pool, guessed.Alter.Table)
 	saved, err := wholetables.Record(ctx, s.Pool, guessed.Alter.Table)
 	if err == nil {
 		saved, err = wholetables.Withdrawn(ctx, s.Pool, guessed.Alter.Table, saved)

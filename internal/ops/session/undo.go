@@ -164,7 +164,8 @@ func (t Tending) Check(undo planning.Undo) error {
 func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended Tended, err error) {
 	pool, only := s.Pool, (*schema.Name)(nil)
 	if of != nil {
-		only = &of.Alter.Table
+		name := leftovers.Renamed(ctx, pool, of.Alter.Table)
+		only = &name
 	}
 	tended.Only = only
 	defer func() { err = lacking(ctx, s, only, t, err) }()
