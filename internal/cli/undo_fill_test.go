@@ -155,9 +155,9 @@ func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
 		r.exec("ALTER TABLE t ADD COLUMN s SMALLINT, ADD COLUMN note VARCHAR(20) NOT NULL")
 		r.exec("INSERT INTO t (a, s, note) VALUES (1, 1, 'precious'), (2, 2, 'kept')")
 		r.says("run", exitDone, "ALTER TABLE t MODIFY s INT, DROP COLUMN note", []string{"--undo=1h", "--method=shadow"})
-		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan"}), "in some rows, values")
-		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", "--park"}), "in some rows, values")
-		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", "--cold"}), "in some rows, values")
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan"}), "former values of some rows")
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", "--park"}), "former values of some rows")
+		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", "--cold"}), "former values of some rows")
 		r.exec("UPDATE t SET s = 70000 WHERE a = 1")
 		r.exec("INSERT INTO t (a, s) VALUES (3, 3)")
 		const fill = "--undo-fill=note='new'"
@@ -172,7 +172,7 @@ func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
 		r.says("undo", exitDone, "t", nil)
 		const lost = "rows that were parked and have come back lose their values of column note"
 		r.exec("UPDATE t SET s = 1 WHERE s = 70000", "RENAME TABLE t_parked_values TO moved")
-		r.says("undo", exitDone, "t", []string{"--plan", fill}, "in some rows, values", lost, "t_parked_values, is gone")
+		r.says("undo", exitDone, "t", []string{"--plan", fill}, "former values of some rows", lost, "t_parked_values, is gone")
 		r.exec("RENAME TABLE moved TO t_parked_values")
 		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", fill}), lost)
 		r.says("undo", exitDone, "t", []string{fill})
@@ -182,7 +182,7 @@ func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
 		r.says("undo", exitDone, "t", []string{"--end"})
 		r.exec("DROP TABLE t_parked, t_parked_values, t_undone")
 		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN note", []string{"--method=shadow"})
-		r.says("undo", exitDone, "t", []string{"--plan", "--cold", fill}, "in some rows, values", "whose key has changed since the swap lose their values of column note")
+		r.says("undo", exitDone, "t", []string{"--plan", "--cold", fill}, "former values of some rows", "whose key has changed since the swap lose their values of column note")
 	})
 }
 

@@ -99,7 +99,8 @@ func Renamed(ctx context.Context, pool *dbconn.Pool, table schema.Name) schema.N
 	}
 	all = slices.DeleteFunc(all, func(u Undoable) bool {
 		l := u.Record.Ledger
-		return l == nil || u.Record.Back || l.Kind != string(ddl.KindRename) || len(l.Moves) != 1 || l.Moves[0].To != table || l.Table == nil
+		is := l != nil && !u.Record.Back && l.Kind == string(ddl.KindRename) && l.Table != nil
+		return !is || len(l.Moves) != 1 || l.Moves[0].To != table
 	})
 	if len(all) != 1 {
 		return table
@@ -115,5 +116,8 @@ func Renamed(ctx context.Context, pool *dbconn.Pool, table schema.Name) schema.N
 func sameButName(a, b *schema.Table) bool {
 	was, _ := schema.SplitAutoIncrement(a.Create)
 	is, _ := schema.SplitAutoIncrement(b.Create)
-	return strings.TrimPrefix(was, "CREATE TABLE "+schema.Quote(a.Name.Table)) == strings.TrimPrefix(is, "CREATE TABLE "+schema.Quote(b.Name.Table))
+	bare := func(t *schema.Table, create string) string {
+		return strings.TrimPrefix(create, "CREATE TABLE "+schema.Quote(t.Name.Table))
+	}
+	return bare(a, was) == bare(b, is)
 }

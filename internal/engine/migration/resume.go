@@ -62,7 +62,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if reason != "" {
-		return "the work of an earlier run is removed, because it cannot be resumed: " + reason, nil
+		return "the run starts again and removes the work of an earlier run: " + reason, nil
 	}
 	return f.text(), nil
 }
@@ -101,7 +101,7 @@ func (r earlier) findStopped(ctx context.Context) (*stoppedRun, error) {
 	}
 	r.debts.former = false
 	if reason != "" {
-		r.note("an earlier run cannot be resumed, so the run starts again: " + reason)
+		r.note("the run starts again and does not use the work of an earlier run: " + reason)
 		return nil, r.dropStopped(ctx)
 	}
 	return f, nil

@@ -86,11 +86,19 @@ func unfitInPlan(p Planned) string {
 	return Unfit(p.Follower.Unfit, p.Follower.Keys) + ", " + comparedBy(p.Follower)
 }
 
+// stopsAtRows says that an undo would stop because of rows that the process which follows the table has found; "" if it would not.
+func stopsAtRows(p Planned) string {
+	if p.Follower == nil || p.Follower.Unfit == 0 || p.Back == nil || p.Back.Park {
+		return ""
+	}
+	return fmt.Sprintf("Not yet: %s would stop before its lock, because of %s (below).", p.Back.Verb(), humanize.Plural(p.Follower.Unfit, "row"))
+}
+
 // OfPlan writes what a run will do, the verdict first. next is the last line, for what to do now.
 func OfPlan(p Planned, style Style, next string) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s), %s", p.Source.Name, p.Address, p.Server.Version, size(p.Source))
-	s.verdict(p.Choice, p.Risks)
+	s.verdict(p.Choice, p.Risks, stopsAtRows(p))
 	if p.Back != nil {
 		label := "Undo of"
 		if p.Back.Redo {

@@ -49,10 +49,12 @@ func (s *sheet) heading(format string, args ...any) {
 	s.WriteString(humanize.Wrapped(fmt.Sprintf(format, args...), s.width, "  ") + "\n")
 }
 
-// verdict says whether the change can run.
-func (s *sheet) verdict(c plan.Choice, risks []plan.Risk) {
+// verdict says whether the change can run. stops is why it would stop before it changes anything; "" if nothing is known of that.
+func (s *sheet) verdict(c plan.Choice, risks []plan.Risk, stops string) {
 	text := "OK to run, with " + humanize.Plural(len(risks), "warning") + " (below)."
 	switch {
+	case stops != "":
+		text = stops
 	case c.Method == plan.MethodNone:
 		text = "Nothing to do: " + c.Why + "."
 	case len(risks) == 0:

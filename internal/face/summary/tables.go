@@ -20,7 +20,7 @@ func TableNames(p *plan.TablePlan) string {
 func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, style Style) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s)", TableNames(p), address, p.Server.Version)
-	s.verdict(p.Choice, p.Risks)
+	s.verdict(p.Choice, p.Risks, "")
 	switch {
 	case p.Redo && p.Back != nil: // it was made before the kill
 		s.line("Redo of", "%s of %s", p.Back.Kind, p.Back.Source)
