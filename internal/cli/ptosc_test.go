@@ -147,6 +147,7 @@ func TestPtOSC(t *testing.T) {
 
 // TestPtOSCOn57: on a server that swaps in two sessions the new table has a name that sorts after the table's.
 func TestPtOSCOn57(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	d := beginDropIn(t, "5.7", 3000)
 	d.copies("t_shadow")

@@ -128,6 +128,7 @@ func TestTo(t *testing.T) {
 // TestToShadow: a table that is built anew keeps its rows, whatever is renamed, and a run that was killed in
 // mid-copy is gone on with.
 func TestToShadow(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 30_000)

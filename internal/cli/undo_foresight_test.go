@@ -52,6 +52,7 @@ func TestTheRedoOfATruncateNamesEachUselessFlag(t *testing.T) {
 // TestTheAdviceOnRowsWithoutAParentHelps: a foreign key comes back, and a row has lost its parent. Such a row fits the old
 // definition, so --park does not help. The advice names what does.
 func TestTheAdviceOnRowsWithoutAParentHelps(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7") // 8.0.12 refuses the change
 	name, query := table(t, i, 1)

@@ -196,6 +196,7 @@ func TestAHiddenValueIsNotTaken(t *testing.T) {
 // TestBytesThatAreNotUTF8AreRefused: a record could not keep such bytes, and the printed command would have others. They are escaped
 // where the error shows them, and nothing is written.
 func TestBytesThatAreNotUTF8AreRefused(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
 	r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t DROP COLUMN a")

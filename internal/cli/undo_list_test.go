@@ -51,6 +51,7 @@ func TestU3_TheListShowsWhatTheUndoDoes(t *testing.T) {
 
 // TestStatusShowsTheUndoAsItIs: no run is active, and the undo that the last one has left is no error. It is gone after undo --end.
 func TestStatusShowsTheUndoAsItIs(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
 	here := "--history-dir=" + t.TempDir()
@@ -114,6 +115,7 @@ func TestU5_AnUndoDoesNotRemoveTheRowsOfATruncate(t *testing.T) {
 // TestTheCommandsForSeveralOldTablesWork: a change that ends the undo before names what it ends and what stays. With two old tables,
 // each printed command names one of them, and works.
 func TestTheCommandsForSeveralOldTablesWork(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
 	r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t ADD COLUMN n INT")

@@ -59,6 +59,7 @@ func TestAStatementThatCannotBeUndoneNamesEachReason(t *testing.T) {
 
 // TestTheTriggersOfADroppedTableComeBack: a DROP with --undo puts the table aside with its triggers. Its plan says so, and so it is.
 func TestTheTriggersOfADroppedTableComeBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	for _, version := range mysqltest.InTurn(t, "9.7", "mariadb-11.8") {
 		i := mysqltest.Server(t, version)

@@ -40,8 +40,7 @@ const markPatience = 5 * time.Second
 // gives it the name kept, if that is not "". Another session may use the table already; no session
 // waits longer than for an attempt of the cut-over.
 func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration, note func(string)) {
-	if kept != "" {
-		name := o.Source.Sibling(kept)
+	if name := o.Source.Sibling(kept); kept != "" && name != o.Name {
 		err := o.alter(ctx, o.mark(name, comment)+", RENAME TO "+name.Quoted(), wait)
 		if err != nil { // the answer may have been lost
 			if there, failed := schema.Load(ctx, o.Pool.DB(), name); failed == nil {
@@ -56,7 +55,7 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 		}
 		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.Name, name, err))
 	}
-	if o.unmarked() { // it has its comment
+	if o.unmarked() { // it has its comment, or the mark that the statement on its foreign keys has given it
 		return
 	}
 	if err := o.alter(ctx, o.mark(o.Name, comment), wait); err != nil {
@@ -70,12 +69,10 @@ func (o *Old) unmarked() bool { return o.Rest && !o.Needed }
 func (o *Old) mark(name schema.Name, comment string) string {
 	switch {
 	case o.unmarked():
-	case o.Rest:
-		comment = schema.MarkRest(o.Source, comment)
 	case o.Truncated:
 		comment = schema.MarkTruncated(o.Source, comment)
 	default:
-		comment = plan.MarkOld(o.Source, name, comment)
+		comment = plan.MarkOld(o.Source, name, comment, o.Rest)
 	}
 	return "COMMENT = " + schema.Literal(comment)
 }

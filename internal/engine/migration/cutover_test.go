@@ -318,6 +318,7 @@ func (b *bench) backup() (begin, end func()) {
 // TestNoQueryWaitsForABackup: LOCK INSTANCE FOR BACKUP comes just when the run asks for its lock.
 // It does not block LOCK TABLES, but it blocks the RENAME, under the lock.
 func TestNoQueryWaitsForABackup(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
 		s := b.query(20)

@@ -60,7 +60,7 @@ func (r *run) carried() carry.Set {
 		Dropped:    r.plan.Dropped,
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
-		OldComment: plan.MarkOld(source.Name, r.old(), source.Comment),
+		OldComment: plan.MarkOld(source.Name, r.old(), source.Comment, r.plan.Filter != ""),
 		Triggers:   source.Triggers,
 	}
 }

@@ -238,3 +238,42 @@ func TestL8_NoCommandDropsRowsThatWereLeftOut(t *testing.T) {
 		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
 	})
 }
+
+// TestL8_TheRestOfATableWithForeignKeysStays: the swap alters the old table too, because of its foreign key, and gives it a mark. No undo
+// is kept, and no command drops the rows that were left out.
+func TestL8_TheRestOfATableWithForeignKeysStays(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, append(twoSessions(), "9.7")), func(b *bench) { // 8.0.12 cannot make such a new table
+		b.exec("CREATE TABLE "+b.schema+".p (id INT PRIMARY KEY)", "INSERT INTO "+b.schema+".p VALUES (1)",
+			"CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, p INT, s INT, CONSTRAINT of_p FOREIGN KEY (p) REFERENCES "+b.schema+".p (id)) COMMENT 'mine'",
+			"INSERT INTO "+b.schema+".t VALUES (1, 1, 1), (2, 1, 0)")
+		b.filter = "s = 1"
+		const again, another = "ADD COLUMN m INT", "ADD COLUMN k INT"
+		for _, next := range []string{"", again, another} { // after a kill behind the swap, this change follows, and ends the work of the killed run
+			keep := []string{"--keep=s = 1", "--method=shadow"}
+			if next == "" {
+				b.mustMigrate("ADD COLUMN n INT")
+			} else {
+				code, last := b.killIf(fault.Rule{At: "DROP TABLE IF EXISTS `" + b.schema + "`.`t_midstream`"}, func() *child { return b.natively(again, keep...) })
+				if code != -1 {
+					b.Fatalf("the run was not killed: %d: %s", code, last)
+				}
+			}
+			switch next {
+			case again:
+				b.natively(again, keep...).mustEnd()
+			case another:
+				b.natively(another, "--drop-old", "--method=shadow").mustEnd()
+			}
+			b.cleanedUp()
+			if there := b.tables(); there != "p,t,t_old" {
+				b.Fatalf("then %q: after cleanup --old, the tables are %s", next, there)
+			}
+			b.exec("DROP TABLE " + b.schema + ".t_old")
+			if next == again {
+				b.exec("ALTER TABLE " + b.schema + ".t DROP COLUMN m")
+			}
+		}
+		b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".p")
+	})
+}

@@ -12,6 +12,7 @@ import (
 // TestL9_PaddedUniqueValuesChangeHands: with the sql_mode PAD_CHAR_TO_FULL_LENGTH and a collation in which trailing blanks count, a
 // unique CHAR gets another length, and its values move between rows. The source's padded value is not equal to the shadow's.
 func TestL9_PaddedUniqueValuesChangeHands(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0", "mariadb-10.11", "mariadb-11.8") {
 		t.Run(version, func(t *testing.T) {
 			collation := "utf8mb4_0900_ai_ci"

@@ -41,8 +41,12 @@ func IsAside(source, name schema.Name, comment string) bool {
 		name == source.Sibling(schema.NamedOld(comment, source))
 }
 
-// MarkOld is the comment of the old table of a source. It has the table's name, if Midstream does not give such a name itself.
-func MarkOld(source, name schema.Name, was string) string {
+// MarkOld is the comment of the old table of a source. It has the table's name, if Midstream does not give such a name itself. rest means
+// that the table has rows which the change has left out.
+func MarkOld(source, name schema.Name, was string, rest bool) string {
+	if rest {
+		return schema.MarkRest(source, was)
+	}
 	if IsAside(source, name, "") {
 		return schema.MarkOld(source, was)
 	}
