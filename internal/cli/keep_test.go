@@ -69,11 +69,13 @@ func TestKeepIsRefused(t *testing.T) {
 			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=id > 5", "--drop-old"}, "the only table that has them"},
 			{"ALTER TABLE t ADD COLUMN n INT", []string{"--keep=id > 5", "--method=instant"}, "only a new table can do that"},
 			{"ALTER TABLE p ADD COLUMN n INT", []string{"--keep=id > 5"}, "of_t"},
+			{"ALTER TABLE c ADD COLUMN n INT", []string{"--keep=id > 5", "--undo=1h"}, "foreign key"},
 			{"DROP TABLE t", []string{"--keep=id > 5"}, "cannot choose rows"},
 			{"TRUNCATE TABLE t", []string{"--keep=id > 5"}, "cannot choose rows"},
 		} {
 			r.says("run", exitRefused, c.alter, c.flags, c.says)
 		}
+		r.says("run", exitUsage, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep= "}, "it has no condition") // an empty variable of a shell
 		r.exec("DROP TABLE c, p")
 	})
 }
@@ -102,5 +104,12 @@ func TestU4_AConditionIsUndone(t *testing.T) {
 			r.Errorf("the parked rows are %s", got)
 		}
 		r.exec("DROP TABLE t_parked, t_undone")
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=at >= '2024-01-01'", "--undo=1h"})
+		r.says("undo", exitDone, "t", []string{"--end"}, "which is yours: no other table has the rows that --keep had left out")
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		if got := r.query("SELECT COUNT(*) FROM t_old"); got != "4" {
+			r.Errorf("the old table has %s rows", got)
+		}
+		r.exec("DROP TABLE t_old")
 	})
 }

@@ -98,8 +98,9 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	c.checks.flags.StringVar(&c.options.Names.Shadow, "shadow-name", "",
 		"name of the shadow table, in the table's database (the table's name with _shadow)")
 	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name of the old table after the swap (the table's name with _old)")
-	c.checks.flags.StringVar(&c.options.Filter, "keep", "",
-		`only rows that meet this condition are in the new table, such as "created_at >= '2024-01-01'"; the others stay in the old table, which is kept`)
+	c.checks.add("", "keep", "string", "",
+		`only rows that meet this condition are in the new table, such as "created_at >= '2024-01-01'"; the others stay in the old table, which is kept`,
+		func(text string) (err error) { c.options.Filter, err = operator.ReadCondition(text); return err })
 	c.checks.settings((*map[string]string)(&c.options.Set), "set", "column=expression",
 		`each row has the value of this expression in this column, such as "email_norm=LOWER(email)"; may be repeated`)
 	c.checks.pairs(&c.options.Map, "map",

@@ -53,6 +53,26 @@ func (r *statementRig) are(tables string) {
 	}
 }
 
+// TestL8_ARedoOfARenameKeepsItsTable: an old table was given its former name, and the undo has put it aside again, with rows that were
+// written meanwhile. The redo needs it.
+func TestL8_ARedoOfARenameKeepsItsTable(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("DROP TABLE IF EXISTS t", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--method=shadow"})
+		r.says("run", exitDone, "RENAME TABLE t TO t_bad, t_old TO t", []string{"--undo=1h"})
+		r.exec("INSERT INTO t VALUES (2)")
+		r.says("undo", exitDone, "t", nil)
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		if got := r.query("SELECT GROUP_CONCAT(id ORDER BY id) FROM t_old"); got != "1,2" {
+			r.Errorf("the table put aside has the rows %s", got)
+		}
+		r.says("undo", exitDone, "t", []string{"--end"})
+		r.exec("DROP TABLE t, t_old")
+	})
+}
+
 // TestIndexStatements: CREATE INDEX, DROP INDEX and OPTIMIZE TABLE go the way of an ALTER, and do
 // what the server's own statement does.
 func TestIndexStatements(t *testing.T) {

@@ -59,10 +59,7 @@ func (c *checks) add(short, name, kind, dflt, use string, parse func(string) err
 func (c *checks) boolean(to *bool, short, name, use string) {
 	c.add(short, name, "bool", "false", use, func(text string) error {
 		is, err := operator.ReadBool(text)
-		if err == nil {
-			*to = is
-		}
-		return err
+		return taken(to, is, err)
 	})
 	c.flags.Lookup(name).NoOptDefVal = "true"
 }
@@ -72,10 +69,7 @@ func (c *checks) duration(to *time.Duration, name string, dflt, least, most time
 	*to = dflt
 	c.add("", name, "duration", dflt.String(), use, func(text string) error {
 		d, err := operator.ReadDuration(text, least, most)
-		if err == nil {
-			*to = d
-		}
-		return err
+		return taken(to, d, err)
 	})
 }
 
@@ -88,11 +82,15 @@ func (c *checks) integer(to *int, short, name string, dflt, least, most int, use
 	}
 	c.add(short, name, "number", shown, use, func(text string) error {
 		n, err := operator.ReadNumber(text, least, most)
-		if err == nil {
-			*to = n
-		}
-		return err
+		return taken(to, n, err)
 	})
+}
+
+func taken[Value any](to *Value, value Value, err error) error {
+	if err == nil {
+		*to = value
+	}
+	return err
 }
 
 // enum is a flag with one of a few words.

@@ -101,7 +101,13 @@ var variables = []string{
 	"partial_revokes",
 	"innodb_native_foreign_keys",
 	"log_bin_trust_function_creators",
+	"div_precision_increment",
+	"default_week_format",
+	"lc_time_names",
 }
+
+// deciding are those that may decide the value of an expression.
+var deciding = []string{"time_zone", "system_time_zone", "sql_mode", "div_precision_increment", "default_week_format", "lc_time_names"}
 
 func (f gatherer) readVariables(ctx context.Context, q schema.Querier) error {
 	v, err := readSettings(ctx, q, variables)
@@ -192,6 +198,10 @@ func (f gatherer) take(v settings) {
 	f.AutoincLockMode = int(v.number("innodb_autoinc_lock_mode"))
 	f.TimeZone = v["time_zone"]
 	f.SystemTimeZone = v["system_time_zone"]
+	f.Deciding = map[string]string{}
+	for _, name := range deciding {
+		f.Deciding[name] = v[name]
+	}
 	f.SQLMode = strings.Split(v["sql_mode"], ",")
 	f.ZeroDates = plan.Server{Version: f.Version, SQLMode: f.SQLMode}.TakesZeroDates() // TRADITIONAL is spelt out as well
 	f.Grants.LiteralNames = v.on("partial_revokes")

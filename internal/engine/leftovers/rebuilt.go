@@ -156,7 +156,8 @@ func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Ol
 		t.Source, _, _ = schema.SourceOfAside(comment, t.Name.Schema)
 		_, marked := schema.MarkedOld(comment, t.Source)
 		_, t.Dropped = schema.MarkedDropped(comment, t.Source)
-		if (marked || t.Dropped) && plan.IsAside(t.Source, t.Name, comment) && (only == nil || t.Source == *only) {
+		old := marked && !schema.MarkedRest(comment, t.Source)
+		if (old || t.Dropped) && plan.IsAside(t.Source, t.Name, comment) && (only == nil || t.Source == *only) {
 			found = append(found, t)
 		}
 	}

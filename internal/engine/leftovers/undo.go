@@ -193,7 +193,7 @@ func undoNeeds(ctx context.Context, c *Cleaner, there Listing, old schema.Name) 
 		if record.Old == old.Table {
 			return true, nil
 		}
-		l, isOld := record.Ledger, func(m checkpoint.Move) bool { return m.To == old }
+		l, isOld := record.Ledger, func(m checkpoint.Move) bool { return m.To == old || m.From == old }
 		if l != nil && (l.Pending() || slices.ContainsFunc(l.Moves, isOld)) {
 			return true, nil
 		}

@@ -49,6 +49,7 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 type EndedUndo struct {
 	Dropped []schema.Name
 	Old     schema.Name // the old table if it is kept, or none
+	Rest    bool        // it has rows that --keep had left out
 	// Rows is how the rows of the old table come back, if a DROP or a TRUNCATE has put it aside; "" if another statement has.
 	Rows string
 	// Parked are tables with rows that undos have set aside. No command drops them.
@@ -74,6 +75,7 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 		defer func() {
 			if left, listErr := c.List(ctx); err == nil && listErr == nil {
 				ended = endedUndo(there, left, table, old)
+				ended.Rest = schema.MarkedRest(there[old].comment, table)
 				ended.Killed = killed
 				ended.Parked, _ = ParkedOf(ctx, pool, table) // it is only told
 				ended.Rows = rowsBack(saved.Undo.Ledger, table, ended.Old)

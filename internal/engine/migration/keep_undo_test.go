@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,10 +13,13 @@ import (
 	"time"
 
 	"midstream/internal/engine/park"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
 )
 
 // filtered makes table t of rows 0 to keys - 1, of which every third one meets "s = 1", adds column n to them, and keeps an undo. The
@@ -276,4 +280,45 @@ func TestL8_TheRestOfATableWithForeignKeysStays(t *testing.T) {
 		}
 		b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".p")
 	})
+}
+
+// TestU1_AnUndoUnderOtherSettingsIsRefused: the server has another setting than at the swap, by which other rows meet the condition. With
+// the former one, the undo has all rows.
+func TestU1_AnUndoUnderOtherSettingsIsRefused(t *testing.T) {
+	mysqltest.Seldom(t)
+	t.Parallel()
+	for _, v := range inTurn(t, []string{"9.7", "mariadb-11.8"}) {
+		b := on(t, v, mysqltest.Own(t, v, sandbox.Options{}))
+		for _, c := range []struct{ setting, value, keep string }{
+			{"time_zone", "'+05:00'", "at >= '2026-01-01 03:00:00'"},
+			{"time_zone", "'-05:00'", "HOUR(at) < 4"},
+			{"div_precision_increment", "0", "u / 3 = 1"},
+			{"default_week_format", "3", "u / 3 = 1"},
+			{"lc_time_names", "'de_DE'", "u / 3 = 1"},
+			{"sql_mode", "'STRICT_ALL_TABLES,HIGH_NOT_PRECEDENCE'", "NOT u BETWEEN 1 AND 3"},
+		} {
+			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema,
+				"CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, u INT, at TIMESTAMP NULL)",
+				"INSERT INTO "+b.schema+".t VALUES (1, 1, '2026-01-01 00:00:00'), (2, 2, '2026-01-01 02:00:00'), (3, 3, '2026-01-01 04:00:00'), (4, 4, NULL)")
+			former := b.value("SELECT @@GLOBAL." + c.setting)
+			b.filter, b.cfg.Undo = c.keep, time.Hour
+			b.mustMigrate("ADD COLUMN n INT NOT NULL DEFAULT 7")
+			b.exec("SET GLOBAL " + c.setting + " = " + c.value)
+			for _, cold := range []bool{false, true} {
+				var refused *plan.Refused
+				_, err := b.undo(b.ctx(), planning.Undo{Cold: cold})
+				if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.setting) {
+					b.Errorf("%s, cold %v: %v", c.setting, cold, err)
+				}
+			}
+			if _, err := strconv.Atoi(former); err != nil {
+				former = schema.Literal(former)
+			}
+			b.exec("SET GLOBAL " + c.setting + " = " + former)
+			b.mustUndo(planning.Undo{})
+			if got := b.value("SELECT GROUP_CONCAT(id ORDER BY id) FROM " + b.schema + ".t"); got != "1,2,3,4" {
+				b.Errorf("%s: the table has the rows %s", c.setting, got)
+			}
+		}
+	}
 }

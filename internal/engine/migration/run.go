@@ -133,6 +133,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Filter:     r.plan.Filter,
 		Set:        r.plan.Set,
 		Zone:       r.plan.Server.TimeZone,
+		Deciding:   r.plan.Deciding(),
 		ServerTime: now.Server,
 		UTC:        now.UTC,
 		Began:      r.account.started,

@@ -376,6 +376,14 @@ func ReadBool(text string) (bool, error) {
 	return false, errors.New("must be true or false")
 }
 
+// ReadCondition reads a condition of the server's, which the server judges. An empty one is a mistake, such as a variable without a value.
+func ReadCondition(text string) (string, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("it has no condition")
+	}
+	return text, nil
+}
+
 func duration(name string, least, most time.Duration, help string, at func(*Settings) *time.Duration) Setting {
 	return Setting{
 		Name: name, Kind: "duration", Range: fmt.Sprintf("%s to %s", least, most), Help: help,

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,10 +19,12 @@ const OnlyNewTable = "only a new table can leave rows out"
 // FilteredAgain is why an undo of a change with a filter cannot be taken back itself.
 const FilteredAgain = "the table has the rows again that --keep had left out; the change can be made again"
 
-// unfiltered is why a change with a filter cannot be taken back by these columns; "" if it can.
-func unfiltered(filter string, way *Columns) string {
+// unfiltered is why a change with a filter cannot be taken back by these columns, and with so many foreign keys; "" if it can.
+func unfiltered(filter string, keys int, way *Columns) string {
 	switch {
 	case filter == "":
+	case keys > 0:
+		return "the table has foreign keys, and nothing keeps the parents of rows that --keep has left out"
 	case way.KeyChanged():
 		return "the change alters the key, by which an undo finds the rows that --keep has left out"
 	case len(way.Kept) > 0:
@@ -60,4 +63,20 @@ func (c *checker) checkFilter() {
 	}
 	c.warn(CodeFilter, "rows that do not meet the condition of --keep are no longer in the table"+about, "they are in "+c.names.Former().String()+" after the swap, "+
 		"which no command of Midstream drops", "")
+}
+
+// Deciding are the settings of the server by which rows meet the filter, of the change or of the one that is taken back; nil without one.
+func (p *Plan) Deciding() map[string]string {
+	if condition, _ := p.condition(); condition == "" {
+		return nil
+	}
+	settings := maps.Clone(p.Server.Deciding)
+	if settings["time_zone"] != "SYSTEM" {
+		delete(settings, "system_time_zone")
+	}
+	if !byZone(p.condition()) {
+		delete(settings, "time_zone")
+		delete(settings, "system_time_zone")
+	}
+	return settings
 }

@@ -76,6 +76,8 @@ type Facts struct {
 	AutoincLockMode   int
 	TimeZone          string // the global time_zone
 	SystemTimeZone    string
+	// Deciding are settings that may decide the value of an operator's expression, with the global value of each.
+	Deciding map[string]string
 	// Group means that the server is a member of Group Replication.
 	Group        bool
 	GroupPrimary string // host:port of the group's primary, as a member knows it; "" if it does not

@@ -197,6 +197,7 @@ func serverOf(f *Facts, captured Captured) Server {
 		PerformanceSchema: f.PerformanceSchema,
 		BufferPool:        f.BufferPool,
 		TimeZone:          f.TimeZone,
+		Deciding:          f.Deciding,
 		InUTC:             f.inUTC(),
 		SQLMode:           f.SQLMode,
 		RowImage:          f.RowImage,

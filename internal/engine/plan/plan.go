@@ -271,6 +271,8 @@ type Server struct {
 	BinlogExpire time.Duration
 	// BinlogManaged means that BinlogExpire is a setting of Amazon RDS or Aurora, not of the server.
 	BinlogManaged bool
+	// Deciding is as in Facts.
+	Deciding map[string]string `json:"-"`
 	// TimeZone is the zone of a session that sets none; fit for SET time_zone.
 	TimeZone   string
 	InUTC      bool     // that zone is UTC

@@ -113,7 +113,7 @@ func (p *Plan) FindWayBack(facts *Facts, before, after *schema.Table, back *ddl.
 	case columns.KeyChanged() && !p.Undoable().Lazy:
 		p.NoWayBack = p.Undoable().Why + ", and the change alters the key, so that a range of it has other rows in the old table"
 	default:
-		p.NoWayBack = unfiltered(p.Filter, columns)
+		p.NoWayBack = unfiltered(p.Filter, len(before.ForeignKeys)+len(after.ForeignKeys)+len(p.Source.ForeignKeys), columns)
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 // ambiguous hour.
 func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, err error) {
 	why := zoned(shadow, columns)
-	if why == "" && p.filtersByZone() {
+	if why == "" && byZone(p.condition()) {
 		why = "the condition of --keep"
 	}
 	if why != "" {
@@ -211,9 +211,6 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 		return zoneFunctions.MatchString(expression) || names(expression, shadow, moments)
 	})
 }
-
-// filtersByZone reports whether the time zone may decide which rows meet the filter.
-func (p *Plan) filtersByZone() bool { return byZone(p.condition()) }
 
 // condition is the condition that chooses rows, of the change or of the one that is taken back, and the table with its columns.
 func (p *Plan) condition() (condition string, over *schema.Table) {

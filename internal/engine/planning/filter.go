@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"midstream/internal/engine/facts"
@@ -98,4 +101,28 @@ func restRisk(p *plan.Plan, old *schema.Table) plan.Risk {
 		Fix: strings.TrimPrefix(fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE (%s) IS NOT TRUE AND EXISTS (SELECT 1 FROM %s WHERE %s) counts them", fix,
 			old.Name.Quoted(), p.Back.Rest, p.Source.Name.Quoted(), strings.Join(same, " AND ")), ". "),
 	}
+}
+
+// sameSettings refuses an undo if other rows may meet the filter now than at the swap, because the server has other settings. Then rows
+// that were left out would be taken for others.
+func (m *undoMaker) sameSettings(p *plan.Plan) error {
+	was, is := m.saved.Start.Deciding, p.Deciding()
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if was[name] != is[name] {
+			return refuse(m.table.Name, notBack, fmt.Sprintf("the setting %s may decide which rows meet the condition of --keep; it was %q at the swap, and is %q",
+				name, was[name], is[name]), formerSetting(name, was[name]))
+		}
+	}
+	return nil
+}
+
+// formerSetting is how a setting gets its former value.
+func formerSetting(name, value string) string {
+	if name == "system_time_zone" {
+		return "Undo it on a server whose system has that time zone"
+	}
+	if _, err := strconv.Atoi(value); err != nil {
+		value = schema.Literal(value)
+	}
+	return "Undo it with the former setting: SET GLOBAL " + name + " = " + value
 }

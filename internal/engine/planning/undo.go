@@ -233,6 +233,9 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 	}
 	warnOfRows(p, m.old, columns.Mappings)
 	if back.Rest != "" {
+		if err := m.sameSettings(p); err != nil {
+			return nil, err
+		}
 		p.NoWayBack = plan.FilteredAgain
 		p.Risks = append(p.Risks, restRisk(p, m.old))
 	}

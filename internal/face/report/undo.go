@@ -122,8 +122,11 @@ func (r *Report) notTaken(events []event.Event) (told []string) {
 			return []string{fmt.Sprintf("Rows that were written since the TRUNCATE are kept in %s: %s. A redo does not bring them back.",
 				schema.NameOf(parked.Table), humanize.Keyed(parked.Rows, parked.Keys))}
 		}
-		return []string{fmt.Sprintf("%s refused rows. Copies are in %s: %s. The %s brings the rows back into the table.",
-			definition, schema.NameOf(parked.Table), humanize.Keyed(parked.Rows, parked.Keys), again)}
+		text := fmt.Sprintf("%s refused rows. Copies are in %s: %s.", definition, schema.NameOf(parked.Table), humanize.Keyed(parked.Rows, parked.Keys))
+		if r.Result.Undo != nil {
+			text += " The " + again + " brings the rows back into the table."
+		}
+		return []string{text}
 	case r.statement():
 	case done:
 		return []string{definition + " took all rows."}

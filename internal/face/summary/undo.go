@@ -57,7 +57,11 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 		if t.Ended.Rows != "" {
 			with = ", with its rows"
 		}
-		s.line("Kept", "%s%s. To drop it: midstream cleanup --old %s", t.Ended.Old, with, only.Argument())
+		if t.Ended.Rest {
+			s.line("Kept", "%s, which is yours: no other table has the rows that --keep had left out", t.Ended.Old)
+		} else {
+			s.line("Kept", "%s%s. To drop it: midstream cleanup --old %s", t.Ended.Old, with, only.Argument())
+		}
 		if t.Ended.Rows != "" {
 			s.line("Rows", "%s", t.Ended.Rows)
 		}
