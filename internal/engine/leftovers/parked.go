@@ -60,9 +60,7 @@ func ParkedOf(ctx context.Context, pool *dbconn.Pool, source schema.Name) ([]Par
 			return nil, fmt.Errorf("count the rows of %s: %w", name, err)
 		}
 		if !p.Values && p.Rows < mostParked {
-			if p.Apart = apart(ctx, pool, source, name); p.Apart == nil {
-				p.Missing = lacking(ctx, pool, source, name)
-			}
+			p.Apart, p.Missing = compareParked(ctx, pool, source, name)
 		}
 		all = append(all, p)
 	}
@@ -70,21 +68,44 @@ func ParkedOf(ctx context.Context, pool *dbconn.Pool, source schema.Name) ([]Par
 	return all, nil
 }
 
-// apart counts the rows of a table of parked rows that the source does not have; nil if the two have other columns, or no primary key, or
-// the server does not compare their values.
-func apart(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) *int64 {
+// compareParked counts the rows of a table of parked rows that the source does not have, or, if the server does not compare them, those
+// whose key it does not have; nil for what is not known.
+func compareParked(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) (apart, missing *int64) {
 	table, err := schema.Load(ctx, pool.DB(), source)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	aside, err := schema.Load(ctx, pool.DB(), parked)
-	if err != nil || len(aside.Columns) != len(table.Columns) {
+	if err != nil {
+		return nil, nil
+	}
+	primary, keyed := table.Key("PRIMARY")
+	if !keyed {
+		return nil, nil
+	}
+	without := func(equal []string) *int64 {
+		if len(equal) == 0 {
+			return nil
+		}
+		var n int64
+		err := pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s AS a WHERE NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s)",
+			parked.Quoted(), source.Quoted(), strings.Join(equal, " AND "))).Scan(&n)
+		if err != nil {
+			return nil
+		}
+		return &n
+	}
+	if apart = without(sameRow(table, aside)); apart == nil {
+		missing = without(sameKey(table, aside, primary))
+	}
+	return apart, missing
+}
+
+// sameRow are the conditions that a row b of the table is the row a of the other one; none if the two have other columns.
+func sameRow(table, aside *schema.Table) (equal []string) {
+	if len(aside.Columns) != len(table.Columns) {
 		return nil
 	}
-	if _, keyed := table.Key("PRIMARY"); !keyed {
-		return nil
-	}
-	var equal []string
 	for _, c := range aside.Columns {
 		now, there := table.Column(c.Name)
 		if !there || now.Type != c.Type || now.Collation != c.Collation {
@@ -96,32 +117,12 @@ func apart(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) *
 			equal = append(equal, fmt.Sprintf("CAST(%s AS BINARY) <=> CAST(%s AS BINARY)", a, b))
 		}
 	}
-	var n int64
-	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s AS a WHERE NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s)",
-		parked.Quoted(), source.Quoted(), strings.Join(equal, " AND "))).Scan(&n)
-	if err != nil {
-		return nil
-	}
-	return &n
+	return equal
 }
 
-// lacking counts the rows of a table of parked rows whose primary key the source does not have; nil if the keys of the two cannot be
-// compared.
-func lacking(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) *int64 {
-	table, err := schema.Load(ctx, pool.DB(), source)
-	if err != nil {
-		return nil
-	}
-	aside, err := schema.Load(ctx, pool.DB(), parked)
-	if err != nil {
-		return nil
-	}
-	key, keyed := table.Key("PRIMARY")
-	if !keyed {
-		return nil
-	}
-	var equal []string
-	for _, part := range key.Parts {
+// sameKey are the conditions that a row b of the table has the key of the row a of the other one; none if the keys cannot be compared.
+func sameKey(table, aside *schema.Table, primary schema.Key) (equal []string) {
+	for _, part := range primary.Parts {
 		now, is := table.Column(part.Column)
 		then, was := aside.Column(part.Column)
 		if !is || !was || part.Prefix > 0 || now.Collation != then.Collation || now.DataType != then.DataType && now.Charset+then.Charset != "" {
@@ -129,13 +130,7 @@ func lacking(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name)
 		}
 		equal = append(equal, "a."+schema.Quote(part.Column)+" = b."+schema.Quote(part.Column))
 	}
-	var n int64
-	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s AS a WHERE NOT EXISTS (SELECT 1 FROM %s AS b WHERE %s)",
-		parked.Quoted(), source.Quoted(), strings.Join(equal, " AND "))).Scan(&n)
-	if err != nil {
-		return nil
-	}
-	return &n
+	return equal
 }
 
 // dropEmpty drops tables of parked rows that have none. REQUIRES: the source is claimed.

@@ -37,8 +37,13 @@ func (b *bench) filtered(keys int, definition string) {
 	b.exec("CREATE TABLE " + b.schema + ".rest AS SELECT id, u, s FROM " + b.schema + ".t_old WHERE (s = 1) IS NOT TRUE")
 }
 
-// taking has sessions write to table t until it has no column n. They give rows the keys that pick chooses.
+// leastWrites is the number of writes by which taking has made all kinds of changes.
+const leastWrites = 50
+
+// taking has sessions write to table t until it has no column n, and returns after the first writes. They give rows the keys that pick
+// chooses. wait waits for their end, and returns the number of writes.
 func (b *bench) taking(sessions int, pick func(*rand.Rand) int) (wait func() int64) {
+	b.Helper()
 	var all sync.WaitGroup
 	var writes atomic.Int64
 	for seed := range sessions {
@@ -66,6 +71,9 @@ func (b *bench) taking(sessions int, pick func(*rand.Rand) int) (wait func() int
 			}
 		})
 	}
+	for since := time.Now(); writes.Load() < leastWrites && time.Since(since) < time.Minute; {
+		time.Sleep(10 * time.Millisecond)
+	}
 	return func() int64 { all.Wait(); return writes.Load() }
 }
 
@@ -88,12 +96,11 @@ func TestU1_AnUndoOfAConditionHasAllRows(t *testing.T) {
 				const keys = 3000
 				b.filtered(keys, definition)
 				wait := b.taking(4, func(r *rand.Rand) int { return 3*r.IntN(keys) + 1 }) // no such row was left out
-				time.Sleep(300 * time.Millisecond)
 				if _, err := b.undo(b.ctx(), planning.Undo{Cold: cold}); err != nil {
 					b.exec("DROP TABLE " + b.schema + ".t")
 					b.Fatalf("%s, cold %v: %v", definition, cold, err)
 				}
-				if writes := wait(); writes < 50 {
+				if writes := wait(); writes < leastWrites {
 					b.Errorf("only %d writes", writes)
 				}
 				want := b.rowsOf("SELECT id, u, s FROM " + b.schema + ".rest UNION ALL SELECT id, u, s FROM " + b.schema + ".t_undone")

@@ -65,11 +65,8 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 	}
 	var keys []key.Key
 	if len(s.spec.Kept) > 0 { // one statement does not insert all rows
-		if session.Rows(ctx, p.keysOf(), func(r *sql.Rows) error {
-			k, err := s.spec.ScanKey(r)
-			keys = append(keys, k)
-			return err
-		}) != nil || len(keys) != rows {
+		var err error
+		if keys, err = s.spec.readKeys(ctx, session, p.keysOf()); err != nil || len(keys) != rows {
 			return "", false
 		}
 		p = predicate{spec: s.spec}

@@ -164,7 +164,7 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		if a.spec.KeyChanged {
 			continue // no key of the source names it
 		}
-		holders, err := a.keys(ctx, p.holders(u, mostHolders))
+		holders, err := a.spec.readKeys(ctx, a.session, p.holders(u, mostHolders))
 		if err != nil {
 			return nil, fmt.Errorf("look for rows that block key %s: %w", u.Name, err)
 		}
@@ -174,23 +174,13 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		if err := a.findTwins(ctx, p.and(holders), u, duplicate); err != nil {
 			return nil, err
 		}
-		found, err := a.keys(ctx, p.staleAmong(u, holders))
+		found, err := a.spec.readKeys(ctx, a.session, p.staleAmong(u, holders))
 		if err != nil {
 			return nil, fmt.Errorf("look for stale rows that block key %s: %w", u.Name, err)
 		}
 		stale = append(stale, found...)
 	}
 	return stale, nil
-}
-
-// keys runs a query of keys.
-func (a *exclusive) keys(ctx context.Context, query string) (keys []key.Key, err error) {
-	err = a.session.Rows(ctx, query, func(rows *sql.Rows) error {
-		k, err := a.spec.ScanKey(rows)
-		keys = append(keys, k)
-		return err
-	})
-	return keys, err
 }
 
 func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, duplicate error) error {

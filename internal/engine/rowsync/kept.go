@@ -505,12 +505,7 @@ func (s *Syncer) absent(ctx context.Context, session *dbconn.Session, p predicat
 		strings.Join(s.spec.shadowKeyExprs(), ", "), s.spec.Shadow.Quoted(), schema.Quote(s.spec.ShadowIndex), strings.Join(now, ", "),
 		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), p.on(s.spec.Key.Names()), s.spec.Locking, strings.Join(found, " AND "),
 		p.on(s.spec.ShadowKey), KeyAlias(0))
-	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
-		k, err := s.spec.ScanKey(rows)
-		keys = append(keys, k)
-		return err
-	})
-	return keys, err
+	return s.spec.readKeys(ctx, session, query)
 }
 
 func affected(done sql.Result, err error) (int64, error) {

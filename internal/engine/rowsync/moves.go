@@ -81,7 +81,7 @@ func (m *Moves) Renewed() []key.Key {
 
 // renew finds the keys of new rows. If the key changed, they cannot be known from the side table: then it deletes the
 // rows, and the comparison finds them.
-func (m *Moves) renew(ctx context.Context, session *dbconn.Session) error {
+func (m *Moves) renew(ctx context.Context, session *dbconn.Session) (err error) {
 	s, side := m.spec, m.spec.Side.Quoted()
 	if s.KeyChanged {
 		shadow := s.Shadow.Quoted()
@@ -90,11 +90,8 @@ func (m *Moves) renew(ctx context.Context, session *dbconn.Session) error {
 		return err
 	}
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s = 1", strings.Join(s.Key.SelectExprsOf(s.sideKeys()), ", "), side, sideNew)
-	return session.Rows(ctx, query, func(rows *sql.Rows) error {
-		k, err := s.ScanKey(rows)
-		m.renewed = append(m.renewed, k)
-		return err
-	})
+	m.renewed, err = s.readKeys(ctx, session, query)
+	return err
 }
 
 // queued is a move that waits.

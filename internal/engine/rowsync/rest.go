@@ -68,13 +68,13 @@ func (b *beside) sync(ctx context.Context) (result Result, err error) {
 }
 
 func (b *beside) find(ctx context.Context) error {
-	p, a := predicate{spec: b.spec, keys: b.keys}, &exclusive{Syncer: b.Syncer, session: b.session}
+	p := predicate{spec: b.spec, keys: b.keys}
 	return b.clear(ctx, b.session, "keys", func() (err error) {
 		b.taken = nil
-		b.own, err = a.keys(ctx, fmt.Sprintf("SELECT %s FROM %s AND NOT %s", strings.Join(b.spec.shadowKeyExprs(), ", "), p.rowsOf(), b.spec.synced()))
+		b.own, err = b.spec.readKeys(ctx, b.session, fmt.Sprintf("SELECT %s FROM %s AND NOT %s", strings.Join(b.spec.shadowKeyExprs(), ", "), p.rowsOf(), b.spec.synced()))
 		for i := 0; i < len(b.spec.Unique) && err == nil; i++ {
 			var more []key.Key
-			more, err = a.keys(ctx, p.takersOfRest(b.spec.Unique[i]))
+			more, err = b.spec.readKeys(ctx, b.session, p.takersOfRest(b.spec.Unique[i]))
 			b.taken = append(b.taken, more...)
 		}
 		return err
@@ -89,7 +89,7 @@ func (b *beside) setApart(ctx context.Context) (result Result, err error) {
 	var there []key.Key
 	if len(b.own) > 0 {
 		err = b.clear(ctx, b.session, "keys", func() (err error) {
-			there, err = (&exclusive{Syncer: b.Syncer, session: b.session}).keys(ctx, predicate{spec: b.spec, keys: b.own}.keysOf())
+			there, err = b.spec.readKeys(ctx, b.session, predicate{spec: b.spec, keys: b.own}.keysOf())
 			return err
 		})
 	}
@@ -128,7 +128,8 @@ func (a *exclusive) findRest(ctx context.Context, p predicate, u UniqueKey, dupl
 	if a.spec.Rest == "" {
 		return nil
 	}
-	rest, err := a.keys(ctx, fmt.Sprintf("SELECT %s FROM %s AND NOT %s LIMIT 1", strings.Join(a.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), a.spec.synced()))
+	query := fmt.Sprintf("SELECT %s FROM %s AND NOT %s LIMIT 1", strings.Join(a.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), a.spec.synced())
+	rest, err := a.spec.readKeys(ctx, a.session, query)
 	if err != nil {
 		return fmt.Errorf("look for left-out rows that block key %s: %w", u.Name, err)
 	}

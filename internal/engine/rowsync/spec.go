@@ -1,6 +1,7 @@
 package rowsync
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -330,6 +331,16 @@ func (s *Spec) ScanKey(rows *sql.Rows, more ...any) (key.Key, error) {
 		return "", err
 	}
 	return s.Key.FromText(texts)
+}
+
+// readKeys runs a query that selects nothing but keys.
+func (s *Spec) readKeys(ctx context.Context, session *dbconn.Session, query string) (keys []key.Key, err error) {
+	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
+		k, err := s.ScanKey(rows)
+		keys = append(keys, k)
+		return err
+	})
+	return keys, err
 }
 
 // twins returns a query for two rows of the source within P that have the same value of the unique

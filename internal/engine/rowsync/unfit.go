@@ -289,7 +289,7 @@ func (s *Syncer) rangeApart(ctx context.Context, session *dbconn.Session, r key.
 		if sum.Deleted, err = s.empty(ctx, session, p); err != nil {
 			return err
 		}
-		keys, err = (&exclusive{Syncer: s, session: session}).keys(ctx, p.keysOf())
+		keys, err = s.spec.readKeys(ctx, session, p.keysOf())
 		return err
 	})
 	if err != nil {

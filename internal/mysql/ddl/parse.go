@@ -86,23 +86,19 @@ func statement(sql string, refused error) ([]token.Token, error) {
 	if len(tokens) == 0 {
 		return nil, fmt.Errorf("%w: the statement is empty", refused)
 	}
-	depth := 0
-	for _, t := range tokens {
+	unmatched := token.Unmatched(tokens)
+	for i, t := range tokens {
 		switch {
 		case t.Unclosed:
 			return nil, fmt.Errorf("%w: a quote is not closed: %s", refused, shorten(sql[t.Start:]))
 		case t.Is(";"):
 			return nil, fmt.Errorf("%w: more than one statement", refused)
-		case t.Is("("):
-			depth++
-		case t.Is(")"):
-			depth--
 		}
-		if depth < 0 {
+		if i == unmatched {
 			break
 		}
 	}
-	if depth != 0 {
+	if unmatched >= 0 {
 		return nil, fmt.Errorf("%w: the parentheses don't match", refused)
 	}
 	return tokens, nil

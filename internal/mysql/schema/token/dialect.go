@@ -52,20 +52,7 @@ func (d Dialect) Expression(text string) (expr, wrong string) {
 	if !closed {
 		return "", "a quote or a comment does not end"
 	}
-	depth := 0
-	tokens, _ := Split(text)
-	for _, t := range tokens {
-		switch {
-		case t.Is("("):
-			depth++
-		case t.Is(")"):
-			depth--
-		}
-		if depth < 0 {
-			break
-		}
-	}
-	if depth != 0 {
+	if tokens, _ := Split(text); Unmatched(tokens) >= 0 {
 		return "", "its parentheses do not match"
 	}
 	return strings.TrimSpace(text), ""

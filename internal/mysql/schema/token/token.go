@@ -231,6 +231,26 @@ func wordByte(c byte) bool {
 		c == '_' || c == '$' || c >= 0x80
 }
 
+// Unmatched returns the number of the first token that closes a parenthesis which none opens, len(tokens) if a parenthesis is not
+// closed, and -1 if all match.
+func Unmatched(tokens []Token) int {
+	depth := 0
+	for i, t := range tokens {
+		switch {
+		case t.Is("("):
+			depth++
+		case t.Is(")") && depth == 0:
+			return i
+		case t.Is(")"):
+			depth--
+		}
+	}
+	if depth > 0 {
+		return len(tokens)
+	}
+	return -1
+}
+
 // List cuts tokens at the commas that stand as deep as the first of them.
 func List(tokens []Token) [][]Token {
 	var pieces [][]Token
