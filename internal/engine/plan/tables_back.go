@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -39,11 +40,27 @@ type BackFacts struct {
 	Taken []string
 	// Orphaned are the parents that no longer exist.
 	Orphaned []schema.Name
+	// Unfit are the rows without a parent: of the dropped table, or of tables that refer to it. Unsearched are those that were not
+	// searched, because that takes too long for a plan.
+	Unfit, Unsearched []event.Finding
+	// Children are the tables that refer to the dropped table. Misled are those of their foreign keys that refer to columns which
+	// it does not have.
+	Children []schema.Name
+	Misled   []Misled
 	// Changed describes how the table differs from its definition before the TRUNCATE; "" if it doesn't.
 	Changed string
 	// Rows counts the rows that were written since a TRUNCATE, up to a limit.
 	Rows int64
 }
+
+// Misled is a foreign key that refers to columns which its parent does not have.
+type Misled struct {
+	Key     schema.ForeignKey
+	Columns []string
+}
+
+// LackParents is what to do about rows without a parent.
+const LackParents = "Insert the parents that are missing, or delete the rows that are listed"
 
 // MakeTablesBack decides how a DROP, a TRUNCATE or a RENAME is taken back. The statement is the RENAME that gives the
 // tables their names back. It is pure.
@@ -106,8 +123,12 @@ func (m *tablePlanner) backFromDrop(back *BackFacts) {
 	for _, parent := range back.Orphaned {
 		m.block(CodeNoTable, fmt.Sprintf("no such table: %s", parent), "a foreign key of the table refers to it", "Create that table first")
 	}
+	m.orphans(back)
 	m.watch(aside)
 	m.watch(free)
+	for _, child := range back.Children {
+		m.watch(&TableFacts{Name: child, Facts: aside.Facts})
+	}
 	m.mayUndo(free)
 	var clauses []string
 	for i, clause := range b.Was.ForeignClauses {
@@ -124,6 +145,24 @@ func (m *tablePlanner) backFromDrop(back *BackFacts) {
 		m.step("the run checks that each row's parent exists")
 	}
 	m.step("%s is renamed to %s by one statement%s", b.Aside, b.Source, with)
+}
+
+// orphans warns of rows without a parent, which forbid the undo, and blocks because of foreign keys that cannot find any.
+func (m *tablePlanner) orphans(back *BackFacts) {
+	const refused = "such rows end the undo with exit code 17, before it changes anything"
+	for _, f := range back.Unfit {
+		m.warn(CodeUndo, fmt.Sprintf("%s %s", count(int(f.Rows), "row"), f.What), refused, fmt.Sprintf("%s: %s", LackParents, f.Query))
+	}
+	for _, f := range back.Unsearched {
+		m.warn(CodeUndo, "there may be rows "+f.What, "they were not counted, because that takes too long for a plan; "+refused,
+			f.Query+" lists them")
+	}
+	for _, misled := range back.Misled {
+		fk := misled.Key
+		m.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to columns that the table does not have: %s",
+			fk.Constraint, fk.Child, strings.Join(misled.Columns, ", ")), "it was made while the table did not exist",
+			fmt.Sprintf("ALTER TABLE %s DROP FOREIGN KEY %s", fk.Child.Quoted(), schema.Quote(fk.Constraint)))
+	}
 }
 
 // ownSentinel reports whether a table only keeps a name for a swap.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"midstream/internal/engine/compare"
@@ -21,10 +20,10 @@ func (c *Change) prepareBack(ctx context.Context) error {
 	if c.plan.Back.Kind == ddl.KindTruncate {
 		return c.prepareMerge(ctx)
 	}
-	if c.plan.Back.Kind != ddl.KindDrop || len(c.plan.Back.Was.ForeignKeys) == 0 {
+	if c.plan.Back.Kind != ddl.KindDrop {
 		return nil
 	}
-	if err := c.findOrphans(ctx, c.plan.Back.Aside); err != nil {
+	if err := c.findOrphans(ctx, c.plan.Back.Aside); err != nil || len(c.plan.Back.Was.ForeignKeys) == 0 {
 		return err
 	}
 	return c.keepIndexes(ctx)
@@ -43,56 +42,6 @@ func (c *Change) prepareMerge(ctx context.Context) error {
 		return err
 	}
 	return m.giveBack(ctx)
-}
-
-// findOrphans fails with unfit rows if rows of the dropped table refer to rows that no longer exist. It is
-// emitted as a finding, with the SELECT that lists them.
-func (c *Change) findOrphans(ctx context.Context, table schema.Name) error {
-	var refused []string
-	for _, fk := range c.plan.Back.Was.ForeignKeys {
-		if fk.Parent == c.plan.Back.Source {
-			continue // the table itself: no session has changed it
-		}
-		f, err := c.orphans(ctx, table, fk)
-		if err != nil {
-			return fmt.Errorf("look for rows of %s without a parent: %w", table, err)
-		}
-		if f.Rows == 0 {
-			continue
-		}
-		c.emit(f)
-		refused = append(refused, fmt.Sprintf("%s %s (%s)", rowsText(f.Rows), f.What, f.Query))
-	}
-	if len(refused) > 0 {
-		return &unfit{
-			what: strings.Join(refused, "; "),
-			next: "Insert the parents that are missing, or delete the rows that are listed; then run the same command again.",
-		}
-	}
-	return nil
-}
-
-// reportOrphans looks again once the constraints act: a row may have lost its parent just before.
-func (c *Change) reportOrphans(ctx context.Context) {
-	if err := c.findOrphans(context.WithoutCancel(ctx), c.plan.Back.Source); err != nil {
-		c.note(fmt.Sprintf("the table is back; %v", err))
-	}
-}
-
-// orphans finds the rows that a foreign key would refuse.
-func (c *Change) orphans(ctx context.Context, table schema.Name, fk schema.ForeignKey) (event.Finding, error) {
-	var on, whole []string
-	for i, column := range fk.Columns {
-		on = append(on, fmt.Sprintf("p.%s = c.%s", schema.Quote(fk.ParentColumns[i]), schema.Quote(column)))
-		whole = append(whole, fmt.Sprintf("c.%s IS NOT NULL", schema.Quote(column)))
-	}
-	from := fmt.Sprintf("FROM %s AS c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s AS p WHERE %s)",
-		table.Quoted(), strings.Join(whole, " AND "), fk.Parent.Quoted(), strings.Join(on, " AND "))
-	f := event.Finding{
-		Kind: "foreign_key", Name: fk.Constraint, What: fmt.Sprintf("without a parent in %s, by the foreign key %s", fk.Parent, fk.Constraint),
-		Query: "SELECT c.* " + from, Refused: true, At: time.Now(),
-	}
-	return f, c.pool.DB().QueryRowContext(ctx, "SELECT COUNT(*) "+from).Scan(&f.Rows)
 }
 
 // spareIndex is the name that an index has for a moment.

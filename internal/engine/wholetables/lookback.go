@@ -84,6 +84,9 @@ func LookBack(
 	if err == nil {
 		err = lookDropped(ctx, pool.DB(), facts)
 	}
+	if err == nil && former.Kind == ddl.KindDrop {
+		err = lookOrphaned(ctx, pool, facts)
+	}
 	if err == nil {
 		err = lookTruncated(ctx, pool.DB(), facts)
 	}

@@ -147,6 +147,30 @@ func TestU4_UndoThatIsRefused(t *testing.T) {
 	})
 }
 
+// TestU4_TheUndoOfADropSeesTablesThatReferToIt: while a table is dropped, another one gets a foreign key to it, without a look at
+// the rows. The undo is refused, before it changes anything, until each of its rows has a parent in the table that comes back.
+func TestU4_TheUndoOfADropSeesTablesThatReferToIt(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)", "CREATE TABLE k (id INT PRIMARY KEY)", "INSERT INTO k VALUES (2), (3)")
+		r.must(r.run(r.Context(), "DROP TABLE t"))
+		r.db.SetMaxOpenConns(1)
+		r.exec("SET foreign_key_checks = 0", "ALTER TABLE k ADD CONSTRAINT fk FOREIGN KEY (id) REFERENCES t (id)", "SET foreign_key_checks = 1")
+		before := r.state() + r.create("k")
+		if _, err := r.undo(r.Context(), "t", false); !errors.Is(err, migration.ErrUnfit) || !strings.Contains(err.Error(), "k without a parent in") {
+			r.Errorf("with a row without a parent: %v", err)
+		}
+		if got := r.state() + r.create("k"); got != before {
+			r.Errorf("%s, want %s", got, before)
+		}
+		r.exec("DELETE FROM k WHERE id = 3")
+		r.must(r.undo(r.Context(), "t", false))
+		if _, err := r.db.Exec("INSERT INTO k VALUES (4)"); err == nil {
+			r.Error("a row without a parent is accepted")
+		}
+		r.exec("DROP TABLE k", "DROP TABLE t, t_undo")
+	})
+}
+
 // TestTheWayOutOfTooLittleTimeUnderTheLockIsNamed: the undo of a TRUNCATE needs more time under the lock than --lock-work allows, to
 // compare the rows that were written since, or for anything else. The cause and the advice name --lock-work, and nothing is changed.
 func TestTheWayOutOfTooLittleTimeUnderTheLockIsNamed(t *testing.T) {
