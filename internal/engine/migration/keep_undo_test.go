@@ -289,6 +289,39 @@ func TestL8_TheRestOfATableWithForeignKeysStays(t *testing.T) {
 	})
 }
 
+// TestU1_TheDayOfTheChangeDecidesWhichRowsWereLeftOut: the condition compares a TIME with a day, so the server adds the current day to the
+// time. The change was made two days ago: its record has the condition and the moment of that day.
+func TestU1_TheDayOfTheChangeDecidesWhichRowsWereLeftOut(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		day := func(back string) string {
+			return "CAST(at AS DATETIME) < '" + b.value("SELECT DATE(UTC_TIMESTAMP() - INTERVAL "+back+" DAY)") + " 12:00:00'"
+		}
+		rows := "SELECT GROUP_CONCAT(CONCAT_WS(' ', id, at) ORDER BY id SEPARATOR ', ') FROM " + b.schema + ".t"
+		for _, flags := range [][]string{nil, {"--cold"}} {
+			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema, "CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, at TIME)",
+				"INSERT INTO "+b.schema+".t VALUES (1, '06:00:00'), (2, '18:00:00'), (3, '11:59:59'), (4, '30:00:00'), (5, NULL)")
+			b.filter, b.cfg.Undo = day("0"), time.Hour
+			b.mustMigrate("ADD COLUMN n INT NOT NULL DEFAULT 7")
+			if got := b.value(rows); got != "1 06:00:00, 3 11:59:59" {
+				b.Fatalf("the change has kept %s", got)
+			}
+			b.exec(fmt.Sprintf("UPDATE %s.t_undo SET state = JSON_SET(state, '$.Filter', REPLACE(JSON_UNQUOTE(JSON_EXTRACT(state, '$.Filter')), DATE(UTC_TIMESTAMP()), "+
+				"DATE(UTC_TIMESTAMP() - INTERVAL 2 DAY)), '$.UTC', CAST(UTC_TIMESTAMP(6) - INTERVAL 2 DAY AS CHAR)) WHERE id = 3", b.schema))
+			if got := b.value("SELECT JSON_UNQUOTE(JSON_EXTRACT(state, '$.Filter')) FROM " + b.schema + ".t_undo WHERE id = 3"); !strings.Contains(got, day("2")[25:35]) {
+				b.Fatalf("the record has the condition %q", got)
+			}
+			b.exec("INSERT INTO "+b.schema+".t (id, at) VALUES (6, '20:00:00'), (7, '02:00:00')", "UPDATE "+b.schema+".t SET at = '19:00:00' WHERE id = 1",
+				"DELETE FROM "+b.schema+".t WHERE id = 3")
+			b.undoing(flags...).mustEnd()
+			if got := b.value(rows); got != "1 19:00:00, 2 18:00:00, 4 30:00:00, 5, 6 20:00:00, 7 02:00:00" {
+				b.Errorf("undo %v: the table has %s", flags, got)
+			}
+		}
+		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}
+
 // TestU1_AnUndoUnderOtherSettingsIsRefused: the server has another setting than at the swap, by which other rows meet the condition. With
 // the former one, the undo has all rows.
 func TestU1_AnUndoUnderOtherSettingsIsRefused(t *testing.T) {

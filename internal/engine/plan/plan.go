@@ -114,8 +114,10 @@ type Back struct {
 	// Set are the expressions of the change (--set). Only a redo has them in the Plan, too.
 	Set Settings `json:",omitempty"`
 	// Old is the old table. Rest is the filter of the change: rows of the old table that do not meet it were left out, and stay.
-	Old  *schema.Table `json:"-"`
-	Rest string        `json:",omitempty"`
+	// Began is the moment in UTC by which that filter reads dates: when the change began, as checkpoint.Start has it.
+	Old   *schema.Table `json:"-"`
+	Rest  string        `json:",omitempty"`
+	Began string        `json:"-"`
 	// Pairs are the columns that both tables have, if nothing was kept of the change: name in the table to name in the old
 	// one. Otherwise the record has them, and Pairs is nil.
 	Pairs map[string]string `json:"-"`

@@ -220,6 +220,9 @@ func (p *Plan) condition() (condition string, over *schema.Table) {
 	return p.Filter, p.Source
 }
 
+// ChoosesByDate reports whether the moment may decide which rows the condition of a plan chooses.
+func ChoosesByDate(p *Plan) bool { return ReadsDates(p.condition()) }
+
 // padding returns what an operator's expression is if it may depend on whether CHAR values come with their padding, or "".
 func padding(expr string, table *schema.Table, what string) string {
 	if slices.ContainsFunc(NamedIn(expr, table), func(c schema.Column) bool { return c.DataType == "char" }) {

@@ -207,6 +207,7 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 	m.back = plan.Back{
 		For: saved.Undo.For, Mode: saved.Undo.Mode, DropOld: saved.Undo.DropOld, Park: m.undo.Park, Fills: m.undo.Fills, Old: m.old,
 		Rest:    saved.Start.Filter,
+		Began:   saved.Start.UTC,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
 		Pairs: m.pairs, Again: m.undo.Again, Values: saved.Undo.Values, ValuesAfter: saved.Checkpoint.Values,
 		Set: saved.Undo.Set,

@@ -118,8 +118,12 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	if spec.Values, err = p.Values(shadow, columns); err != nil {
 		return nil, false, err
 	}
-	if plan.Frozen(shadow, columns) || plan.ReadsDates(p.Filter, p.Source) {
-		if spec.Values.Moment, err = now.unix(); err != nil {
+	if plan.Frozen(shadow, columns) || plan.ChoosesByDate(p) {
+		from := now
+		if spec.Rest != "" { // on another day, the server may take rows that were left out for others
+			from.UTC = p.Back.Began
+		}
+		if spec.Values.Moment, err = from.unix(); err != nil {
 			return nil, false, err
 		}
 	}
