@@ -2,11 +2,14 @@ package cli
 
 import (
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU4_OnlyComparedRowsAreCounted: the result of an undo counts the rows that were compared, and not those that do not fit, which it
 // has parked: of all rows, and of the rows that have changed.
 func TestU4_OnlyComparedRowsAreCounted(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE f (id INT PRIMARY KEY, n INT NOT NULL, d DECIMAL(10,4), u INT, UNIQUE KEY by_u (u))",

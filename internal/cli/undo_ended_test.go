@@ -2,11 +2,14 @@ package cli
 
 import (
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestEndUndoHoldsForStatementsOnCompleteTables: an undo is open. RENAME, TRUNCATE and DROP are refused, and name --end-undo. With it they
 // are made, and end that undo: nothing of it is left but the old table. With --undo, they can be undone themselves.
 func TestEndUndoHoldsForStatementsOnCompleteTables(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		count := func(want string) {

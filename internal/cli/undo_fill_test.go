@@ -32,6 +32,7 @@ func fillsIn(command string) (args []string) {
 // TestAnUndoNamesTheValuesThatItNeedsBefore: the change has dropped columns that are NOT NULL without a default. Before an undo
 // begins, --plan and --list have the command that gives rows which are new since the swap their values. It can be copied.
 func TestAnUndoNamesTheValuesThatItNeedsBefore(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		all := map[string]string{
@@ -149,6 +150,7 @@ func TestTheQueueNamesTheValuesThatAnUndoNeeds(t *testing.T) {
 // it loses nothing. An undo that parks rows, or that reads the binlog, has their values. And the
 // command that parks has the values of the undo before: without them it parks each row that is new.
 func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("DELETE FROM t")

@@ -45,6 +45,7 @@ func TestEachFlagOfUndoHasAClass(t *testing.T) {
 // TestU5_NoFlagOfUndoIsIgnored: a flag that cannot act on the undo of this change is refused, with the reason and the next step. The
 // record of the change has the old table, whatever --shadow-name says.
 func TestU5_NoFlagOfUndoIsIgnored(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for change, useless := range map[string]string{

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU3_AnUndoWithoutAnOldTableFollowsNothing: the server takes the change back itself, or gives tables their names back. Then
 // --hold is refused, and the list does not call the undo warm.
 func TestU3_AnUndoWithoutAnOldTableFollowsNothing(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		for _, c := range []struct{ change, how string }{

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
 )
 
 // commentOf is the comment of a table of the database.
@@ -13,6 +15,7 @@ func (r *statementRig) commentOf(table string) string {
 // TestL8_ARenamedOldTableIsNotDropped: the application has renamed an old table by hand, and uses it again. It has our mark still, but
 // not the name that a run gave it. No command drops it or takes it for the old table.
 func TestL8_ARenamedOldTableIsNotDropped(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("ALTER TABLE t COMMENT = 'it''s mine'")
@@ -62,6 +65,7 @@ func TestL8_ADroppedTableThatIsRenamedIsNotDropped(t *testing.T) {
 // another one. The RENAME gives it its own comment, too; then no cleanup drops it, and a run may change it. The undo of the RENAME gives
 // it its mark again.
 func TestATableThatIsUsedAgainLosesItsMark(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("ALTER TABLE t COMMENT = 'it''s mine'")
