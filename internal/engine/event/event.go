@@ -197,7 +197,8 @@ type Mismatch struct {
 
 // Verified means that the tables were compared.
 type Verified struct {
-	Rows int64 // of the source
+	Rows    int64 // of the source
+	LeftOut int64 // rows of the source that --keep left out
 	// Suspects are rows that differed at first, mostly because a change was not yet applied.
 	Suspects int
 	Repaired int // mismatches that were synced again

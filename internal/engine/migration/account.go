@@ -28,6 +28,7 @@ type account struct {
 	times        struct{ prescan, copy, index, verify, native time.Duration }
 	// repaired counts rows that differed and were synced again.
 	repaired  int
+	leftOut   int64        // rows of the source that --keep left out, as of the comparison
 	compared  time.Time    // when the tables were last compared
 	parked    event.Parked // by an undo
 	swap      event.SwapDone
@@ -143,6 +144,7 @@ func (a *account) result() Result {
 		Scanned:   a.scanned.Rows(),
 		Verified:  a.verified.Rows(),
 		Repaired:  a.repaired,
+		LeftOut:   a.leftOut,
 		Compared:  a.compared,
 		Parked:    a.parked,
 		Retries:   a.retries.Load(),

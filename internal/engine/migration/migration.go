@@ -71,7 +71,8 @@ type Result struct {
 	BinlogRead int64         // bytes
 	Verified   int64         // rows of the source compared
 	Compared   time.Time     // when they were last compared; zero: not in this run
-	// Repaired counts rows that differed and were synced again.
+	// LeftOut are rows of the source that did not meet the filter at the comparison. Repaired differed and were synced again.
+	LeftOut  int64
 	Repaired int
 	// Disk is the growth of the table's files at the peak, in bytes, without the binlog; 0 if not
 	// known.

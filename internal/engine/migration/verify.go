@@ -66,10 +66,11 @@ func (w *work) verify(ctx context.Context) error {
 	w.comparison.ended, w.comparison.took = time.Now(), took
 	w.account.update(func() {
 		w.account.times.verify, w.account.repaired, w.account.compared = took, w.comparison.repaired, w.comparison.ended
+		w.account.leftOut = verdict.LeftOut
 	})
 	w.emit(event.Verified{
-		Rows: verdict.Rows, Suspects: verdict.Suspects, Repaired: w.comparison.repaired, Unproven: len(w.comparison.unproven),
-		Uncompared: verdict.Uncompared, Elapsed: took, At: w.comparison.ended,
+		Rows: verdict.Rows, LeftOut: verdict.LeftOut, Suspects: verdict.Suspects, Repaired: w.comparison.repaired,
+		Unproven: len(w.comparison.unproven), Uncompared: verdict.Uncompared, Elapsed: took, At: w.comparison.ended,
 	})
 	return nil
 }

@@ -76,6 +76,17 @@ func (v *Verifier) beyond(ctx context.Context, session *dbconn.Session, inShadow
 		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), spec.Of(rowsync.InKeys(spec.Key, spec.Key.Names(), keys))))
 }
 
+// countLeftOut returns how many of the source's rows in a range do not meet the condition of those that are kept.
+func (v *Verifier) countLeftOut(ctx context.Context, session *dbconn.Session, r key.Range) (n int64, err error) {
+	spec := v.deps.Spec.Sync
+	if spec.Keep == "" {
+		return 0, nil
+	}
+	err = session.Rows(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE (%s) AND (%s) IS NOT TRUE", spec.Source.Quoted(),
+		schema.Quote(spec.SourceIndex), rowsync.InRange(spec.Key, spec.Key.Names(), r), spec.Keep), func(rows *sql.Rows) error { return rows.Scan(&n) })
+	return n, err
+}
+
 // difference runs a query for two numbers.
 func difference(ctx context.Context, session *dbconn.Session, query string) (int64, error) {
 	var a, b int64

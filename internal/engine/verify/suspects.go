@@ -23,6 +23,7 @@ const (
 // Verdict is what a verification found.
 type Verdict struct {
 	Rows       int64 // of the source, compared: without unfit ones
+	LeftOut    int64 // rows of the source that do not meet the condition of those that are kept
 	Suspects   int   // rows that differed at first
 	Mismatches []key.Key
 	// Left are suspects that change too often to be judged while they may change.
@@ -50,7 +51,7 @@ func (v *Verifier) Run(ctx context.Context) (Verdict, error) {
 	defer v.mu.Unlock()
 	differed := unique(slices.Clone(v.suspects)) // an unfit row is one of them, or was left out
 	v.rows -= int64(len(differed) - len(v.deps.Unfit.Without(differed)))
-	verdict.Rows, verdict.Suspects, verdict.Uncompared = v.rows, len(v.suspects), v.deps.Spec.Uncompared
+	verdict.Rows, verdict.LeftOut, verdict.Suspects, verdict.Uncompared = v.rows, v.leftOut, len(v.suspects), v.deps.Spec.Uncompared
 	return verdict, nil
 }
 

@@ -77,6 +77,7 @@ type Verifier struct {
 
 	mu       sync.Mutex
 	rows     int64
+	leftOut  int64
 	suspects []key.Key
 }
 
@@ -185,9 +186,14 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 	if err != nil {
 		return 0, fmt.Errorf("compare a range: %w", err)
 	}
+	leftOut, err := v.countLeftOut(ctx, session, r)
+	if err != nil {
+		return 0, fmt.Errorf("count the rows of a range that are left out: %w", err)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rows += rows
+	v.leftOut += leftOut
 	v.suspects = append(v.suspects, suspects...)
 	if len(v.suspects) > v.cfg.Suspects {
 		return 0, fmt.Errorf("%w: more than %d", ErrTooMany, v.cfg.Suspects)

@@ -223,6 +223,9 @@ func Mismatch(e event.Mismatch) string {
 // Verified reports the comparison.
 func Verified(e event.Verified) string {
 	text := fmt.Sprintf("verify: %s compared in %s, all equal", Plural(e.Rows, "row"), Span(e.Elapsed))
+	if e.LeftOut > 0 {
+		text += fmt.Sprintf("; %s left out (--keep)", Plural(e.LeftOut, "row"))
+	}
 	if e.Repaired > 0 {
 		text += fmt.Sprintf("; %s differed and %s synced again", Plural(e.Repaired, "row"), Was(e.Repaired))
 	}

@@ -94,6 +94,8 @@ This run resumed the work of these runs:
 ## Plan
 
 Method: {{say (method .Method)}}{{with .Why}} ({{say .}}){{end}}.{{with .Key}} Key: {{say .}}.{{end}}
+{{range $.Chosen}}
+- {{say .}}{{end}}
 {{range .Others}}
 - not {{say (method .Method)}}: {{say .Why}}{{end}}
 {{range .Risks}}

@@ -57,6 +57,25 @@ func (r *Report) Statement() string {
 	return "ALTER TABLE " + schema.NameOf(r.Run.Table).Statement() + " " + r.Run.Alter
 }
 
+// Chosen says which rows and values the new table has by the operator's choice (--keep and --set).
+func (r *Report) Chosen() (texts []string) {
+	if r.Plan == nil {
+		return nil
+	}
+	if r.Plan.Keep != "" {
+		text := "Only rows that meet this condition are in the new table (--keep): " + r.Plan.Keep
+		if r.Result != nil && r.Result.LeftOut > 0 {
+			text += fmt.Sprintf("; %s left out", humanize.Plural(r.Result.LeftOut, "row"))
+		}
+		texts = append(texts, text)
+	}
+	for _, setting := range r.Plan.Set {
+		column, expr, _ := strings.Cut(setting, "=")
+		texts = append(texts, fmt.Sprintf("Column %s gets its values from this expression (--set): %s", column, expr))
+	}
+	return texts
+}
+
 // Unfit are the rows because of which the run has ended, for people, by reason.
 func (r *Report) Unfit() (texts []string) {
 	if r.Result == nil {

@@ -150,6 +150,24 @@ func TestReportIsWholeAndHarmless(t *testing.T) {
 	}
 }
 
+// The report names the condition and the expressions by which the operator chose rows and values, and how many rows were left out.
+func TestWhatTheOperatorChoseIsNamed(t *testing.T) {
+	s := story(1)
+	s.Plan.Keep, s.Plan.Set, s.Result.LeftOut = "note <> '"+hostile+"'", []string{"v=LEFT(w, 3) = 'a'"}, 73
+	r := Of(s)
+	page, text := written(t, r.HTML), written(t, r.Markdown)
+	for form, whole := range map[string]string{"the page": page, "the text": text} {
+		for _, says := range []string{"(--keep): note", "73 rows left out", "Column v gets its values from this expression (--set): LEFT(w, 3) = ", "no command of Midstream drops it"} {
+			if !strings.Contains(whole, says) {
+				t.Errorf("%s does not say %q", form, says)
+			}
+		}
+	}
+	if strings.Contains(page, "<script>alert") {
+		t.Error("the condition is more than text")
+	}
+}
+
 func TestWhatLastsIsToldOnce(t *testing.T) {
 	r := Of(story(10))
 	told := map[string]int{}

@@ -127,6 +127,9 @@ func work(r migration.Result) string {
 	if r.Applied > 0 {
 		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
 	}
+	if r.LeftOut > 0 {
+		text += ", " + humanize.Plural(r.LeftOut, "row") + " left out (--keep)"
+	}
 	return text + proof(r, "all rows verified")
 }
 

@@ -127,6 +127,7 @@ func ResultOf(r migration.Result, code int, outcome string) Result {
 		VerifyMS:        MSOf(r.Verify),
 		Verified:        r.Verified,
 		Repaired:        r.Repaired,
+		LeftOut:         r.LeftOut,
 		ComparedAt:      knownTime(r.Compared),
 		RowsCopied:      r.RowsCopied,
 		Captured:        r.Captured,

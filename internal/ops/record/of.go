@@ -67,7 +67,7 @@ func Of(e event.Event) any {
 		return Mismatch{HeadOf(NameMismatch, e.At), e.Key, e.Column, e.Expected, e.Found}
 	case event.Verified:
 		return Verified{
-			HeadOf(NameVerified, e.At), e.Rows, e.Suspects, e.Repaired, e.Unproven, MSOf(e.Elapsed),
+			HeadOf(NameVerified, e.At), e.Rows, e.LeftOut, e.Suspects, e.Repaired, e.Unproven, MSOf(e.Elapsed),
 			append([]string{}, e.Uncompared...),
 		}
 	case event.Finding:

@@ -66,8 +66,8 @@ func Read(line []byte) (event.Event, *Result, error) {
 		})
 	case NameVerified:
 		return into(line, func(r Verified) event.Event {
-			return event.Verified{Rows: r.Rows, Suspects: r.Suspects, Repaired: r.Repaired, Unproven: r.Unproven, Uncompared: r.Uncompared,
-				Elapsed: r.ElapsedMS.Duration(), At: at}
+			return event.Verified{Rows: r.Rows, LeftOut: r.LeftOut, Suspects: r.Suspects, Repaired: r.Repaired, Unproven: r.Unproven,
+				Uncompared: r.Uncompared, Elapsed: r.ElapsedMS.Duration(), At: at}
 		})
 	case NameFinding:
 		return into(line, func(r Finding) event.Event { return r.Found() })

@@ -334,6 +334,7 @@ type Mismatch struct {
 type Verified struct {
 	Head
 	Rows       int64    `json:"rows" doc:"number of compared rows"`
+	LeftOut    int64    `json:"rows_left_out" doc:"rows of the old table that --keep left out"`
 	Suspects   int      `json:"suspects" doc:"rows that differed at first, because a change was not yet applied"`
 	Repaired   int      `json:"repaired" doc:"rows that differed and were copied again"`
 	Unproven   int      `json:"unproven" doc:"rows that changed all the time; the run compares them under the lock"`
@@ -409,6 +410,7 @@ type Result struct {
 	Scanned         int64     `json:"rows_scanned" doc:"rows that the prescan has checked"`
 	Verified        int64     `json:"rows_verified" doc:"rows compared with the new table's"`
 	Repaired        int       `json:"rows_repaired" doc:"rows that differed and were copied again"`
+	LeftOut         int64     `json:"rows_left_out" doc:"rows of the old table that --keep left out, as of the comparison; 0 if the tables were not compared"`
 	ComparedAt      string    `json:"compared_at" doc:"as in progress"`
 	Captured        int64     `json:"captured_changes" doc:"as in progress"`
 	Applied         int64     `json:"applied_keys" doc:"as in progress"`

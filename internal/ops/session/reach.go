@@ -327,7 +327,7 @@ func (r *Reach) add(x migration.Result) {
 	s.Applied, s.Dropped = s.Applied+x.Applied, s.Dropped+x.Dropped
 	s.Merged, s.Retries, s.Attempts, s.LockHeld = s.Merged+x.Merged, s.Retries+x.Retries, s.Attempts+x.Attempts, s.LockHeld+x.LockHeld
 	s.Drained, s.BinlogRead = s.Drained+x.Drained, s.BinlogRead+x.BinlogRead
-	s.Verified, s.Repaired = s.Verified+x.Verified, s.Repaired+x.Repaired
+	s.Verified, s.Repaired, s.LeftOut = s.Verified+x.Verified, s.Repaired+x.Repaired, s.LeftOut+x.LeftOut
 	s.Disk, s.Redo, s.Binlog = max(s.Disk, x.Disk), s.Redo+x.Redo, s.Binlog+x.Binlog // one after the other
 	s.Method, s.Old, s.Compared, s.Swapped, s.Resumed = x.Method, x.Old, x.Compared, x.Swapped, s.Resumed || x.Resumed
 }
