@@ -82,8 +82,9 @@ func (v *Verifier) countLeftOut(ctx context.Context, session *dbconn.Session, r 
 	if spec.Keep == "" {
 		return 0, nil
 	}
-	err = session.Rows(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE (%s) AND (%s) IS NOT TRUE", spec.Source.Quoted(),
-		schema.Quote(spec.SourceIndex), rowsync.InRange(spec.Key, spec.Key.Names(), r), spec.Keep), func(rows *sql.Rows) error { return rows.Scan(&n) })
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE (%s) AND (%s) IS NOT TRUE", spec.Source.Quoted(),
+		schema.Quote(spec.SourceIndex), rowsync.InRange(spec.Key, spec.Key.Names(), r), spec.Keep)
+	err = session.Rows(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&n) })
 	return n, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -94,6 +95,7 @@ type list struct {
 	Changes []queue.Change
 	Servers []queue.ServerInfo
 	Options []string
+	Joins   string // what stands between the parts of an option, as JSON
 	More    bool   // there are changes that the page does not show
 	ID      string // of the change that the form submits: a second time it is the same one
 }
@@ -114,6 +116,8 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
 	l, err := s.changes(r)
 	if err == nil && s.source.Queue {
 		l.ID, l.Options = strings.ToLower(rand.Text()[:10]), queue.Options()
+		joins, _ := json.Marshal(queue.Joins()) // texts by texts
+		l.Joins = string(joins)
 		err = s.ask(r.Context(), "/v1/servers", &l.Servers)
 	}
 	switch {

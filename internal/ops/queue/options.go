@@ -38,19 +38,19 @@ func working() []string {
 
 const undoFill = "undo-fill"
 
-// lined are options with one part of their value in a line: expressions have commas.
-var lined = []string{undoFill, "set"}
+// Joins are the options that have several parts in their value, and what stands between two parts. Expressions have commas, so they
+// have lines.
+func Joins() map[string]string {
+	return map[string]string{undoFill: "\n", "set": "\n", "map": ",", "kill-user": ",", "kill-host": ","}
+}
 
-// SetOption adds an option as submit has got it. The lines of one may come one by one.
+// SetOption adds an option as submit has got it. The parts of one may come one by one.
 func SetOption(options map[string]string, name, value string) {
-	if before := options[name]; slices.Contains(lined, name) && before != "" {
-		value = before + "\n" + value
+	if join := Joins()[name]; join != "" && options[name] != "" {
+		value = options[name] + join + value
 	}
 	options[name] = value
 }
-
-// repeated are those that may be given several times, each with one part of a value that has commas.
-var repeated = []string{"map", "kill-user", "kill-host"}
 
 // checkOptions names every option that may not be set.
 func checkOptions(options map[string]string, permitted []string) error {
@@ -72,11 +72,8 @@ func arguments(options map[string]string) []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		values := []string{options[name]}
-		switch {
-		case slices.Contains(repeated, name):
-			values = strings.Split(options[name], ",")
-		case slices.Contains(lined, name):
-			values = strings.Split(options[name], "\n")
+		if join := Joins()[name]; join != "" {
+			values = strings.Split(options[name], join)
 		}
 		for _, value := range values {
 			args = append(args, "--"+name+"="+value)

@@ -91,11 +91,13 @@
     setTimeout(look, 2000);
     if (!$("submit")) return;
 
+    const joins = JSON.parse($("submit").dataset.joins);
     const asked = () => {
       const options = {};
       for (const line of $("options").value.split("\n").map(l => l.trim().replace(/^--/, "")).filter(Boolean)) {
         const at = line.indexOf("=");
-        options[at < 0 ? line : line.slice(0, at).trim()] = at < 0 ? "true" : line.slice(at + 1).trim();
+        const name = at < 0 ? line : line.slice(0, at).trim(), value = at < 0 ? "true" : line.slice(at + 1).trim();
+        options[name] = joins[name] && options[name] ? options[name] + joins[name] + value : value;
       }
       return { server: $("server").value, statement: $("statement").value, options };
     };
