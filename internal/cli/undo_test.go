@@ -48,7 +48,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		for want, args := range map[string][]string{
 			"these flags exclude each other: --end, --list":  {"--end", "--list"},
 			"these flags exclude each other: --cold, --lazy": {"--cold", "--lazy"},
-			"must be name=value":                             {"--undo-fill=added"},
+			"must be column=expression":                      {"--undo-fill=added"},
 			"unknown flag: --undo-mode":                      {"--undo-mode=warm"},
 			"does not take --rehearse: an undo cannot be":    {"--rehearse"},
 			"does not take --alter":                          {"--alter=DROP COLUMN added"},

@@ -67,24 +67,12 @@ func (u *Undoable) Begun() bool { return u.State == UndoRunning || u.State == Un
 // Undoables lists the changes that have left what an undo needs, of one table or of all that the account sees. It writes
 // nothing.
 func Undoables(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Undoable, error) {
-	query := "SELECT table_schema, table_name FROM information_schema.tables WHERE " + checkpoint.UndoTables
+	where := ""
 	if only != nil {
-		query += " AND table_schema = " + schema.Literal(only.Schema) + " AND table_name = " + schema.Literal(plan.UndoOf(*only).Table)
+		where = " AND table_schema = " + schema.Literal(only.Schema) + " AND table_name = " + schema.Literal(plan.UndoOf(*only).Table)
 	}
-	rows, err := pool.DB().QueryContext(ctx, query+" ORDER BY table_schema, table_name")
+	names, err := undoTables(ctx, pool, where)
 	if err != nil {
-		return nil, fmt.Errorf("look for changes that can be undone: %w", err)
-	}
-	defer rows.Close()
-	var names []schema.Name
-	for rows.Next() {
-		var name schema.Name
-		if err := rows.Scan(&name.Schema, &name.Table); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	var all []Undoable
@@ -101,6 +89,24 @@ func Undoables(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Und
 		}
 	}
 	return all, nil
+}
+
+// undoTables lists the undo tables that the account sees, as far as a condition permits.
+func undoTables(ctx context.Context, pool *dbconn.Pool, where string) (names []schema.Name, err error) {
+	rows, err := pool.DB().QueryContext(ctx, "SELECT table_schema, table_name FROM information_schema.tables WHERE "+checkpoint.UndoTables+where+
+		" ORDER BY table_schema, table_name")
+	if err != nil {
+		return nil, fmt.Errorf("look for changes that can be undone: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name schema.Name
+		if err := rows.Scan(&name.Schema, &name.Table); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 // undoable reads one undo table; nil if it has no record, or is gone.

@@ -40,6 +40,8 @@ type StatementFacts struct {
 	Swap *Swap
 	// Undos are the open undos of earlier changes of the tables.
 	Undos []OpenUndo
+	// Needed are tables that open undos of other tables need.
+	Needed []NeededByUndo
 }
 
 // TableOptions are the operator's wishes for a statement on complete tables.
@@ -160,6 +162,7 @@ func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOp
 	case ddl.KindCreate:
 		m.create()
 	}
+	m.checkNeeded()
 	m.undo()
 	m.checkFiles()
 	if wish := options.Method; wish != "" && wish != m.plan.Choice.Method && m.plan.Choice.Method != MethodNone {

@@ -102,6 +102,57 @@ func (m *tablePlanner) checkUndo() {
 	}
 }
 
+// NeededByUndo is a table, or a name, that the open undo of a change of another table needs.
+type NeededByUndo struct {
+	Table, Source schema.Name
+	Until         time.Time
+	// Redo means that the change was undone already.
+	Redo bool
+	// Free means that no table may have the name then.
+	Free bool
+	// Renamed means that the change is a RENAME: its undo goes by the names alone.
+	Renamed bool
+}
+
+// checkNeeded warns of a statement that takes a table, or its name, away from the undo of another table. It refuses one that removes
+// the rows, unless it may end that undo.
+func (m *tablePlanner) checkNeeded() {
+	p := m.plan
+	leaves := func(name schema.Name) bool {
+		return slices.Contains(p.Gone, name) || slices.ContainsFunc(p.Moves, func(move ddl.TableRename) bool { return move.From == name })
+	}
+	takes := func(name schema.Name) bool {
+		is := func(move ddl.TableRename) bool { return move.To == name }
+		return p.Statement.Kind == ddl.KindCreate || slices.ContainsFunc(p.Moves, is)
+	}
+	for _, n := range m.facts.Needed {
+		undo := "undo"
+		if n.Redo {
+			undo = "redo"
+		}
+		what := fmt.Sprintf("the %s of the last change of %s needs %s until %s", undo, n.Source, n.Table, n.Until.Format(untilFormat))
+		first := fmt.Sprintf("Make it first: midstream undo %s", n.Source.Argument())
+		kind := p.Statement.Kind
+		switch {
+		case p.Choice.Method == MethodNone:
+		case n.Free && takes(n.Table):
+			m.warn(CodeUndo, fmt.Sprintf("the %s of the last change of %s needs the name %s", undo, n.Source, n.Table),
+				"it will be refused while another table has the name", "")
+		case n.Free || kind == ddl.KindCreate, kind == ddl.KindRename && !leaves(n.Table):
+		case kind == ddl.KindRename && n.Renamed:
+			m.warn(CodeUndo, what, "it will be refused until the table has this name again", first)
+		case kind == ddl.KindRename:
+			m.warn(CodeUndo, what, "this statement ends it: it would not find the table any longer", first)
+		case m.options.EndUndo:
+			m.warn(CodeUndo, what+"; this statement ends that", "it would not find these rows any longer; --end-undo allows that",
+				"What is left of it goes with: midstream undo --end "+n.Source.Argument())
+		default:
+			m.block(CodeUndo, what, "this statement ends it: it would not find these rows any longer",
+				fmt.Sprintf("%s. Or give it up: midstream undo --end %s, or --end-undo with this command", first, n.Source.Argument()))
+		}
+	}
+}
+
 // keptForUndo reports whether a table is kept for an undo of the last change, apart from its record: what ends that undo drops it.
 func (m *tablePlanner) keptForUndo(table, kept schema.Name) bool {
 	return (kept == KeptOf(table) || slices.Contains(SinceNames(table), kept)) &&

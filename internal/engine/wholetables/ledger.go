@@ -236,7 +236,7 @@ func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved
 	return Record(ctx, pool, source)
 }
 
-// lookForUndos adds to the facts of a statement the open undos of its tables.
+// lookForUndos adds to the facts of a statement the open undos of its tables, and those of other tables that need them.
 func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, f *plan.StatementFacts) error {
 	now, err := leftovers.ServerTime(ctx, pool.DB())
 	if err != nil {
@@ -265,7 +265,8 @@ func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Stateme
 		}
 		f.Undos = append(f.Undos, open)
 	}
-	return nil
+	f.Needed, err = leftovers.NeededByUndos(ctx, pool, statement.Tables())
+	return err
 }
 
 // twinLeft returns the empty table that a run which was killed before its TRUNCATE has left, if any. The ledger

@@ -84,7 +84,7 @@ func LookBack(
 	if err == nil {
 		err = lookDropped(ctx, pool.DB(), facts)
 	}
-	if err == nil && former.Kind == ddl.KindDrop {
+	if err == nil && former.Kind == ddl.KindDrop && found.Tables[0].Table != nil { // after a kill it may have its name again
 		err = lookOrphaned(ctx, pool, facts)
 	}
 	if err == nil {
