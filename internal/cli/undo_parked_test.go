@@ -31,14 +31,16 @@ func TestU4_WhatBecomesOfParkedRowsIsSaid(t *testing.T) {
 				exec("INSERT INTO t VALUES (3, 5000000000, 'c'), (4, 5000000000, 'd')")
 				r.with(exitDone, "undo", "--park", here, r.name)
 				listed := r.with(exitDone, "undo", "--list", r.name)
-				contains(t, listed, "Set aside "+r.name+"_parked: 2 rows, 2 of which "+r.name+" does not have (by the key); "+
+				contains(t, listed, "Set aside "+r.name+"_parked: 2 rows, 2 of which "+r.name+" does not have, or has with other values; "+
 					"the redo brings the rows of the last undo back into the table, but not if it syncs all rows (--cold)")
 				_, status, _ := midstream(t, "status", here, r.name)
 				contains(t, strings.Join(strings.Fields(status), " "), "(it has set aside 2 rows in "+r.name+"_parked)")
 				contains(t, r.with(exitDone, "undo", "--list", "--json", r.name), `"parked":["`+r.name+`_parked"]`)
 				if how == "--cold" {
-					exec("INSERT INTO t (id, a) VALUES (3, 3)") // another row with this key
-					contains(t, r.with(exitDone, "undo", "--list", r.name), r.name+"_parked: 2 rows, 1 of which "+r.name+" does not have (by the key); the redo")
+					for _, other := range []string{"3, 3, 'c'", "3, 3, 'x'"} { // other rows with this key
+						exec("REPLACE INTO t VALUES (" + other + ")")
+						contains(t, r.with(exitDone, "undo", "--list", r.name), r.name+"_parked: 2 rows, 2 of which "+r.name+" does not have, or has with other values; the redo")
+					}
 					exec("DELETE FROM t WHERE id = 3")
 					loses := "rows that the last undo or redo has parked do not come back: the redo syncs all rows"
 					contains(t, r.with(exitDone, "undo", "--plan", "--cold", r.name), loses)
@@ -68,6 +70,31 @@ func TestU4_WhatBecomesOfParkedRowsIsSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheListComparesParkedRowsByWhatBothTablesHave: after an undo, the table of parked rows has the definition that was undone. The list
+// compares its rows with those of the table by the key and the columns of both, and says that more may be missing.
+func TestTheListComparesParkedRowsByWhatBothTablesHave(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("ALTER TABLE t ADD COLUMN s CHAR(9), ADD COLUMN v VARCHAR(20)")
+		r.says("run", exitDone, "ALTER TABLE t MODIFY v TEXT", []string{"--undo=1h", "--method=shadow"})
+		r.exec("INSERT INTO t (id, a, s, v) VALUES (1001, 1, 'x', REPEAT('v', 21)), (1002, 2, 'y', REPEAT('v', 21))")
+		r.says("undo", exitDone, "t", []string{"--park"})
+		list, parked := []string{"--list"}, r.database+".t_parked: "
+		r.says("undo", exitDone, "t", list, parked+"2 rows, 2 of which "+r.database+".t does not have, or has with other values")
+		r.exec("INSERT INTO t (id, a, s, v) VALUES (1001, 1, 'x', 'v'), (1002, 3, 'y', 'v')")
+		r.says("undo", exitDone, "t", list, parked+"2 rows, at least 1 of which "+r.database+".t does not have, or has with other values")
+		r.exec("UPDATE t SET a = 2 WHERE id = 1002")
+		r.says("undo", exitDone, "t", list, parked+"2 rows, to which rows of "+r.database+".t are equal in the columns of both tables")
+		r.exec("UPDATE t SET s = 'Y' WHERE id = 1002")
+		r.says("undo", exitDone, "t", list, parked+"2 rows, at least 1 of which")
+		r.exec("DELETE FROM t_parked WHERE id = 1001")
+		r.says("undo", exitDone, "t", list, parked+"1 row, which "+r.database+".t does not have")
+		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.exec("DROP TABLE t_parked")
+	})
 }
 
 // TestU4_ATruncateKeepsParkedRowsApart: the rows that the undo of a TRUNCATE parks have keys that other rows have. The list does not take

@@ -19,7 +19,8 @@ type Parked struct {
 	// Rows are its rows, at most mostParked. Apart are those that the source does not have with the same values; nil: not known.
 	Rows  int64
 	Apart *int64
-	// Missing are those whose key the source does not have, if the two have other definitions; nil: not known.
+	// Missing are those that the source does not have, by the key and the columns that both have, if the two have other definitions. More
+	// may be missing. It is nil if that is not known.
 	Missing *int64
 	// Values means that it has values of dropped columns of such rows, and not the rows.
 	Values bool
@@ -68,8 +69,8 @@ func ParkedOf(ctx context.Context, pool *dbconn.Pool, source schema.Name) ([]Par
 	return all, nil
 }
 
-// compareParked counts the rows of a table of parked rows that the source does not have, or, if the server does not compare them, those
-// whose key it does not have; nil for what is not known.
+// compareParked counts the rows of a table of parked rows that the source does not have, or, if the two have other columns, those that it
+// does not have by the columns of both; nil for what is not known.
 func compareParked(ctx context.Context, pool *dbconn.Pool, source, parked schema.Name) (apart, missing *int64) {
 	table, err := schema.Load(ctx, pool.DB(), source)
 	if err != nil {
@@ -96,7 +97,7 @@ func compareParked(ctx context.Context, pool *dbconn.Pool, source, parked schema
 		return &n
 	}
 	if apart = without(sameRow(table, aside)); apart == nil {
-		missing = without(sameKey(table, aside, primary))
+		missing = without(sameShared(table, aside, primary))
 	}
 	return apart, missing
 }
@@ -111,10 +112,32 @@ func sameRow(table, aside *schema.Table) (equal []string) {
 		if !there || now.Type != c.Type || now.Collation != c.Collation {
 			return nil
 		}
-		a, b := "a."+schema.Quote(c.Name), "b."+schema.Quote(c.Name)
-		equal = append(equal, a+" <=> "+b)
-		if c.Charset != "" && c.Charset != "binary" { // letter case and blanks count
-			equal = append(equal, fmt.Sprintf("CAST(%s AS BINARY) <=> CAST(%s AS BINARY)", a, b))
+		equal = append(equal, sameValue(c)...)
+	}
+	return equal
+}
+
+// sameValue are the conditions that the rows a and b have the same value in a column.
+func sameValue(c schema.Column) []string {
+	a, b := "a."+schema.Quote(c.Name), "b."+schema.Quote(c.Name)
+	if c.Charset == "" || c.Charset == "binary" {
+		return []string{a + " <=> " + b}
+	}
+	return []string{a + " <=> " + b, fmt.Sprintf("CAST(%s AS BINARY) <=> CAST(%s AS BINARY)", a, b)} // letter case and blanks count
+}
+
+// sameShared are the conditions that a row b of the table may be the row a of the other one: both have the same key, and the same values
+// in the columns that both tables have in one type, or as integers. They are none if the keys cannot be compared.
+func sameShared(table, aside *schema.Table, primary schema.Key) []string {
+	equal := sameKey(table, aside, primary)
+	if len(equal) == 0 {
+		return nil
+	}
+	integer := func(c schema.Column) bool { return strings.HasSuffix(c.DataType, "int") }
+	for _, c := range aside.Columns {
+		now, there := table.Column(c.Name)
+		if there && (now.Type == c.Type && now.Collation == c.Collation || integer(now) && integer(c)) {
+			equal = append(equal, sameValue(c)...)
 		}
 	}
 	return equal

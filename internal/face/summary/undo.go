@@ -147,8 +147,16 @@ func parked(p leftovers.Parked, source schema.Name) string {
 		return fmt.Sprintf("%s: %s, which %s does not have, or has with other values", p.Table, rows, source)
 	case p.Apart != nil:
 		return fmt.Sprintf("%s: %s, %d of which %s does not have, or has with other values", p.Table, rows, *p.Apart, source)
+	case p.Missing != nil && *p.Missing == 0:
+		return fmt.Sprintf("%s: %s, to which rows of %s are equal in the columns of both tables", p.Table, rows, source)
+	case p.Missing != nil && p.Rows == 1:
+		return fmt.Sprintf("%s: %s, which %s does not have, or has with other values", p.Table, rows, source)
 	case p.Missing != nil:
-		return fmt.Sprintf("%s: %s, %d of which %s does not have (by the key)", p.Table, rows, *p.Missing, source)
+		least := ""
+		if *p.Missing < p.Rows {
+			least = "at least "
+		}
+		return fmt.Sprintf("%s: %s, %s%d of which %s does not have, or has with other values", p.Table, rows, least, *p.Missing, source)
 	}
 	return fmt.Sprintf("%s: %s", p.Table, rows)
 }
