@@ -84,11 +84,7 @@ func (w *work) verifyCount(ctx context.Context) error {
 	if err := w.brakes.gates.Copy(ctx); err != nil {
 		return err
 	}
-	var surplus int64
-	err := w.apply.whileStopped(func() (err error) {
-		surplus, err = w.comparison.verifier.Surplus(ctx)
-		return err
-	})
+	surplus, err := w.comparison.verifier.Surplus(ctx, w.apply.whileStopped)
 	if err == nil && surplus != 0 {
 		err = fmt.Errorf("%w: it has %d rows more", ErrMismatch, surplus)
 	}

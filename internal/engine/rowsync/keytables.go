@@ -54,9 +54,16 @@ func (s *Spec) values() dbconn.Values {
 	return v
 }
 
-// deleteConverted deletes the shadow's rows with the given keys of the source.
+// deleteConverted deletes the shadow's rows with the given keys of the source. A key that the source's collation holds equal to one of
+// them is another one in the shadow: if the source's row has it now, the shadow may have that row already.
 func (s *Syncer) deleteConverted(ctx context.Context, session *dbconn.Session, keys []key.Key) (int64, error) {
-	if err := s.spec.convert(ctx, session, keys); err != nil {
+	there, err := s.spec.there(ctx, session, keys)
+	if err != nil {
+		return 0, err
+	}
+	all := slices.Concat(keys, there)
+	slices.Sort(all)
+	if err := s.spec.convert(ctx, session, slices.Compact(all)); err != nil {
 		return 0, err
 	}
 	return s.remove(ctx, session, s.spec.joined())

@@ -87,7 +87,7 @@ func (b *beside) setApart(ctx context.Context) (result Result, err error) {
 		return result, fmt.Errorf("row with key (%s): %w", b.spec.Key.Format(slices.Concat(b.own, b.taken)[0]), ErrLeftOut)
 	}
 	var there []key.Key
-	if len(b.own) > 0 {
+	if len(b.own) > 0 { // the application may have deleted such a row again
 		err = b.clear(ctx, b.session, "keys", func() (err error) {
 			there, err = b.spec.readKeys(ctx, b.session, predicate{spec: b.spec, keys: b.own}.keysOf())
 			return err
@@ -96,14 +96,14 @@ func (b *beside) setApart(ctx context.Context) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	b.unfit.fits(b.own) // the application may have deleted such a row again
-	if len(b.keys) == 1 {
-		b.unfit.fits(b.keys)
-		there = b.keys[:min(len(there), 1)]
+	settled := b.own
+	if len(b.keys) == 1 { // perhaps the only key of that kind, see sync
+		settled = append(slices.Clone(b.own), b.keys[0])
+		for _, k := range there {
+			b.unfit.name(b.keys[0], k)
+		}
 	}
-	for _, k := range there {
-		b.unfit.Put(k, ErrLeftOut)
-	}
+	b.unfit.settle(settled, refusing(there, ErrLeftOut))
 	taken := slices.DeleteFunc(b.taken, func(k key.Key) bool { return slices.Contains(b.own, k) })
 	if len(taken) == 0 {
 		return result, nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,8 +145,12 @@ func (s *Syncer) list(ctx context.Context, session *dbconn.Session, keys []key.K
 	if s.unfit != nil && refusesRow(err) {
 		return s.apart(ctx, session, keys, err)
 	}
-	if err == nil && s.unfit != nil {
-		s.unfit.fits(keys)
+	if err == nil && s.unfit.knows() {
+		there := keys
+		if s.spec.KeyChanged { // the shadow has the rows by these keys
+			err = s.clear(ctx, session, "keys", func() (err error) { there, err = s.spec.there(ctx, session, keys); return err })
+		}
+		s.unfit.fits(slices.Concat(keys, there))
 	}
 	if err != nil {
 		return result, fmt.Errorf("sync %d keys: %w", len(keys), s.blame(ctx, session, p, err))

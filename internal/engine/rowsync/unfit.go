@@ -3,6 +3,7 @@ package rowsync
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,15 +18,24 @@ import (
 // Unfit are the rows of the source that the shadow refuses. An undo lists them instead of ending at the first one: the old
 // definition may refuse rows that the application has written since the change. An unfit row has no row in the shadow, and
 // each change of it is a new try. It is safe for concurrent use.
+//
+// A row is listed by the key that the source has. A change has the key of its time, which only the collation may hold equal.
 type Unfit struct {
 	first func(UnfitRow)
 	mu    sync.Mutex
 	rows  map[key.Key]UnfitRow
 	tries uint64
+	// other are keys that have found the row of another key, which was listed, when they were synced last.
+	other map[key.Key]key.Key
 }
 
+// fewOther is a number of other keys that needs no pruning.
+const fewOther = 1000
+
 // NewUnfit returns an empty list. It calls first with each row that is the only one in the list.
-func NewUnfit(first func(UnfitRow)) *Unfit { return &Unfit{first: first, rows: map[key.Key]UnfitRow{}} }
+func NewUnfit(first func(UnfitRow)) *Unfit {
+	return &Unfit{first: first, rows: map[key.Key]UnfitRow{}, other: map[key.Key]key.Key{}}
+}
 
 // UnfitRow is one of them, with the server's reason.
 type UnfitRow struct {
@@ -100,7 +110,16 @@ func (u *Unfit) Without(keys []key.Key) []key.Key {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(keys), func(k key.Key) bool { return u.rows[k].Cause != nil })
+	return slices.DeleteFunc(slices.Clone(keys), u.lists)
+}
+
+// lists reports whether a row with the key is listed. REQUIRES: mu is held.
+func (u *Unfit) lists(k key.Key) bool {
+	if u.rows[k].Cause != nil {
+		return true
+	}
+	is, other := u.other[k]
+	return other && u.rows[is].Cause != nil
 }
 
 // Has reports whether the key is in the list. A nil Unfit has none.
@@ -110,33 +129,77 @@ func (u *Unfit) has(k key.Key) bool {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.rows[k].Cause != nil
+	return u.lists(k)
 }
 
 // Put lists a row with the server's reason.
-func (u *Unfit) Put(k key.Key, cause error) {
-	u.mu.Lock()
-	_, listed := u.rows[k]
-	u.tries++
-	row := UnfitRow{Key: k, Cause: cause, Try: u.tries}
-	u.rows[k] = row
-	first := !listed && len(u.rows) == 1
-	u.mu.Unlock()
-	if first {
-		u.first(row)
+func (u *Unfit) Put(k key.Key, cause error) { u.settle(nil, refusing([]key.Key{k}, cause)) }
+
+// knows reports whether any key is in the list, or found a listed row. A nil Unfit knows none.
+func (u *Unfit) knows() bool {
+	if u == nil {
+		return false
 	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.rows)+len(u.other) > 0
 }
 
 // fits removes keys whose rows were synced.
 func (u *Unfit) fits(keys []key.Key) {
-	if u.Len() == 0 {
+	if u.knows() {
+		u.settle(keys, nil)
+	}
+}
+
+// settle takes the end of a sync of keys: those of their rows that were refused.
+func (u *Unfit) settle(keys []key.Key, refused []UnfitRow) {
+	u.mu.Lock()
+	before := len(u.rows)
+	listed := map[key.Key]bool{}
+	for _, row := range refused {
+		listed[row.Key] = true
+	}
+	for _, k := range keys {
+		for _, same := range []key.Key{k, u.other[k]} {
+			if !listed[same] {
+				delete(u.rows, same)
+			}
+		}
+		delete(u.other, k) // its row may be in the shadow
+	}
+	for i := range refused {
+		u.tries++
+		refused[i].Try = u.tries
+		u.rows[refused[i].Key] = refused[i]
+	}
+	first := before == 0 && len(refused) > 0
+	u.mu.Unlock()
+	if first {
+		u.first(refused[0])
+	}
+}
+
+// name notes that the key finds the row of another key.
+func (u *Unfit) name(k, row key.Key) {
+	if k == row {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, k := range keys {
-		delete(u.rows, k)
+	u.other[k] = row
+	if len(u.other) > fewOther+2*len(u.rows) {
+		maps.DeleteFunc(u.other, func(_, is key.Key) bool { return u.rows[is].Cause == nil })
 	}
+}
+
+// refusing are rows that are refused for one reason.
+func refusing(keys []key.Key, cause error) []UnfitRow {
+	rows := make([]UnfitRow, len(keys))
+	for i, k := range keys {
+		rows[i] = UnfitRow{Key: k, Cause: cause}
+	}
+	return rows
 }
 
 // refusesRow reports whether a row is the cause of the error: the shadow does not take it.
@@ -207,16 +270,34 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 
 // setApart removes rows from the shadow that it refuses.
 func (s *Syncer) setApart(ctx context.Context, session *dbconn.Session, keys []key.Key, cause error) (result Result, err error) {
+	var rows []key.Key
 	err = s.clear(ctx, session, "keys", func() (err error) {
-		result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys})
+		if result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys}); err == nil {
+			rows, err = s.spec.there(ctx, session, keys)
+		}
 		return err
 	})
-	if err == nil {
-		for _, k := range keys {
-			s.unfit.Put(k, cause)
-		}
+	if err != nil {
+		return result, err
 	}
-	return result, err
+	s.unfit.settle(keys, refusing(rows, cause))
+	if len(keys) == 1 && len(rows) == 1 {
+		s.unfit.name(keys[0], rows[0])
+	}
+	return result, nil
+}
+
+// Present returns the keys that the source's rows of these keys have.
+func (s *Spec) Present(ctx context.Context, session *dbconn.Session, keys []key.Key) ([]key.Key, error) {
+	return s.readKeys(ctx, session, predicate{spec: s, keys: keys}.keysOf())
+}
+
+// there returns the keys that the source's rows of these keys have now. If no other keys are equal, it returns the keys themselves.
+func (s *Spec) there(ctx context.Context, session *dbconn.Session, keys []key.Key) ([]key.Key, error) {
+	if s.Key.Ordered() || len(keys) == 0 {
+		return keys, nil
+	}
+	return s.readKeys(ctx, session, predicate{spec: s, keys: keys}.keysOf()+s.Locking)
 }
 
 // lackValues are the keys whose rows lack a value for a column of the shadow, if that is the cause, and the others. One statement
@@ -252,16 +333,23 @@ func (s *Syncer) clear(ctx context.Context, session *dbconn.Session, what string
 // oneByOne syncs keys in one transaction: it deletes them all, and inserts one after the other. The server undoes a statement that
 // it refuses because of a value, and no more. done is false if there was another error: then nothing was done.
 func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []key.Key) (result Result, done bool) {
-	refused := make([]error, len(keys))
+	var refused []UnfitRow
 	s.alone.RLock()
 	defer s.alone.RUnlock()
 	err := transact(ctx, session, func() (err error) {
 		if result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys}); err != nil {
 			return err
 		}
-		for i := range keys {
-			inserted, err := s.fill(ctx, session, predicate{spec: s.spec, keys: keys[i : i+1]})
-			if refused[i] = err; err != nil && !dbconn.ValueRefused(err) {
+		rows, err := s.spec.there(ctx, session, keys)
+		if err != nil {
+			return err
+		}
+		for i, k := range rows {
+			inserted, err := s.fill(ctx, session, predicate{spec: s.spec, keys: rows[i : i+1]})
+			switch {
+			case dbconn.ValueRefused(err):
+				refused = append(refused, UnfitRow{Key: k, Cause: err})
+			case err != nil:
 				return err
 			}
 			result.Inserted += inserted
@@ -271,13 +359,7 @@ func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []k
 	if err != nil {
 		return Result{}, false
 	}
-	for i, k := range keys {
-		if refused[i] != nil {
-			s.unfit.Put(k, refused[i])
-		} else {
-			s.unfit.fits(keys[i : i+1])
-		}
-	}
+	s.unfit.settle(keys, refused)
 	return result, true
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -153,13 +154,33 @@ func (v *Verifier) Keys(ctx context.Context, session *dbconn.Session, keys []key
 		if part = v.deps.Unfit.Without(part); len(part) == 0 {
 			continue
 		}
-		_, found, err := v.compare(ctx, session, keysPredicate(v.deps.Spec.Sync, part))
+		p, err := v.fitting(ctx, session, part)
+		var found []key.Key
+		if err == nil {
+			_, found, err = v.compare(ctx, session, p)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("compare %d keys: %w", len(part), err)
 		}
 		differing = append(differing, found...)
 	}
 	return unique(differing), nil
+}
+
+// fitting selects the rows of keys without unfit ones: the collation may hold a key equal to that of an unfit row.
+func (v *Verifier) fitting(ctx context.Context, session *dbconn.Session, keys []key.Key) (predicate, error) {
+	sync := v.deps.Spec.Sync
+	p := keysPredicate(sync, keys)
+	if sync.Key.Ordered() || v.deps.Unfit.Len() == 0 {
+		return p, nil
+	}
+	present, err := sync.Present(ctx, session, keys)
+	fit := v.deps.Unfit.Without(present)
+	unfit := slices.DeleteFunc(slices.Clone(present), func(k key.Key) bool { return slices.Contains(fit, k) })
+	if len(unfit) > 0 {
+		p.source = fmt.Sprintf("(%s) AND NOT (%s)", p.source, rowsync.InKeys(sync.Key, sync.Key.Names(), unfit))
+	}
+	return p, err
 }
 
 func unique(keys []key.Key) []key.Key {
