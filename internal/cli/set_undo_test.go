@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"midstream/internal/lab/mysqltest"
@@ -48,6 +49,35 @@ func TestU1_AnUndoOfAChangeWithSetKeepsFormerValues(t *testing.T) {
 		r.exec("UPDATE s SET n = 2 WHERE id = 2", "DELETE FROM s WHERE id = 4", "INSERT INTO s VALUES (5, 'new', 1, 'mine')")
 		r.says("undo", exitDone, "s", nil)
 		have("undo of some rows", "id, name, n", "1/ABCDEFGH/1,2/BCDEF/2,3/CDEFGHIJ/1,5/new/1")
+		r.exec("DROP TABLE s")
+	})
+}
+
+// TestThePlanOfARedoWithSetNamesWhatCanStopIt: the redo computes the expressions of --set again. Its plan names each kind of row that an
+// expression may give no value, and none that the form of the expression excludes; its words are those of a redo.
+func TestThePlanOfARedoWithSetNamesWhatCanStopIt(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE s (id INT PRIMARY KEY, name VARCHAR(30), n INT)", "INSERT INTO s VALUES (1, 'ABCDEFGH', 1)")
+		r.says("run", exitDone, "ALTER TABLE s MODIFY name VARCHAR(5), MODIFY n TINYINT NOT NULL, ADD COLUMN lower VARCHAR(30), ADD COLUMN twice VARCHAR(30)",
+			[]string{"--set=name=LEFT(name, 5)", "--set=lower=IFNULL(LOWER(name), '')", "--set=twice=REPEAT(name, 2)", "--set=n=n+n", "--undo=1h"})
+		r.says("undo", exitDone, "s", nil)
+		r.exec("ALTER TABLE s ADD COLUMN later INT")
+		for _, flags := range [][]string{{"--plan"}, {"--plan", "--cold"}, {"--plan", "--park"}} {
+			out := strings.Join(strings.Fields(r.says("undo", exitDone, "s", flags,
+				"the new definition refuses rows for which the expression of --set is too long for column twice, varchar(30)",
+				"the new definition refuses rows for which the expression of --set is NULL, and column n is NOT NULL", "WHERE (n+n) IS NULL counts them",
+				"the new definition refuses rows for which the expression of --set gives no value of column n, tinyint",
+				"the redo takes back later changes of the table too")), " ")
+			lacks(r.T, out, "too long for column name", "too long for column lower", "the undo ", "old definition", "back without", "go back")
+		}
+		r.says("undo", exitDone, "s", []string{"--plan", "--cold"}, "the redo computes the expressions of --set for all rows")
+		r.exec("ALTER TABLE s DROP COLUMN later", "INSERT INTO s VALUES (2, 'x', 64)")
+		r.says("undo", exitUnfit, "s", nil, "new definition")
+		r.exec("DELETE FROM s WHERE id = 2")
+		r.says("undo", exitDone, "s", nil)
+		r.says("undo", exitDone, "s", []string{"--end"})
+		r.says("cleanup", exitDone, "s", []string{"--old", "--yes"})
 		r.exec("DROP TABLE s")
 	})
 }

@@ -180,6 +180,14 @@ func (b *Back) Verb() string {
 	return "the undo"
 }
 
+// Goes is where the undo goes: "back", or, for a redo, "on".
+func (b *Back) Goes() string {
+	if b != nil && b.Redo {
+		return "on"
+	}
+	return "back"
+}
+
 // HasUnique is a warning of an undo, if the unique key is not known better.
 func (b *Back) HasUnique() string { return b.Definition() + " has a unique key" }
 
@@ -190,9 +198,9 @@ func (b *Back) Refusing(row string) (why, fix string) {
 	back, this := b, b.Verb()
 	switch {
 	case back.Adopts() && back.Park:
-		return row + " is copied to a table of its own, and " + this + " goes back without it (--park)", ""
+		return fmt.Sprintf("%s is copied to a table of its own, and %s goes %s without it (--park)", row, this, b.Goes()), ""
 	case back.Adopts():
-		return row + " ends " + this + " before its swap, with the table unchanged", "To copy such rows to a table of their own, and go back without them: --park"
+		return row + " ends " + this + " before its swap, with the table unchanged", "To copy such rows to a table of their own, and go " + b.Goes() + " without them: --park"
 	case back != nil:
 		return row + " ends " + this + ", with the table unchanged", "Change such rows before"
 	}

@@ -16,10 +16,10 @@ func warnOfRows(p *plan.Plan, old *schema.Table, mappings []plan.Mapping) {
 	why, fix := p.Back.Refusing("such a row")
 	for _, d := range specs.Doubts(p.Source, old, mappings, p.Back.Adopts()) {
 		risk := plan.Risk{Code: plan.CodeUndo, What: p.Back.Definition() + " refuses rows " + d.What, Why: why, Fix: fix}
-		switch d.Kind {
-		case prescan.KindNull, prescan.KindZero:
+		switch {
+		case (d.Kind == prescan.KindNull || d.Kind == prescan.KindZero) && !d.Set:
 			continue
-		case prescan.KindDuplicate: // it names the key
+		case d.Kind == prescan.KindDuplicate: // it names the key
 			risk.Code = plan.CodeUnique
 			unknown := p.Back.HasUnique()
 			p.Risks = slices.DeleteFunc(p.Risks, func(r plan.Risk) bool { return r.Code == plan.CodeUnique && r.What == unknown })

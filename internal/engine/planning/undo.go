@@ -116,7 +116,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	}
 	if why != "" && !m.saved.Undo.Rebuilt {
 		p.Risks = append(p.Risks, plan.Risk{
-			Code: plan.CodeUndo, What: "the undo syncs and compares all rows, and not only the changed ones", Why: why,
+			Code: plan.CodeUndo, What: p.Back.Verb() + " syncs and compares all rows, and not only the changed ones", Why: why,
 		})
 	}
 	if m.saved.Checkpoint.Parked {
@@ -125,7 +125,12 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 			Why: p.Back.Verb() + " syncs all rows, and the table does not have them: only the table of parked rows does",
 		})
 	}
-	if why, differs, err := p.Unseen(m.old); err == nil && differs {
+	if p.Back.Redo && len(p.Set) > 0 {
+		p.Risks = append(p.Risks, plan.Risk{
+			Code: plan.CodeUndo, What: "the redo computes the expressions of --set for all rows, also for rows that have not changed since the swap",
+			Why: "it syncs all rows",
+		})
+	} else if why, differs, err := p.Unseen(m.old); err == nil && differs {
 		p.Risks = append(p.Risks, plan.Risk{
 			Code: plan.CodeUndo, What: "the present values replace all former ones, also of rows that have not changed since the swap", Why: why,
 		})
@@ -314,10 +319,11 @@ func takenBackToo(table *schema.Table, saved *checkpoint.Saved) (risks []plan.Ri
 	if made == nil {
 		return nil
 	}
+	undo := (&plan.Back{Redo: saved.Undo.Back}).Verb()
 	if later := desired.Since(made, table); len(later) > 0 {
 		risks = append(risks, plan.Risk{
-			Code: plan.CodeUndo, What: "the undo takes back later changes of the table too: " + strings.Join(later, ", "),
-			Why: "the old table does not have them", Fix: "Make them again after the undo",
+			Code: plan.CodeUndo, What: undo + " takes back later changes of the table too: " + strings.Join(later, ", "),
+			Why: "the old table does not have them", Fix: "Make them again after " + undo,
 		})
 	}
 	var gone []string
@@ -330,7 +336,7 @@ func takenBackToo(table *schema.Table, saved *checkpoint.Saved) (risks []plan.Ri
 		risks = append(risks, plan.Risk{
 			Code: plan.CodeUndo, What: "the values of columns that were added later are given up: " + strings.Join(gone, ", "),
 			Why: "the old table does not have these columns",
-			Fix: "The table that the undo puts aside keeps the values",
+			Fix: "The table that " + undo + " puts aside keeps the values",
 		})
 	}
 	return risks
@@ -359,7 +365,7 @@ func unseen(p *plan.Plan, saved *checkpoint.Saved, old *schema.Table) error {
 	}
 	p.Risks = append(p.Risks, plan.Risk{
 		Code: plan.CodeUndo, Why: why, Fix: fix,
-		What: "the undo compares only the rows that have changed since the swap: it would lose a write since then that the binlog does not have",
+		What: p.Back.Verb() + " compares only the rows that have changed since the swap: it would lose a write since then that the binlog does not have",
 	})
 	return nil
 }

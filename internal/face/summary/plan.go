@@ -77,7 +77,7 @@ func unfitInPlan(p Planned) string {
 	case p.Back == nil || p.Back.Native:
 		return ""
 	case p.Follower == nil && p.Back.Park:
-		return "not checked; " + p.Back.Verb() + " copies them to a table of their own, and goes back without them (--park)"
+		return "not checked; " + p.Back.Verb() + " copies them to a table of their own, and goes " + p.Back.Goes() + " without them (--park)"
 	case p.Follower == nil:
 		return "not checked; " + p.Back.Verb() + " lists them before its lock, and changes nothing then"
 	case p.Follower.Unfit == 0:

@@ -332,7 +332,7 @@ func afterUnfit(p *plan.Plan) string {
 	if len(unfilled.Given) > 0 { // without them, --park takes each row that lacks a value as well
 		park = unfilled.Command(p.Source.Name, "--park")
 	}
-	next := "Change the rows that are listed; or " + park + " copies them to a table of their own and goes back without them."
+	next := "Change the rows that are listed; or " + park + " copies them to a table of their own and goes " + p.Back.Goes() + " without them."
 	if lacks := unfilled.Lacks(); lacks != "" {
 		next += " Rows that are new since the swap need " + lacks + ": " + unfilled.Command(p.Source.Name)
 	}
