@@ -2,9 +2,12 @@ package native_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"midstream/internal/engine/native"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 	"midstream/internal/mysql/schema"
 )
 
@@ -41,4 +44,39 @@ func TestTheServerJudgesExpressions(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestL11_NoSettingOfTheServerRefusesAnExpression: the server gives each table without a key an invisible one, or refuses such tables, or
+// prints definitions in another way. That is no matter of the expression.
+func TestL11_NoSettingOfTheServerRefusesAnExpression(t *testing.T) {
+	mysqltest.Seldom(t)
+	t.Parallel()
+	modes := []string{"sql_mode = 'ANSI_QUOTES'", "sql_mode = 'ANSI'", "sql_mode = 'NO_BACKSLASH_ESCAPES'", "sql_mode = 'IGNORE_SPACE'", "sql_mode = 'PIPES_AS_CONCAT'",
+		"sql_mode = 'HIGH_NOT_PRECEDENCE'", "sql_mode = 'PAD_CHAR_TO_FULL_LENGTH'", "sql_mode = 'NO_UNSIGNED_SUBTRACTION'", "sql_mode = 'TRADITIONAL'"}
+	for version, settings := range map[string][]string{
+		"9.7":          append(modes[:len(modes):len(modes)], "sql_generate_invisible_primary_key = ON", "sql_require_primary_key = ON"),
+		"5.7":          append(modes[:len(modes):len(modes)], "sql_mode = 'MSSQL'", "sql_mode = 'ORACLE'"),
+		"mariadb-11.8": append(modes[:len(modes):len(modes)], "innodb_force_primary_key = ON", "sql_mode = 'MSSQL'", "sql_mode = 'ORACLE'"),
+	} {
+		with(t, version, mysqltest.Own(t, version, sandbox.Options{}), func(r *rig) {
+			table, err := schema.Load(t.Context(), r.db, r.table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, setting := range settings {
+				name, _, _ := strings.Cut(setting, " = ")
+				r.exec("SET GLOBAL " + setting)
+				pool := r.pool()
+				for _, judging := range []struct{ as, expression string }{
+					{"INT", "id > 5 AND `v` < 3 OR s = 'it''s'"}, {"INT", "s IS NOT NULL"}, {"VARCHAR(20)", "LEFT(s, 3)"}, {"DOUBLE", "`v` / 3 - id"},
+				} {
+					if err := native.Judge(t.Context(), pool, table, judging.as, judging.expression, false); err != nil {
+						t.Errorf("%s, %s: %v", setting, judging.expression, err)
+					}
+				}
+				pool.Close()
+				r.exec("SET GLOBAL " + name + " = DEFAULT")
+			}
+		})
+	}
 }

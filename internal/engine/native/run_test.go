@@ -46,7 +46,10 @@ func onEach(t *testing.T, test func(r *rig)) {
 }
 
 func on(t *testing.T, version string, test func(r *rig)) {
-	server := mysqltest.Server(t, version)
+	with(t, version, mysqltest.Server(t, version), test)
+}
+
+func with(t *testing.T, version string, server *mysqltest.Instance, test func(r *rig)) {
 	db, name := mysqltest.Database(t, server)
 	r := &rig{T: t, version: version, server: server, address: server.Address, db: db, table: schema.Name{Schema: name, Table: "t"}}
 	r.exec("CREATE TABLE " + r.table.Quoted() + " (id INT PRIMARY KEY AUTO_INCREMENT, v INT, s VARCHAR(200))")

@@ -181,7 +181,7 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 		return migration.Result{}, fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
-	p, err := b.plan(ctx, pool, "ALTER TABLE "+b.tables[0].Quoted()+" "+c.alter())
+	p, err := b.plan(ctx, pool, "ALTER TABLE "+b.tables[0].Quoted()+" "+c.alter(), c.Keep)
 	if err != nil {
 		return migration.Result{}, err
 	}
@@ -205,7 +205,7 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 }
 
 // plan makes the plan as the program does.
-func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan.Plan, error) {
+func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text, keep string) (*plan.Plan, error) {
 	dialect, err := facts.ReadDialect(ctx, pool.DB())
 	if err != nil {
 		return nil, fmt.Errorf("gather: %w", err)
@@ -215,7 +215,7 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan
 		return nil, fmt.Errorf("%w: %w", plan.ErrRefused, err)
 	}
 	server := planning.Server{Pool: pool, Address: b.server.Address}
-	return planning.Make(ctx, server, statement.Alter, planning.Options{Plan: plan.Options{Method: plan.MethodShadow}})
+	return planning.Make(ctx, server, statement.Alter, planning.Options{Plan: plan.Options{Method: plan.MethodShadow, Filter: keep}})
 }
 
 // twin makes the twin after the first writes and those of the log, and has the server alter it. It
@@ -232,6 +232,9 @@ func (b *bench) twin(ctx context.Context, c *Case, log []done, algorithm string,
 		if n := dbconn.Number(app.exec(ctx, d.sql)); n != d.number {
 			return fmt.Errorf("%s: error %d on the table, and %d on its twin", d.sql, d.number, n), nil
 		}
+	}
+	if err := b.leaveOut(ctx, c, lax); err != nil {
+		return err, nil
 	}
 	operator, err := b.session(ctx, database, more...)
 	if err != nil {

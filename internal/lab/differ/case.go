@@ -19,6 +19,7 @@ type Case struct {
 	Options  []string
 	Parts    string // PARTITION BY ..., or ""
 	Clauses  []string
+	Keep     string // condition of the rows that the new table has; "" for all
 	Writes   []Write
 	Hold     bool // the run is held before its swap
 }
@@ -147,6 +148,9 @@ func (c *Case) Folder() string {
 			[]string{"SET SESSION sql_mode = '" + c.Mode + "', timestamp = " + moment + ";", c.create() + ";"},
 			with(c.statements(Before))...)...)
 	file("alter", c.alter())
+	if c.Keep != "" {
+		file("--keep", c.Keep)
+	}
 	for s, name := range map[Stage]string{Early: "early.sql (as the row copy begins)", Late: "late.sql (after its first chunk)", Held: "during.sql"} {
 		if list := c.statements(s); len(list) > 0 {
 			file(name, with(list)...)

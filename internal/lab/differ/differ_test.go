@@ -47,6 +47,27 @@ func TestL11_Differ(t *testing.T) {
 	}
 }
 
+// TestL11_DifferKeep: a random case with a condition of --keep has the outcome of a DELETE of the other rows and the server's own ALTER.
+func TestL11_DifferKeep(t *testing.T) {
+	for _, version := range inTurn(t) {
+		t.Run(version, func(t *testing.T) {
+			r := newRunner(t, version)
+			r.make = func(n int) *Case { return Make(version, *seed, n, r.include).WithCondition(*seed, n) }
+			r.all()
+			t.Log(r.tally.String())
+		})
+	}
+}
+
+// inTurn are the versions that were chosen, or the one that has its turn.
+func inTurn(t *testing.T) []string {
+	list := strings.Split(*versions, ",")
+	if *versions == flag.Lookup("versions").DefValue {
+		list = mysqltest.InTurn(t, list...)
+	}
+	return list
+}
+
 // runner runs the cases of a version.
 type runner struct {
 	*testing.T
@@ -57,12 +78,14 @@ type runner struct {
 	was     []string // assignments that undo the settings
 	tally   tally
 	reduced map[string]bool
+	make    func(n int) *Case
 	try     func(b *bench, ctx context.Context, c *Case, n int) Verdict
 }
 
 func newRunner(t *testing.T, version string) *runner {
 	r := &runner{T: t, version: version, server: mysqltest.Server(t, version), include: map[string]bool{}, reduced: map[string]bool{},
 		try: func(b *bench, ctx context.Context, c *Case, _ int) Verdict { return b.Try(ctx, c) }}
+	r.make = func(n int) *Case { return Make(version, *seed, n, r.include) }
 	for _, g := range Groups {
 		r.include[g] = !slices.Contains(strings.Split(*without, ","), g)
 	}
@@ -226,7 +249,7 @@ func (r *runner) batch(from, to int) {
 
 // one runs a case.
 func (r *runner) one(b *bench, n int) {
-	c := Make(r.version, *seed, n, r.include)
+	c := r.make(n)
 	v := r.try(b, context.Background(), c, n)
 	if *show {
 		r.Logf("case %d: %s %s\n%s\n%s", n, v.Outcome, v.Kind, v.Text, c.Folder())

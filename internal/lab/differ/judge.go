@@ -378,6 +378,9 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 			return Verdict{Both, "for a while", ours.Error()}, failed
 		}
 	}
+	if refused, err := b.unreadableCondition(ctx, c, log, ours); refused || err != nil {
+		return Verdict{Both, "a strict session cannot compute the condition", ours.Error()}, err
+	}
 	if refused, err := b.unwritable(ctx, c, log, ours); refused || err != nil {
 		return Verdict{OnlyUs, "rows that the server's own UPDATE refuses after its ALTER", ours.Error()}, err
 	}

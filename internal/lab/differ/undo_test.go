@@ -3,7 +3,6 @@ package differ
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,18 +15,13 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
-	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 )
 
 // TestU4_Differ: a random change is taken back, and the undo too, while the application writes. After each the table has the
 // definition of before, and each row is as the server converts it, or as it was if no session has changed it.
 func TestU4_Differ(t *testing.T) {
-	list := strings.Split(*versions, ",")
-	if *versions == flag.Lookup("versions").DefValue {
-		list = mysqltest.InTurn(t, list...)
-	}
-	for _, version := range list {
+	for _, version := range inTurn(t) {
 		t.Run(version, func(t *testing.T) {
 			r := newRunner(t, version)
 			r.include = map[string]bool{groupPlain: true, groupQuote: true, groupLimit: true}
