@@ -20,6 +20,8 @@ type OpenUndo struct {
 	Over bool
 	// Unfinished means that an earlier run has executed this very statement, and was killed before it could record that.
 	Unfinished bool
+	// Aside is the table that it has put aside, if it is to keep no undo; nil otherwise.
+	Aside *schema.Table
 	// Twin means that an earlier run was killed before its TRUNCATE, and has left an empty table of this name.
 	Twin schema.Name
 }
@@ -178,5 +180,10 @@ func (m *tablePlanner) finish() bool {
 	p := m.plan
 	p.Choice = Choice{Method: MethodNone, Why: "an earlier run has made the change; this one completes what its undo must know"}
 	p.Finish, p.Undo = true, m.options.Undo
+	if aside := m.facts.Undos[i].Aside; aside != nil && p.Undo == 0 {
+		p.Aside = aside.Name
+		m.end(&TableFacts{Name: m.facts.Tables[0].Name, Table: aside, Facts: m.facts.Tables[0].Facts})
+		m.plan.Risks = m.risks
+	}
 	return true
 }

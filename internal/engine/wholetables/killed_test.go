@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/engine/wholetables"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/ddl"
@@ -42,7 +44,8 @@ func beChild() int {
 	return 0
 }
 
-// work carries out a statement, or the undo of the last statement on a table: "undo t", "merge t" or "park t".
+// work carries out a statement, or the undo of the last statement on a table: "undo t", "merge t" or "park t". "end " before a
+// statement lets it end the undo of the change before, and keep none.
 func (r *rig) work(ctx context.Context, text string) error {
 	var err error
 	if table, is := strings.CutPrefix(text, "undo "); is {
@@ -51,6 +54,8 @@ func (r *rig) work(ctx context.Context, text string) error {
 		_, err = r.undo(ctx, table, true)
 	} else if table, is := strings.CutPrefix(text, "park "); is {
 		_, err = r.back(ctx, table, plan.TableOptions{Merge: true, Park: true})
+	} else if statement, is := strings.CutPrefix(text, "end "); is {
+		_, err = r.runWith(ctx, statement, plan.TableOptions{EndUndo: true})
 	} else {
 		_, err = r.run(ctx, text)
 	}
@@ -198,6 +203,74 @@ func TestL8_AChangeAfterAKilledTruncate(t *testing.T) {
 		}
 		if got := r.state(); got != "t 2" {
 			r.Error(got)
+		}
+	})
+}
+
+// TestL8_KilledBeforeItHasEndedTheUndoBefore: a statement with --end-undo, which keeps no undo itself, is killed before it, or just after
+// it. Then the former undo is open again, or it has ended, and the same command completes the work: nothing of that undo is left.
+func TestL8_KilledBeforeItHasEndedTheUndoBefore(t *testing.T) {
+	onEach(t, func(r *rig) {
+		source := schema.Name{Schema: r.name, Table: "t"}
+		state := func() string {
+			pool := r.pool(r.Context())
+			defer pool.Close()
+			var states []string
+			for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+				all, err := leftovers.Undoables(r.Context(), pool, &source)
+				if err != nil {
+					r.Fatal(err)
+				}
+				states = nil
+				for _, u := range all {
+					states = append(states, string(u.State))
+				}
+				if !slices.Contains(states, "running") || time.Since(began) > 20*time.Second { // until the server has noticed the kill
+					return strings.Join(states, ",")
+				}
+			}
+		}
+		for _, c := range []struct {
+			statement, left string
+			at              fault.Rule
+			made            bool
+		}{
+			{"TRUNCATE t", "t 0, t_old 2", ruleOf("RENAME T"), false},
+			{"TRUNCATE t", "t 0, t_old 2", fault.Rule{After: "RENAME T", At: "ALTER TABLE"}, true},
+			{"TRUNCATE t", "t 0, t_old 2", fault.Rule{After: "RENAME T", At: "DROP TABLE IF EXISTS"}, true},
+			{"DROP TABLE t", "t_old 2", ruleOf("RENAME T"), false},
+			{"DROP TABLE t", "t_old 2", fault.Rule{After: "RENAME T", At: "DROP TABLE IF EXISTS"}, true},
+			{"RENAME TABLE t TO n", "n 1, t_old 2", fault.Rule{After: "UPDATE `", Nth: 1}, false}, // the record has the statement too
+			{"RENAME TABLE t TO n", "n 1, t_old 2", fault.Rule{After: "UPDATE `", At: "DROP TABLE IF EXISTS"}, true},
+		} {
+			what := fmt.Sprintf("%s, killed at %q", c.statement, c.at.At)
+			r.exec("CREATE TABLE t (id INT PRIMARY KEY) COMMENT 'own'", "INSERT INTO t VALUES (1), (2)")
+			r.must(r.run(r.Context(), "TRUNCATE t"))
+			r.exec("INSERT INTO t VALUES (3)")
+			if !r.killedAt("end "+c.statement, c.at) {
+				r.Errorf("%s: no such command", what)
+			}
+			if got := state(); got != "stopped" {
+				r.Errorf("%s: the undo is %q", what, got)
+			}
+			if !c.made {
+				pool := r.pool(r.Context())
+				given, err := wholetables.GiveUp(r.Context(), pool, source, func(leftovers.Killed) bool { return true }, r.listen)
+				pool.Close()
+				if err != nil || given == nil || given.Made {
+					r.Errorf("%s: given up %+v: %v", what, given, err)
+				}
+				if got := state(); got != "open" {
+					r.Errorf("%s, then given up: the former undo is %q", what, got)
+				}
+			}
+			if err := r.again("end " + c.statement); err != nil {
+				r.Errorf("%s, then again: %v", what, err)
+			}
+			if got := r.state(); got != c.left {
+				r.Errorf("%s, then again: %s, want %s", what, got, c.left)
+			}
+			r.exec("DROP TABLE IF EXISTS t, n, t_old, t_old2, t_undo, t_shadow")
 		}
 	})
 }

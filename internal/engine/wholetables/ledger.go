@@ -262,6 +262,11 @@ func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Stateme
 				return err
 			}
 			open.Unfinished = l.Step == checkpoint.Doing && step == checkpoint.Made && l.Statement == statement.Text()
+			if open.Unfinished && record.For == 0 && l.Kind != string(ddl.KindRename) {
+				if open.Aside, err = schema.Load(ctx, pool.DB(), l.Moves[0].To); err != nil {
+					return err
+				}
+			}
 		}
 		f.Undos = append(f.Undos, open)
 	}

@@ -95,6 +95,11 @@ func settings() (s operator.Settings) {
 
 // run plans a statement and carries it out; it can be undone for a day.
 func (r *rig) run(ctx context.Context, text string) (migration.Result, error) {
+	return r.runWith(ctx, text, plan.TableOptions{Undo: 24 * time.Hour})
+}
+
+// runWith is run with other options.
+func (r *rig) runWith(ctx context.Context, text string, options plan.TableOptions) (migration.Result, error) {
 	pool := r.pool(ctx)
 	defer pool.Close()
 	statement, err := ddl.ParseStatement(text)
@@ -104,7 +109,6 @@ func (r *rig) run(ctx context.Context, text string) (migration.Result, error) {
 	if err != nil {
 		return migration.Result{}, err
 	}
-	options := plan.TableOptions{Undo: 24 * time.Hour}
 	p, err := planning.MakeTables(ctx, planning.Server{Pool: pool}, statement, settings(), options, r.listen)
 	if err != nil {
 		return migration.Result{}, err

@@ -109,7 +109,10 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 	}
 	defer release()
 	if p.Finish {
-		return result, c.finish(ctx)
+		if err = c.finish(ctx); err == nil && p.Aside != (schema.Name{}) {
+			err = c.end(&result)
+		}
+		return result, err
 	}
 	c.control.Attach(c, plan.Altering, &lock.Watcher{DB: c.pool.DB(), Tables: p.Watched})
 	defer c.control.Detach(c)
@@ -133,6 +136,7 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 		return result, err
 	}
 	c.done = true
+	c.endPassing(ctx)
 	if p.Aside != (schema.Name{}) {
 		err = c.end(&result)
 	}

@@ -3,6 +3,7 @@ package wholetables
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
@@ -20,7 +21,7 @@ func (c *Change) book() book { return book{pool: c.pool, source: c.plan.Subject(
 // announce writes that the statement is about to be executed, or taken back.
 func (c *Change) announce(ctx context.Context) error {
 	p := c.plan
-	if p.Undo == 0 && p.Back == nil {
+	if p.Undo == 0 && p.Back == nil && (len(p.Moves) == 0 || !slices.Contains(p.EndsUndo, p.Subject())) {
 		return nil
 	}
 	saved, err := Record(ctx, c.pool, p.Subject())
@@ -144,6 +145,34 @@ func (c *Change) record(ctx context.Context) {
 	}
 }
 
+// passing reports whether the record is there only until the undo of the change before has ended: the statement itself keeps none.
+func (c *Change) passing() bool {
+	return c.undo.Ledger != nil && c.undo.For == 0 && c.plan.Undo == 0
+}
+
+// endPassing drops a record that is passing, with what was kept for the undo before. It comes before the drop of the table that was put
+// aside, which shows that the statement was executed.
+func (c *Change) endPassing(ctx context.Context) {
+	if !c.passing() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
+	defer cancel()
+	c.markTruncated(ctx)
+	if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, c.plan.Subject(), plan.Undoing), false); err != nil {
+		c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; the same command again removes it", c.plan.Subject(), err))
+	}
+	c.undo = checkpoint.Undo{}
+}
+
+// markTruncated marks the table that a TRUNCATE has put aside.
+func (c *Change) markTruncated(ctx context.Context) {
+	if l := c.undo.Ledger; l.Kind == string(ddl.KindTruncate) {
+		old := leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: l.Moves[0].To, Truncated: true}
+		old.Keep(ctx, l.Table.Comment, "", c.control.Settings().WithDefaults().Lock.Wait, c.note)
+	}
+}
+
 // finish records what an earlier run has done before it was killed.
 func (c *Change) finish(ctx context.Context) error {
 	saved, err := Record(ctx, c.pool, c.plan.Subject())
@@ -169,12 +198,17 @@ func (c *Change) finish(ctx context.Context) error {
 				c.note(fmt.Sprintf("%v; remove it with: midstream cleanup %s", err, c.plan.Subject().Argument()))
 			}
 		}
-		if l := c.undo.Ledger; pending == checkpoint.Doing && l.Kind == string(ddl.KindTruncate) {
-			old := leftovers.Old{Pool: c.pool, Source: c.plan.Subject(), Name: l.Moves[0].To, Truncated: true}
-			old.Keep(ctx, l.Table.Comment, "", c.control.Settings().WithDefaults().Lock.Wait, c.note)
+		if pending == checkpoint.Doing {
+			c.markTruncated(ctx)
 		}
 		c.recomment(ctx, marksOf(c.undo.Ledger, pending == checkpoint.Undoing))
+		earlier := pending == checkpoint.Doing && c.undo.Earlier != nil
+		c.undo.For = max(c.undo.For, c.plan.Undo)
+		c.endPassing(ctx)
 		c.record(ctx)
+		if earlier && c.undo.Ledger != nil {
+			return leftovers.EndBefore(ctx, leftovers.New(c.pool, c.plan.Subject(), plan.Undoing), true)
+		}
 		return nil
 	}
 	return leftovers.ErrOvertaken
@@ -235,6 +269,9 @@ func (c *Change) endUndos(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
 	defer cancel()
 	for _, table := range c.plan.EndsUndo {
+		if table == c.plan.Subject() && c.undo.Ledger == nil && len(c.plan.Moves) > 0 {
+			continue // its record was passing
+		}
 		kept := c.undo.Ledger != nil && table == c.plan.Subject()
 		if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, table, plan.Undoing), kept); err != nil {
 			c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; remove it with: midstream undo --end %s",
