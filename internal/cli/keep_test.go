@@ -81,6 +81,33 @@ func TestKeepIsRefused(t *testing.T) {
 	})
 }
 
+// TestU4_ThePlanCountsRowsThatTakeThePlaceOfLeftOutOnes: by the key, and by a unique key. The SELECT of the plan counts those that the undo
+// then lists.
+func TestU4_ThePlanCountsRowsThatTakeThePlaceOfLeftOutOnes(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("DROP TABLE t", "CREATE TABLE t (id INT PRIMARY KEY, u INT, `a b` VARCHAR(9), s INT, UNIQUE KEY u (u), UNIQUE KEY ab (`a b`(3)))",
+			"INSERT INTO t VALUES (1, 1, 'abcx', 1), (2, 2, 'defx', 0), (3, 3, 'ghix', 0), (4, 4, 'jklx', NULL)")
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=s = 1", "--undo=1h"})
+		r.exec("INSERT INTO t VALUES (2, 20, 'x', 1, 1), (30, 3, 'y', 1, 1), (40, 40, 'jkly', 1, 1), (5, 5, 'z', 1, 1)")
+		plan := strings.Join(strings.Fields(r.says("undo", exitDone, "t", []string{"--plan"}, "the key, or a value of a unique key, of a row which --keep has left out")), " ")
+		i, j := strings.Index(plan, "SELECT COUNT(*)"), strings.Index(plan, " counts them")
+		if i < 0 || j < i {
+			r.Fatalf("no SELECT in the plan: %s", plan)
+		}
+		if got := r.query(plan[i:j]); got != "3" {
+			r.Errorf("%s gives %s", plan[i:j], got)
+		}
+		r.says("undo", exitUnfit, "t", nil, "some rows do not fit: 3")
+		r.says("undo", exitDone, "t", []string{"--park"}, "Set aside: 3 rows")
+		if got := r.query("SELECT GROUP_CONCAT(id ORDER BY id) FROM t"); got != "1,2,3,4,5" {
+			r.Errorf("the table has the rows %s", got)
+		}
+		r.exec("DROP TABLE t_parked, t_undone")
+	})
+}
+
 // TestU4_AConditionIsUndone: the undo of a change with --keep gives the table all rows, and keeps a new row with the key of one that was
 // left out apart. No text promises a redo.
 func TestU4_AConditionIsUndone(t *testing.T) {

@@ -88,18 +88,37 @@ func (m *maker) meet(ctx context.Context, mariaDB bool) (int64, error) {
 	return int64(read.Float64 * share.Float64 / 100), nil
 }
 
-// restRisk warns of new rows whose keys the old table has for rows that the change has left out.
-func restRisk(p *plan.Plan, old *schema.Table) plan.Risk {
+// restRisk warns of new rows whose keys, or values of unique keys, the old table has for rows that the change has left out.
+func restRisk(p *plan.Plan, old *schema.Table, mappings []plan.Mapping) plan.Risk {
 	why, fix := p.Back.Refusing("such a row")
-	var same []string
-	for _, part := range p.Key.Parts {
-		name := schema.Quote(part.Column.Name)
-		same = append(same, p.Source.Name.Quoted()+"."+name+" = "+old.Name.Quoted()+"."+name)
+	what := " refuses rows that have the key of a row which --keep has left out"
+	equal := func(parts []schema.KeyPart) string {
+		var same []string
+		for _, part := range parts {
+			i := slices.IndexFunc(mappings, func(m plan.Mapping) bool { return strings.EqualFold(m.Shadow, part.Column) && m.Source != "" })
+			if i < 0 || part.Expression != "" {
+				return ""
+			}
+			same = append(same, part.Of(p.Source.Name.Quoted()+"."+schema.Quote(mappings[i].Source))+" = "+part.Of(old.Name.Quoted()+"."+schema.Quote(part.Column)))
+		}
+		return strings.Join(same, " AND ")
+	}
+	var any []string
+	for _, k := range old.Keys {
+		if !k.Unique {
+			continue
+		}
+		if k.Name != p.Key.Name {
+			what = " refuses rows that have the key, or a value of a unique key, of a row which --keep has left out"
+		}
+		if text := equal(k.Parts); text != "" {
+			any = append(any, text)
+		}
 	}
 	return plan.Risk{
-		Code: plan.CodeFilter, What: p.Back.Definition() + " refuses rows that have the key of a row which --keep has left out", Why: why,
-		Fix: strings.TrimPrefix(fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE (%s) IS NOT TRUE AND EXISTS (SELECT 1 FROM %s WHERE %s) counts them", fix,
-			old.Name.Quoted(), p.Back.Rest, p.Source.Name.Quoted(), strings.Join(same, " AND ")), ". "),
+		Code: plan.CodeFilter, What: p.Back.Definition() + what, Why: why,
+		Fix: strings.TrimPrefix(fmt.Sprintf("%s. SELECT COUNT(*) FROM %s WHERE EXISTS (SELECT 1 FROM %s WHERE (%s) IS NOT TRUE AND (%s)) counts them", fix,
+			p.Source.Name.Quoted(), old.Name.Quoted(), p.Back.Rest, strings.Join(any, " OR ")), ". "),
 	}
 }
 

@@ -243,7 +243,7 @@ func (m *undoMaker) make(ctx context.Context, options Options, back plan.Back) (
 			return nil, err
 		}
 		p.NoWayBack = plan.FilteredAgain
-		p.Risks = append(p.Risks, restRisk(p, m.old))
+		p.Risks = append(p.Risks, restRisk(p, m.old, columns.Mappings))
 	}
 	return p, nil
 }
