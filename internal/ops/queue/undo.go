@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/metrics"
@@ -45,6 +47,7 @@ type Undo struct {
 	Behind   *float64   `json:"behind" doc:"seconds by which the follower is behind; null unless the mode is warm"`
 	Lost     []string   `json:"lost" doc:"columns whose values an undo gives up, because the change has added them"`
 	Redo     bool       `json:"redo" doc:"true: the change was an undo, so that taking it back is the redo"`
+	Gives    string     `json:"gives" doc:"what the undo, or redo, does to the table, for people; empty if that is not known"`
 	Warns    []string   `json:"warnings" doc:"what an undo gives up, and what may stop it, for people; may be empty"`
 	By       string     `json:"by" doc:"id of the change that takes this one back, or has; may be empty"`
 	Asked    *time.Time `json:"asked" doc:"when the server has answered last; null: not yet"`
@@ -173,10 +176,31 @@ func (s *Service) standing(e *entry, u *Undo) {
 		k := now.Kept
 		u.State, u.Why, u.Mode, u.Redo, u.Lost = string(k.State), k.Why, k.Record.Mode, k.Record.Back, append(u.Lost, now.Lost...)
 		u.Until, u.whole, u.later, u.late, u.left = &k.Record.Until, !now.MayRefuse(), now.Later, k.Late, true
-		u.unfilled = now.Unfilled
+		u.unfilled, u.Gives = now.Unfilled, gives(k.Record)
 		u.alone = u.Mode == plan.UndoNative && asksWarm(e, now)
 		u.follow(now.Follower)
 	}
+}
+
+// gives is what the undo of a change, or the redo, does to the table.
+func gives(u checkpoint.Undo) string {
+	kind := ddl.KindAlter
+	if u.Ledger != nil {
+		kind = ddl.Kind(u.Ledger.Kind)
+	}
+	words := map[ddl.Kind][2]string{
+		ddl.KindAlter: {
+			"The table gets the definition from before this change, and keeps every write since.",
+			"The table gets the definition from before the undo, and keeps every write since.",
+		},
+		ddl.KindTruncate: {"The table gets the rows from before the TRUNCATE back.", "The table becomes empty again. Its rows are kept in another table."},
+		ddl.KindDrop:     {"The table comes back, with its rows.", "The table is dropped again. Its rows are kept in another table."},
+		ddl.KindRename:   {"The tables get their former names back. No row changes.", "The tables are renamed again. No row changes."},
+	}[kind]
+	if u.Back {
+		return words[1]
+	}
+	return words[0]
 }
 
 // follow adds what a follower knows; nil for none.

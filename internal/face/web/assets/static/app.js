@@ -329,6 +329,7 @@
         for (const place of [$("undo-name"), ...document.querySelectorAll(".undo-word")]) put(place, word);
         put($("undo-ask"), word + "…");
         put($("undo-text"), undo.text);
+        put($("undo-keeps"), undo.gives);
         if (!look.busy) $("undo-ask").disabled = !["open", "unfit", "revoked", "stopped"].includes(undo.state);
         $("undo-by").hidden = !undo.by;
         if (undo.by) {
