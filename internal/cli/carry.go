@@ -86,7 +86,7 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 		Change:    text,
 		Purpose:   c.options.Purpose,
 		Again:     c.undo.Flags(),
-		Reach:     c.app.reach,
+		Reach:     c.app.reach(),
 		Version:   c.app.Version,
 		Settings:  c.settings,
 		Socket:    c.socket.in(c.app),

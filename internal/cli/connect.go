@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
-
-	"github.com/spf13/pflag"
 
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/session"
 )
 
@@ -65,7 +62,9 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 		return *c.known, nil, nil
 	}
 	c.files.Home = c.app.Home
-	c.app.reach = c.typed()
+	if typed := reach.Of(c.checks.flags, c.app.password.ask || c.app.password.password != nil); c.app.speech == nil {
+		c.app.typed.Store(&typed)
+	}
 	options := c.flags
 	options.Password, options.AskPassword = c.app.password.password, c.app.password.ask
 	if options.Password != nil {
@@ -85,22 +84,6 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 		c.known = &cfg
 	}
 	return cfg, slices.Concat(notes, filed.Notes, passed, choices), err
-}
-
-// typed are the flags of the command line that say where the server is, as they can be typed again;
-// passwords are asked for.
-func (c *connection) typed() string {
-	var typed []string
-	c.checks.flags.Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "host", "port", "socket", "user", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key":
-			typed = append(typed, "--"+f.Name+"="+schema.Shell(f.Value.String()))
-		}
-	})
-	if c.app.password.ask || c.app.password.password != nil {
-		typed = append(typed, "-p")
-	}
-	return strings.Join(typed, " ")
 }
 
 // server is a server that was reached.

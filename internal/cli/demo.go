@@ -125,8 +125,8 @@ func (d *demonstration) change(ctx context.Context, server *sandbox.Server, stat
 	d.app.takeKeys(screen, func(ctx context.Context, command string) error { return d.command(ctx, server.Address, command) }, nil)
 	relay := session.NewRelay(screen)
 	undo := d.app.Interrupts.OnSecond(screen.Abandon)
-	d.result, err = d.app.runChild(ctx, []string{"run", "--json", "--method=" + string(plan.MethodShadow), "--defaults-file=" + os.DevNull,
-		"--host=127.0.0.1", "--port=" + strconv.Itoa(server.Port), "--user=" + server.User, statement},
+	to := []string{"--defaults-file=" + os.DevNull, "--host=127.0.0.1", "--port=" + strconv.Itoa(server.Port), "--user=" + server.User}
+	d.result, err = d.app.runChild(ctx, append([]string{"run", "--json", "--method=" + string(plan.MethodShadow), statement}, to...),
 		event.Tee(listen, relay.Listen))
 	relay.Close()
 	undo()

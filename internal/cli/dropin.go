@@ -61,6 +61,7 @@ func (a *app) asRun(own spoken, flags []string) (c *change, more func([]string) 
 	c.registerTuning()
 	c.output.own, c.help = own, a.place().command+" --help"
 	a.speech = own.Speech()
+	a.typed.Store(&a.speech.Connect)
 	a.speech.Ours = func(name string) bool { return cmd.Flags().Lookup(name) != nil && !slices.Contains(onlyTyped, name) }
 	more = cmd.Flags().Parse
 	if err := more(flags); err != nil {

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/session"
 )
 
@@ -42,8 +43,8 @@ type Env struct {
 // app is one run of the program.
 type app struct {
 	Env
-	// Stdout and Stderr are those of Env for text: what a terminal would obey is escaped. Only a
-	// screen draws on Env.Stdout itself.
+	// Stdout and Stderr are those of Env for text: what a terminal would obey is escaped, and commands reach the server. Only
+	// a screen draws on Env.Stdout itself.
 	Stdout, Stderr io.Writer
 
 	password  given
@@ -51,12 +52,22 @@ type app struct {
 	entered   bool            // a verb has begun: errors are its own, not the command line's
 	unhelped  error           // why --help has printed no help
 	at        atomic.Pointer[place]
-	reach     string         // the flags by which a command reaches the server of this one; "" for none
-	speech    *speech.Speech // of the program whose command line it is; nil for midstream's own
+	typed     atomic.Pointer[reach.Flags] // those of this command line that reach its server
+	speech    *speech.Speech              // of the program whose command line it is; nil for midstream's own
 }
 
 func newApp(env Env) *app {
-	return &app{Env: env, Stdout: escape.Writer(env.Stdout), Stderr: escape.Writer(env.Stderr)}
+	a := &app{Env: env}
+	a.Stdout, a.Stderr = reach.Writer(escape.Writer(env.Stdout), a.reach), reach.Writer(escape.Writer(env.Stderr), a.reach)
+	return a
+}
+
+// reach is how a command reaches the server of this one.
+func (a *app) reach() reach.Flags {
+	if typed := a.typed.Load(); typed != nil {
+		return *typed
+	}
+	return ""
 }
 
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,11 +101,20 @@ func (o *outputs) Write(p []byte) (int, error) {
 	return o.buffer.Write(p)
 }
 
-func (o *outputs) String() string {
+// String returns what was written, without the flags by which commands in it reach a server: TestPrintedCommandsReachTheServer
+// looks at them, in all.
+func (o *outputs) String() string { return unreaching(o.all()) }
+
+func (o *outputs) all() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buffer.String()
 }
+
+var reaching = regexp.MustCompile(
+	`(midstream [a-z]+)(?: (?:--(?:host|port|socket|user|defaults-file|defaults-extra-file|ssl-[a-z]+)=(?:'[^']*'|\\.|[^ '"\\])+|-p))+`)
+
+func unreaching(text string) string { return reaching.ReplaceAllString(text, "$1") }
 
 // running is a midstream that was started.
 type running struct {

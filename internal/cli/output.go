@@ -50,7 +50,7 @@ type output struct {
 
 // style is how plans, refusals and results are written.
 func (o *output) style() summary.Style {
-	style := summary.Style{Verbose: o.verbose}
+	style := summary.Style{Verbose: o.verbose, Reach: o.app.reach()}
 	if onTerminal(o.app.Env.Stdout) {
 		style.Width, _, _ = term.GetSize(int(o.app.Env.Stdout.Fd())) // 0 for the default
 	}

@@ -20,6 +20,17 @@ var stepPrinted = regexp.MustCompile(`midstream (?:submit --undo=\S+(?: --option
 // steps are the commands that the next step of a change has.
 func (q *queueing) steps(id string) []string { return stepPrinted.FindAllString(q.at(id).Next, -1) }
 
+// fromElsewhere fails the test unless a command of the next step, which needs the server, has its address.
+func (q *queueing) fromElsewhere(id string) {
+	q.t.Helper()
+	cmd := command(q.t, "queue", "--to="+q.url, id)
+	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
+	r := start(q.t, cmd)
+	r.exit()
+	host, port, _ := strings.Cut(q.i.Address, ":")
+	contains(q.t, r.stdout.all(), "midstream undo --host="+host+" --port="+port+" --end "+q.name)
+}
+
 // takes gives a command that was printed, which must succeed.
 func (q *queueing) takes(printed string) {
 	q.t.Helper()
@@ -71,6 +82,7 @@ func TestU3_TheNextStepOfAChangeIsPermitted(t *testing.T) {
 	q.submit("a", q.name+" MODIFY a BIGINT", "--option=undo=1h", "--option=method=shadow")
 	q.becomes("a", queue.StateDone)
 	q.nextIs("a", undo, end)
+	q.fromElsewhere("a")
 	q.takes(undo)
 	q.nextIs("a", redo, end)
 	q.takes(redo)

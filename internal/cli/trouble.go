@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -90,7 +89,7 @@ func (a *app) troubleOf(err error, code int) trouble {
 	}
 	t.stage, t.object = cmp.Or(t.stage, at.verb), cmp.Or(t.object, at.command)
 	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, outcomeOf(code).next)
-	t.cause, t.left, t.next = a.speech.Of(t.cause), a.speech.Of(t.left), a.speech.Of(t.next)
+	t.cause, t.left, t.next = a.speech.Of(t.cause), a.reach().In(a.speech.Of(t.left)), a.reach().In(a.speech.Of(t.next))
 	return t
 }
 
@@ -118,7 +117,7 @@ func (a *app) complaint(err error, code int) string {
 		b.WriteString(
 			summary.OfRefusal(
 				&plan.Refused{Table: refused.Table, Blocking: a.speech.Risks(refused.Blocking), Others: a.speech.Risks(refused.Others)},
-				summary.Style{},
+				summary.Style{Reach: a.reach()},
 			),
 		)
 	case errors.As(err, &failure):
@@ -131,9 +130,6 @@ func (a *app) complaint(err error, code int) string {
 	line("where:", t.stage+", "+t.object)
 	line("left:", t.left)
 	line("next:", t.next)
-	if a.speech == nil && reachesServer.MatchString(t.cause+t.left+t.next) {
-		line("with:", a.reach)
-	}
 	if errors.As(err, &p) {
 		line("done:", doneText(p))
 		line("rest:", restText(p))
@@ -147,9 +143,6 @@ func laidOut(err error) bool {
 	var d denials
 	return errors.As(err, &u) || errors.As(err, &d)
 }
-
-// reachesServer is a command that needs to be told where the server is, as this one was.
-var reachesServer = regexp.MustCompile(`midstream (cleanup|run|check|plan|verify|blockers)\b`)
 
 func verdict(code int) string {
 	switch code {

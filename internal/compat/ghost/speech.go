@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/compat/speech"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/reach"
 )
 
 // says are the flags of midstream run that have others here, in sentences that tell of them.
@@ -33,7 +34,7 @@ func (a *Asked) newSpeech() *speech.Speech {
 }
 
 // typed are the flags by which a server is reached, as they can be typed.
-func (a *Asked) typed(address, user string, password bool) string {
+func (a *Asked) typed(address, user string, password bool) reach.Flags {
 	var typed []string
 	for _, flag := range a.connecting(address, user) {
 		typed = append(typed, schema.Shell(flag))
@@ -41,11 +42,11 @@ func (a *Asked) typed(address, user string, password bool) string {
 	if password {
 		typed = append(typed, "-p")
 	}
-	return strings.Join(typed, " ")
+	return reach.Flags(strings.Join(typed, " "))
 }
 
 // at has commands reach the server whose table is changed.
-func (a *Asked) at(primary string) string {
+func (a *Asked) at(primary string) reach.Flags {
 	if primary == a.Server {
 		return a.typed(primary, a.User, a.Password != nil || a.AskPassword)
 	}

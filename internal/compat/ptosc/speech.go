@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/compat/speech"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/reach"
 )
 
 // newSpeech is how Midstream's own words are said to who has said this.
@@ -42,6 +43,6 @@ func (a *Asked) newSpeech() *speech.Speech {
 	if a.Server.Password != nil || a.AskPassword {
 		typed = append(typed, "-p")
 	}
-	s.Connect = strings.Join(typed, " ")
+	s.Connect = reach.Flags(strings.Join(typed, " "))
 	return s
 }

@@ -3,6 +3,8 @@ package speech
 import (
 	"regexp"
 	"strings"
+
+	"midstream/internal/ops/reach"
 )
 
 // Speech says in another program's flags what Midstream says in those of midstream run. It is
@@ -18,17 +20,13 @@ type Speech struct {
 	File string
 	// Connect are the flags by which a command of Midstream reaches the server of the run, and
 	// Statement is its argument.
-	Connect   string
+	Connect   reach.Flags
 	Statement string
 }
 
-var (
-	// mention is a command of Midstream with its flags, or a flag by itself.
-	mention = regexp.MustCompile(
-		`\bmidstream ([a-z]+)((?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`,
-	)
-	// argument is what a command is given; without one the text only tells of the command.
-	argument = regexp.MustCompile(`^ (?:-- )?(?:\$?["'` + "`" + `]|[^ ]+\.[^ ])`)
+// mention is a command of Midstream with its flags, or a flag by itself.
+var mention = regexp.MustCompile(
+	`\bmidstream ([a-z]+)((?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`,
 )
 
 // Of says a text so.
@@ -48,26 +46,20 @@ func (s *Speech) Of(text string) string {
 		b.WriteString(text[end:m[0]])
 		end = m[1]
 		if verb := group(1); verb != "" {
-			b.WriteString(s.command(verb, group(2), text[end:]))
+			b.WriteString(s.command(verb, group(2)))
 		} else {
 			b.WriteString(group(3) + s.flag(group(4), group(5), group(7)))
 		}
 	}
-	return b.String() + text[end:]
+	return s.Connect.In(b.String() + text[end:])
 }
 
-// command is one of Midstream's as it can be typed; rest is what follows it.
-func (s *Speech) command(verb, flags, rest string) string {
-	known := "midstream " + verb
-	switch verb {
-	case "check", "plan":
-		return known + " " + s.Connect + flags + " " + s.Statement
-	case "cleanup", "run", "undo":
-		if argument.MatchString(rest) {
-			return known + " " + s.Connect + flags
-		}
+// command is one of Midstream's with its argument, if it has none in the text.
+func (s *Speech) command(verb, flags string) string {
+	if verb == "check" || verb == "plan" {
+		flags += " " + s.Statement
 	}
-	return known + flags
+	return "midstream " + verb + flags
 }
 
 // flag is one of midstream run's there.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/reach"
 )
 
 // Count writes a number with commas.
@@ -109,12 +110,12 @@ func inTwo(d, unit time.Duration, name string, small time.Duration, smallName st
 func Percent(fraction float64) string { return fmt.Sprintf("%.0f %%", 100*fraction) }
 
 // Wrapped breaks a text into lines of at most width bytes; all but the first begin with
-// indent. It escapes what a terminal would obey. What is in quotes stays on one line as it is: a command is copied, and a break
-// in its quotes would be a part of the value.
+// indent. It escapes what a terminal would obey. A command of Midstream, and what is in quotes, stays on one line as it is: it is
+// copied.
 func Wrapped(text string, width int, indent string) string {
 	var b strings.Builder
 	column := 0
-	for i, word := range words(text) {
+	for i, word := range reach.Words(text) {
 		word = escape.Line(word)
 		switch {
 		case i == 0:
@@ -129,38 +130,6 @@ func Wrapped(text string, width int, indent string) string {
 		column += len(word)
 	}
 	return b.String()
-}
-
-// words splits a text at its blanks, and not within quotes. A quote opens at the beginning of a word, after a sign such as =,
-// or next to another quoted part. An apostrophe does not, and neither does a quote that nothing closes.
-func words(text string) (all []string) {
-	start, quote, quoted := -1, byte(0), false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case strings.IndexByte(" \t\r\n", c) >= 0:
-			if start >= 0 {
-				all, start, quoted = append(all, text[start:i]), -1, false
-			}
-			continue
-		case (c == '\'' || c == '"') && (start < 0 || quoted || strings.IndexByte("=(,", text[i-1]) >= 0) &&
-			strings.IndexByte(text[i+1:], c) >= 0:
-			quote, quoted = c, true
-		case c == '\\' && quoted && i+1 < len(text): // 'it'\''s', as a shell takes it
-			i++
-		}
-		if start < 0 {
-			start = min(i, len(text)-1)
-		}
-	}
-	if start >= 0 {
-		all = append(all, text[start:])
-	}
-	return all
 }
 
 // Reflowed is text in paragraphs of lines no longer than width. Paragraphs that are indented stay unchanged.

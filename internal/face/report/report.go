@@ -52,7 +52,7 @@ func (r *Report) Statement() string {
 		return r.Run.Alter
 	}
 	if r.Run.Undoes && r.Run.Alter == "" {
-		return "midstream undo " + schema.NameOf(r.Run.Table).Argument()
+		return r.Run.Reach.In("midstream undo " + schema.NameOf(r.Run.Table).Argument())
 	}
 	return "ALTER TABLE " + schema.NameOf(r.Run.Table).Statement() + " " + r.Run.Alter
 }
@@ -168,7 +168,8 @@ func Of(story *history.Story) *Report {
 	if r.Plan != nil && r.Result != nil {
 		r.compare(progressOf(story.Events))
 	}
-	r.Undo = r.aboutUndo(story.Events)
+	r.Undo = r.Run.Reach.All(r.aboutUndo(story.Events))
+	r.Left, r.Remove = r.Run.Reach.In(r.Left), r.Run.Reach.In(r.Remove)
 	r.drawn = drawn(story)
 	return r
 }

@@ -53,7 +53,8 @@ func (i Idle) Lines() string {
 		fmt.Fprintf(&b, "%s: %s; %s\n", schema.NameOf(u.Run.Table), ended(u), nextFor(u))
 	}
 	for _, e := range i.Done {
-		fmt.Fprintf(&b, "%s: %s; midstream undo --list %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), schema.NameOf(e.Run.Table).Argument())
+		list := e.Run.Reach.In("midstream undo --list " + schema.NameOf(e.Run.Table).Argument())
+		fmt.Fprintf(&b, "%s: %s; %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), list)
 	}
 	return b.String()
 }
@@ -85,7 +86,7 @@ func (i Idle) of() string {
 		table := schema.NameOf(u.Run.Table)
 		text := fmt.Sprintf("No run on %s is active on this machine, and %s.\nNext: %s.\n", table, ended(u), nextFor(u))
 		if u.Run.Undoes {
-			text += "To check that on the server: midstream undo --list " + table.Argument() + "\n"
+			text += u.Run.Reach.In("To check that on the server: midstream undo --list " + table.Argument() + "\n")
 		}
 		return text
 	}
@@ -95,8 +96,8 @@ func (i Idle) of() string {
 	if last.Result.Undo.State == string(leftovers.UndoRevoked) {
 		cold = "--cold "
 	}
-	return fmt.Sprintf("No run on %s is active on this machine, and %s.\nTo check that on the server: midstream undo --list %[3]s. "+
-		"To %[4]s: midstream undo %[5]s%[3]s\n", table, leftUndo(last, i.now), table.Argument(), undoOrRedo(last), cold)
+	return fmt.Sprintf("No run on %s is active on this machine, and %s.\n", table, leftUndo(last, i.now)) + last.Run.Reach.In(fmt.Sprintf(
+		"To check that on the server: midstream undo --list %s. To %s: midstream undo %s%[1]s\n", table.Argument(), undoOrRedo(last), cold))
 }
 
 // Records are those of all tables.
@@ -144,11 +145,11 @@ func nextFor(u history.Unfinished) string {
 	table := schema.NameOf(u.Run.Table).Argument()
 	switch {
 	case u.Run.Follows:
-		return againOrGivenUp(u.Resume(), u.Instead(), table)
+		return u.Run.Reach.In(againOrGivenUp(u.Resume(), u.Instead(), table))
 	case u.Run.Undoes:
-		return againOrGivenUp(u.Resume(), "", table)
+		return u.Run.Reach.In(againOrGivenUp(u.Resume(), "", table))
 	}
-	return fmt.Sprintf("the same command resumes it (%s); midstream cleanup %s removes its work", humanize.OneLine(u.Run.Alter, 60), table)
+	return u.Run.Reach.In(fmt.Sprintf("the same command resumes it (%s); midstream cleanup %s removes its work", humanize.OneLine(u.Run.Alter, 60), table))
 }
 
 // againOrGivenUp is what to do about an undo that was stopped. instead takes the change back now; "" if the undo did not follow

@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
+	"midstream/internal/ops/reach"
 )
 
 // Style says how a text is written.
@@ -15,6 +16,8 @@ type Style struct {
 	Width int
 	// Verbose adds the details: key, indexes, tables, locks, grants and the like.
 	Verbose bool
+	// Reach are the flags by which the commands in it reach the server.
+	Reach reach.Flags
 }
 
 const (
@@ -28,6 +31,7 @@ const (
 type sheet struct {
 	strings.Builder
 	width int
+	reach reach.Flags
 }
 
 func newSheet(s Style) *sheet {
@@ -35,18 +39,23 @@ func newSheet(s Style) *sheet {
 	if width == 0 {
 		width = defaultWidth
 	}
-	return &sheet{width: min(max(width, leastWidth), mostWidth)}
+	return &sheet{width: min(max(width, leastWidth), mostWidth), reach: s.Reach}
+}
+
+// wrapped breaks a text into lines; width is that of the text without indent.
+func (s *sheet) wrapped(text string, width int, indent string) string {
+	return humanize.Wrapped(s.reach.In(text), width, indent)
 }
 
 // line writes a value with its label. An empty label goes on with the value before.
 func (s *sheet) line(label, format string, args ...any) {
-	text := humanize.Wrapped(fmt.Sprintf(format, args...), s.width-labelWidth, strings.Repeat(" ", labelWidth))
+	text := s.wrapped(fmt.Sprintf(format, args...), s.width-labelWidth, strings.Repeat(" ", labelWidth))
 	fmt.Fprintf(s, "  %-10s %s\n", label, text)
 }
 
 // heading writes a paragraph of its own.
 func (s *sheet) heading(format string, args ...any) {
-	s.WriteString(humanize.Wrapped(fmt.Sprintf(format, args...), s.width, "  ") + "\n")
+	s.WriteString(s.wrapped(fmt.Sprintf(format, args...), s.width, "  ") + "\n")
 }
 
 // verdict says whether the change can run. stops is why it would stop before it changes anything; "" if nothing is known of that.
@@ -60,7 +69,7 @@ func (s *sheet) verdict(c plan.Choice, risks []plan.Risk, stops string) {
 	case len(risks) == 0:
 		text = "OK to run. No problems found."
 	}
-	s.WriteString("\n  " + humanize.Wrapped(text, s.width, "  ") + "\n\n")
+	s.WriteString("\n  " + s.wrapped(text, s.width, "  ") + "\n\n")
 }
 
 // risks writes what an operator should know, each with what to do about it.
@@ -71,9 +80,9 @@ func (s *sheet) risks(risks []plan.Risk) {
 		if r.Why != "" {
 			what += ": " + r.Why
 		}
-		fmt.Fprintf(s, "  - %s\n", humanize.Wrapped(what, s.width-len(indent), indent))
+		fmt.Fprintf(s, "  - %s\n", s.wrapped(what, s.width-len(indent), indent))
 		if r.Fix != "" {
-			fmt.Fprintf(s, "%sfix: %s\n", indent, humanize.Wrapped(r.Fix, s.width-len(indent)-5, indent+"     "))
+			fmt.Fprintf(s, "%sfix: %s\n", indent, s.wrapped(r.Fix, s.width-len(indent)-5, indent+"     "))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func OfStatus(s socket.Status) string {
 		if s.Follows {
 			text = "this process follows the table until midstream undo " + schema.NameOf(s.Table).Argument() + " takes the last change back"
 		}
-		line("undo", escape.Line(text))
+		line("undo", escape.Line(s.Reach.In(text)))
 	}
 	state := s.State
 	if s.Why != "" {

@@ -2,7 +2,6 @@ package history
 
 import (
 	"os"
-	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -27,7 +26,7 @@ func (u Unfinished) Resume() string {
 	if !u.Run.Undoes {
 		return ""
 	}
-	return u.reaching(record.UndoAgain(u.Run.Flags, u.table()))
+	return u.Run.Reach.In(record.UndoAgain(u.Run.Flags, u.table()))
 }
 
 // Instead is the command that takes the change back now if the undo followed its table; "" for others.
@@ -35,15 +34,7 @@ func (u Unfinished) Instead() string {
 	if !u.Run.Follows {
 		return ""
 	}
-	return u.reaching(record.InsteadOf(u.Run.Flags, u.table()))
-}
-
-// reaching adds to a command the flags that reach the server.
-func (u Unfinished) reaching(command string) string {
-	if u.Run.Reach == "" {
-		return command
-	}
-	return strings.Replace(command, "midstream undo", "midstream undo "+u.Run.Reach, 1)
+	return u.Run.Reach.In(record.InsteadOf(u.Run.Flags, u.table()))
 }
 
 func (u Unfinished) table() schema.Name { return schema.NameOf(u.Run.Table) }

@@ -14,6 +14,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 )
 
@@ -36,7 +37,8 @@ const moment = "20060102T150405.000Z"
 // Writer keeps what one run tells. It is safe for concurrent use. If a line cannot be written, it
 // is missing, and its part is removed before the next line.
 type Writer struct {
-	path string
+	path  string
+	reach reach.Flags
 
 	mu    sync.Mutex
 	file  *os.File
@@ -95,7 +97,7 @@ func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 			return nil, fmt.Errorf("create the history of a run: %w", err)
 		}
 		run.Head = record.HeadOf(record.NameRun, began)
-		w := &Writer{path: path, file: file, began: began, often: map[string]*often{record.NameProgress: {},
+		w := &Writer{path: path, reach: run.Reach, file: file, began: began, often: map[string]*often{record.NameProgress: {},
 			record.NameRetry: {free: freely}, record.NameBlocked: {free: freely}, record.NameThrottled: {free: freely}}}
 		if w.Write(run); w.err != nil { // a history must begin with it
 			err := w.Close()
@@ -167,7 +169,7 @@ func (w *Writer) write(told any) {
 	}
 	line, err := json.Marshal(told)
 	if err == nil {
-		err = w.add([]byte(escape.Text(string(line)) + "\n")) // at once: who looks sees whole lines
+		err = w.add([]byte(escape.Text(w.reach.JSON(string(line))) + "\n")) // at once: who looks sees whole lines
 	}
 	if w.err == nil {
 		w.err = err

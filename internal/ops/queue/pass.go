@@ -16,6 +16,7 @@ import (
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/metrics"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -47,7 +48,25 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	if err != nil {
 		return err
 	}
-	return run.Call(ctx, method, operation, request, answer)
+	err = run.Call(ctx, method, operation, request, answer)
+	switch a := answer.(type) {
+	case *socket.Status:
+		s.readdress(e.Server, a)
+	case *socket.Answer:
+		a.Text = s.elsewhere(e.Server, a.Text)
+		s.readdress(e.Server, &a.Status)
+	}
+	var p *socket.Problem
+	if errors.As(err, &p) {
+		p.Next = s.elsewhere(e.Server, p.Next)
+	}
+	return err
+}
+
+// readdress makes the commands of a status reach the server from other machines.
+func (s *Service) readdress(server string, status *socket.Status) {
+	status.Reach = reach.Flags(s.elsewhere(server, string(status.Reach)))
+	status.Held = s.elsewhere(server, status.Held)
 }
 
 // runOf finds the run of a change that is at work. It fails with a *socket.Problem where it has no socket.
@@ -197,13 +216,13 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 	work.Go(func() error {
 		records, _, err := s.ask(ctx, s.command("plan", e, "--json"))
 		if err == nil {
-			err = answer.take(records)
+			err = answer.take([]byte(s.elsewhere(e.Server, string(records))))
 		}
 		return err
 	})
 	work.Go(func() error {
 		stdout, stderr, err := s.ask(ctx, s.command("plan", e, "--no-color"))
-		answer.Text = string(stdout) + string(stderr)
+		answer.Text = s.elsewhere(e.Server, string(stdout)+string(stderr))
 		return err
 	})
 	if err := work.Wait(); err != nil {

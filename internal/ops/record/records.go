@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
+	"midstream/internal/ops/reach"
 )
 
 // MS is a duration in milliseconds, to the microsecond.
@@ -34,12 +35,12 @@ type Run struct {
 	Undoes    bool   `json:"undoes" doc:"true: the run takes the last change of the table back"`
 	Follows   bool   `json:"follows" doc:"true: the run follows the table, and takes the last change back once midstream undo releases it"`
 	// Flags is null in records of earlier versions.
-	Flags   []string `json:"flags" doc:"flags that an undo was given, without the flags that reach the server or choose what is printed; null or empty for others"`
-	Reach   string   `json:"reach" doc:"flags that reach the server, as they can be typed again, without a password"`
-	User    string   `json:"user" doc:"the user who gave the command"`
-	Host    string   `json:"host" doc:"the machine that runs it"`
-	Process int      `json:"process" doc:"id of the run's process"`
-	Version string   `json:"version" doc:"version of midstream"`
+	Flags   []string    `json:"flags" doc:"flags that an undo was given, without the flags that reach the server or choose what is printed; null or empty for others"`
+	Reach   reach.Flags `json:"reach" doc:"flags that reach the server, as they can be typed again, without a password"`
+	User    string      `json:"user" doc:"the user who gave the command"`
+	Host    string      `json:"host" doc:"the machine that runs it"`
+	Process int         `json:"process" doc:"id of the run's process"`
+	Version string      `json:"version" doc:"version of midstream"`
 }
 
 // Plan tells what a run will do.

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/reach"
 )
 
 // memory is what the server shows of its buffer pool.
@@ -87,9 +88,9 @@ func (k *Keeper) check(server Server, name string, a leftovers.Aside, m memory) 
 	bytes := a.Bytes / int64(max(1, len(a.Partitions)))
 	stall := plan.Stall(bytes, m.pool, m.hashed)
 	if evicted := int64(m.reads-s.Reads)*m.page > m.pool; stall > k.Stall && !evicted {
-		k.once(name, fmt.Sprintf(
+		k.once(name, reach.To(server.Config.Address).In(fmt.Sprintf(
 			"server %s: %s is kept, because its drop may stall sessions for %s while its pages are in the buffer pool; at a quiet hour: midstream cleanup --old %s",
-			server.Name, a.Name, stall.Round(100*time.Millisecond), a.Source.Argument()))
+			server.Name, a.Name, stall.Round(100*time.Millisecond), a.Source.Argument())))
 		return false
 	}
 	return true

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/hook"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -44,7 +45,7 @@ type Options struct {
 	// Again are the flags with which an undo is begun again if it is killed. Reach are those that reach the server, as they can be
 	// typed again.
 	Again   []string
-	Reach   string
+	Reach   reach.Flags
 	Version string // of this program
 	// Settings are those to begin with: the session has those that an operator changes.
 	Settings operator.Settings
@@ -141,6 +142,7 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 			Follows:   s.options.Settings.When.Follow,
 			Process:   os.Getpid(),
 			Version:   s.options.Version,
+			Reach:     s.options.Reach,
 			Began:     s.began,
 		},
 		Control: s.control,
@@ -219,11 +221,27 @@ func (s *Session) Migration(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.display = show
-	return migration.New(server.Pool, server.Binlog, p, cfg, s.control, event.Tee(show, s.listen))
+	return migration.New(server.Pool, server.Binlog, p, cfg, s.control, s.Heard(show))
 }
 
-// Heard returns a listener for the events of another process that makes the change.
-func (s *Session) Heard(show event.Listener) event.Listener { return event.Tee(show, s.listen) }
+// Heard returns a listener for the events of an attempt, or of another process that makes the change.
+func (s *Session) Heard(show event.Listener) event.Listener {
+	all := event.Tee(show, s.listen)
+	return func(e event.Event) { all(s.reaching(e)) }
+}
+
+// reaching is an event whose commands reach the server.
+func (s *Session) reaching(e event.Event) event.Event {
+	switch e := e.(type) {
+	case event.Note:
+		e.Text = s.options.Reach.In(e.Text)
+		return e
+	case event.Resumed:
+		e.Text = s.options.Reach.In(e.Text)
+		return e
+	}
+	return e
+}
 
 // Refused are the findings of rows that the run refuses, if it has ended because of them.
 func (s *Session) Refused() []event.Finding { return s.refused.all() }
@@ -233,7 +251,7 @@ func (s *Session) Tables(pool *dbconn.Pool, p *plan.TablePlan, show event.Listen
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.display = show
-	return wholetables.New(pool, p, s.control, event.Tee(show, s.listen))
+	return wholetables.New(pool, p, s.control, s.Heard(show))
 }
 
 // Silent ends the showing of an attempt.
@@ -269,6 +287,7 @@ func (s *Session) listen(e event.Event) {
 
 // tell shows an event of the control to all who look, unless the change is over.
 func (s *Session) tell(e event.Event) {
+	e = s.reaching(e)
 	s.listen(e)
 	select {
 	case <-s.ended:

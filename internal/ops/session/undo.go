@@ -239,7 +239,7 @@ func AdviceOnUndo(err error) string {
 	case errors.Is(err, follow.ErrOver):
 		return afterOver
 	case errors.Is(err, leftovers.ErrUndoBegun):
-		return "run that command again, or remove its work with midstream cleanup"
+		return "run that command again, or remove its work with midstream cleanup database.table"
 	}
 	return ""
 }

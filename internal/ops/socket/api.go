@@ -15,22 +15,24 @@ import (
 
 	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 )
 
 // About is what a run is; it doesn't change.
 type About struct {
-	Table     string    `json:"table" doc:"the table that is changed: database.table, a part with a dot or a backtick in backticks"`
-	Alter     string    `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
-	Server    string    `json:"server" doc:"host:port, or the path of a socket"`
-	AnyCase   bool      `json:"any_case" doc:"true: the server ignores the letter case of table names"`
-	Rehearsal string    `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
-	Undoes    bool      `json:"undoes" doc:"true: the run takes the last change of the table back"`
-	Follows   bool      `json:"follows" doc:"true: an undo that began held, and follows the table until it is released"`
-	Process   int       `json:"process" doc:"id of the run's process"`
-	Version   string    `json:"version" doc:"version of midstream"`
-	Began     time.Time `json:"began" doc:"when the run began"`
-	Socket    string    `json:"socket" doc:"path of the socket that answers"`
+	Table     string      `json:"table" doc:"the table that is changed: database.table, a part with a dot or a backtick in backticks"`
+	Alter     string      `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
+	Server    string      `json:"server" doc:"host:port, or the path of a socket"`
+	AnyCase   bool        `json:"any_case" doc:"true: the server ignores the letter case of table names"`
+	Rehearsal string      `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
+	Undoes    bool        `json:"undoes" doc:"true: the run takes the last change of the table back"`
+	Follows   bool        `json:"follows" doc:"true: an undo that began held, and follows the table until it is released"`
+	Process   int         `json:"process" doc:"id of the run's process"`
+	Version   string      `json:"version" doc:"version of midstream"`
+	Reach     reach.Flags `json:"reach" doc:"flags that reach the server, as they can be typed again, without a password; empty if the command line had none"`
+	Began     time.Time   `json:"began" doc:"when the run began"`
+	Socket    string      `json:"socket" doc:"path of the socket that answers"`
 }
 
 // Status is how a run stands.
@@ -217,9 +219,9 @@ func register[B any](
 		func(ctx context.Context, in *input[B]) (*output[Answer], error) {
 			text, err := s.command(ctx, spell(in.Body), func(by string) (string, error) { return do(ctx, by, in.Body) })
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, s.problem(err)
 			}
-			return &output[Answer]{Answer{Text: text, Status: s.status()}}, nil
+			return &output[Answer]{Answer{Text: s.run.Reach.In(text), Status: s.status()}}, nil
 		})
 }
 

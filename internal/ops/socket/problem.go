@@ -41,6 +41,13 @@ func init() {
 	}
 }
 
+// problem is the answer of a run to an error.
+func (s *Server) problem(err error) *Problem {
+	p := *problemOf(err)
+	p.Next = s.run.Reach.In(p.Next)
+	return &p
+}
+
 // problemOf is the answer to an error.
 func problemOf(err error) *Problem {
 	var p *Problem

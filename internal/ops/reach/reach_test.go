@@ -1,0 +1,141 @@
+package reach
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"midstream/internal/mysql/schema"
+)
+
+const flags Flags = "--host=db1 --user='a b' -p"
+
+// TestCommandsGetTheFlags: + is where the flags belong. Texts without it stay.
+func TestCommandsGetTheFlags(t *testing.T) {
+	for _, marked := range []string{
+		"", "nothing to say", "midstream", "midstream ", "midstream undo", "midstream undo ",
+		"midstream undo+ shop.orders", "Undo it: midstream undo+ shop.orders.", "(midstream undo+ --cold shop.orders)",
+		"midstream undo+ shop.orders takes it back; midstream undo+ --end shop.orders gives it up",
+		"midstream undo+ 'a b.c d' takes it back", `midstream undo+ $'a\'b.c' is the redo`, "midstream undo+ -- -a.b, then wait",
+		`midstream undo+ 'it'\''s.t'; midstream cleanup+ --old 'it'\''s.t'`, "midstream cleanup+ лавка.größe: both fix that",
+		"midstream undo+ --undo-fill c=1 --undo-fill 'd=a b' shop.orders takes it back",
+		"midstream undo+ --list", "midstream undo+ --list lists them", "midstream undo+ --list shop.orders shows it.",
+		`midstream run+ --undo=24h "ALTER TABLE ..."`, "run the rest: midstream run+ 'ALTER TABLE `a`.`b` COMMENT \"midstream undo x.y\"'",
+		"Compare: midstream verify+ a.b a.c. Remove: midstream cleanup+ a.c", "midstream undo+ database.table still takes it back",
+		"midstream blockers+ shop.orders", "To undo:\n  midstream undo+ a.b\nTo give it up: midstream undo+ --end a.b\n",
+		"it completes its work (COMMENT 'cut o…); midstream cleanup+ 'a b.c' gives it up", "the table's rows, or midstream undo+ a.b", "-p", "midstream plan+ 'ALTER TABLE a.b FORCE'",
+		// mentions of verbs
+		"midstream check lists every row. See v1.2", "another run of midstream works on a.b", "midstream undo --plan prints what a.b has",
+		"Change the table with midstream run; midstream undo+ --end a.b removes the record", "give it up with midstream undo --end. Then a.b",
+		// what reaches no server, or one already
+		"midstream status a.b", "midstream abort a.b", "midstream report a.b", "midstream set a.b lock-wait=1s", "midstream queue a.b",
+		"midstream undo --host=db2 a.b", "midstream undo --socket='/a b' --cold a.b", "midstream run -hdb2 'ALTER TABLE a.b FORCE'",
+		// texts of others
+		"ADD COLUMN c INT COMMENT 'midstream undo a.b'", "Duplicate entry 'midstream undo a.b' for key 'x'", "`midstream undo a.b`",
+		"altered shop.midstream undo a.b", "COMMENT='midstream undo a.b'", "SELECT /* midstream undo a.b */ 1", "SELECT 1 -- midstream undo a.b",
+		"COMMENT 'cut off: midstream undo a.b\nmidstream undo+ a.b", "CONCAT('midstream undo a.b')", `a "midstream undo a.b"`,
+	} {
+		text := strings.ReplaceAll(marked, "+", "")
+		want := strings.ReplaceAll(marked, "+", " "+string(flags))
+		if got := flags.In(text); got != want {
+			t.Errorf("%s\nbecame\n%s", text, got)
+		}
+		if got := flags.In(want); got != want {
+			t.Errorf("again, %s\nbecame\n%s", want, got)
+		}
+		if got := Flags("").In(text); got != text {
+			t.Errorf("without flags, %s became %s", text, got)
+		}
+		if got := strings.Join(Words(text), " "); got != strings.Join(strings.Fields(text), " ") {
+			t.Errorf("the words of %q are %q", text, got)
+		}
+	}
+}
+
+func TestWordsKeepsCommandsWhole(t *testing.T) {
+	text := "Undo it (midstream undo --cold 'a b.c'), or\nmidstream cleanup --old a.b. Set x='1 2'"
+	want := []string{"Undo", "it", "(midstream undo --cold 'a b.c'),", "or", "midstream cleanup --old a.b.", "Set", "x='1 2'"}
+	if got := Words(text); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestWriter: a line of JSON is changed in the fields with texts of ours, and keeps all other values.
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	w := Writer(&out, func() Flags { return flags })
+	const undo = "midstream undo a.b"
+	record := map[string]string{"next": undo, "fix": "<\"x\" \U0001F600>: " + undo, "alter": undo, "error": `"next":"` + undo + `"`, "left": `\`}
+	if err := json.NewEncoder(w).Encode(record); err != nil {
+		t.Fatal(err)
+	}
+	record["next"], record["fix"] = flags.In(undo), flags.In(record["fix"])
+	var got map[string]string
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got) != len(record) {
+		t.Fatal(err, out.String())
+	}
+	for name, want := range record {
+		if got[name] != want {
+			t.Errorf("%s is %s", name, got[name])
+		}
+	}
+	out.Reset()
+	if n, err := w.Write([]byte("Next: " + undo + "\n")); err != nil || n != len("Next: "+undo+"\n") || out.String() != "Next: "+flags.In(undo)+"\n" {
+		t.Error(n, err, out.String())
+	}
+}
+
+func TestFlagsThatWereGiven(t *testing.T) {
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	for _, name := range append([]string{"database", "method"}, where...) {
+		set.String(name, "", "")
+	}
+	if got := Of(set, false); got != "" {
+		t.Error(got)
+	}
+	if err := set.Parse([]string{"--user=it's", "--host=db1", "--database=shop", "--defaults-file=a b.cnf"}); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.SortFlags = false // as on Midstream's command line: in the order in which they were given
+	want := `--user='it'\''s' --host=db1 --defaults-file=` + schema.Shell(filepath.Join(here, "a b.cnf")) + " -p"
+	if got := Of(set, true); got != Flags(want) { // also for who reads it in another folder
+		t.Error(got)
+	}
+	for address, want := range map[string]Flags{
+		"": "", "db1:3307": "--host=db1 --port=3307", "[::1]:3306": "--host='::1' --port=3306", "/a b/my.sock": "--socket='/a b/my.sock'",
+	} {
+		if got := To(address); got != want {
+			t.Errorf("%s: %s", address, got)
+		}
+	}
+}
+
+// FuzzIn: the flags are added once, nothing else changes, and no word is lost.
+func FuzzIn(f *testing.F) {
+	for _, seed := range []string{"midstream undo a.b; midstream run 'x", "(midstream verify a.b \"c\" `d` …'/* -- \\", "midstream undo -- -a.b\n=$'\\'midstream plan x.y"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		once := flags.In(text)
+		if twice := flags.In(once); twice != once {
+			t.Errorf("%q became %q, and then %q", text, once, twice)
+		}
+		if !strings.Contains(text, string(flags)) && strings.ReplaceAll(once, " "+string(flags), "") != text {
+			t.Errorf("%q became %q", text, once)
+		}
+		if got, want := strings.Join(Words(text), ""), strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && blank(byte(r)) }), ""); strings.Join(
+			strings.FieldsFunc(got, func(r rune) bool { return r < 0x80 && blank(byte(r)) }), "") != want {
+			t.Errorf("the words of %q are %q", text, got)
+		}
+	})
+}
