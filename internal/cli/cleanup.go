@@ -136,7 +136,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		err = fmt.Errorf("%s: %w; cleanup found nothing of earlier runs that it may drop", name, schema.ErrNotFound)
 		return &coded{code: exitRefused, err: err, next: checkName}
 	case len(found) == 0:
-		fmt.Fprintf(c.app.Stdout, "Nothing is left of earlier runs on %s.\n", name)
+		fmt.Fprint(c.app.Stdout, summary.OfNothingLeft(name, leftovers.MovedByHand(ctx, s.Pool, name)))
 		return nil
 	}
 	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", summary.Counted(found))

@@ -30,6 +30,9 @@ func NoUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name) error {
 			return fmt.Errorf("%w: a RENAME has given it this name; did you mean %s?", ErrNoUndo, u.Table)
 		}
 	}
+	if text := MovedByHand(ctx, pool, table); text != "" {
+		return fmt.Errorf("%w: %s", ErrNoUndo, text)
+	}
 	if refused, err := facts.LackedByUndo(ctx, pool.DB(), table, "SELECT"); err == nil && refused != nil {
 		return refused // the server hides the tables of the undo
 	}

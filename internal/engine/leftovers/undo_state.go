@@ -71,6 +71,8 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 	}
 	why = OldUnfit(saved, u.Old, u.Table, s.table, s.err)
 	switch {
+	case gone(u.Old, s.err) != "":
+		return UndoEnded, u.withMoved(ctx, pool, why), nil
 	case why != "":
 		return UndoEnded, why, nil
 	case s.err != nil:
@@ -130,7 +132,7 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 	if u.Record.Old != "" && !u.Record.Back { // the redo needs no table
 		_, err := schema.Load(ctx, pool.DB(), u.Old)
 		if why = gone(u.Old, err); why != "" {
-			return UndoEnded, "the old table " + why, nil
+			return UndoEnded, u.withMoved(ctx, pool, "the old table "+why), nil
 		}
 		if err != nil {
 			return "", "", err

@@ -33,6 +33,15 @@ func OfLeftovers(found []leftovers.Table) string {
 	return b.String()
 }
 
+// OfNothingLeft says that cleanup has found nothing, and what the table is if it was renamed by hand; "" if it was not.
+func OfNothingLeft(table schema.Name, moved string) string {
+	text := fmt.Sprintf("Nothing is left of earlier runs on %s.\n", table)
+	if moved != "" {
+		text += "But " + escape.Line(moved) + ".\n"
+	}
+	return text
+}
+
 // Counted says how many tables and triggers these are.
 func Counted(found []leftovers.Table) string {
 	tables, triggers := 0, 0
