@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // files are the files of a server's binlog that a reader has met, over all of its connections. A server that resets its
@@ -67,4 +68,48 @@ func Birth(ctx context.Context, server Server, file string) (uint32, error) {
 		err = nil
 	}
 	return r.Birth(file), err
+}
+
+// suspect takes an error of a stream. The data may be garbled because the file is another one: the server has reset its binlogs in
+// the second in which it had created the file before, and a reading began in the middle of an event. Such a file is good if it is
+// read from its beginning, and a damaged one is not.
+func (r *Reader) suspect(ctx context.Context, s *stream, garbled error) error {
+	if s.stopped || !errors.Is(garbled, errGarbled) && !errors.Is(garbled, ErrUnsupported) {
+		return garbled
+	}
+	at := r.Position()
+	err := r.pass(ctx, at)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s is another file than before, so the binlogs were reset (%w)", ErrPurged, at.File, garbled)
+	case errors.Is(err, ErrPurged), errors.Is(err, ErrConnection):
+		return err
+	}
+	return garbled
+}
+
+// pass reads a file from its beginning until it has passed an offset, or the server has nothing more to send.
+func (r *Reader) pass(ctx context.Context, at Position) error {
+	from := Position{File: at.File, Offset: firstEvent}
+	s, err := newStream(r.watches, r.passed, from, func(Event) error { return nil })
+	if err != nil {
+		return err
+	}
+	defer s.payload.close()
+	s.weight = &atomic.Int64{}
+	c, err := dial(ctx, r.server, r.silence, from)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for s.at.File == at.File && s.at.Offset <= at.Offset && !s.idle {
+		event, err := c.next()
+		if err != nil {
+			return dumpError(err, s.began)
+		}
+		if err := s.event(event); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -92,11 +92,11 @@ func (r *Reader) Run(ctx context.Context, from Position, handle func(Event) erro
 	for {
 		event, err := c.next()
 		if err != nil {
-			return preferContext(ctx, dumpError(err, s.began))
+			return preferContext(ctx, r.suspect(ctx, s, dumpError(err, s.began)))
 		}
 		r.bytes.Add(int64(len(event)))
 		if err := s.event(event); err != nil {
-			return err
+			return r.suspect(ctx, s, err)
 		}
 		if s.idle && r.idle != nil {
 			if err := r.idle(ctx); err != nil {
