@@ -3,7 +3,7 @@ package park
 import (
 	"database/sql"
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,7 +40,7 @@ func lotOf(t *testing.T, version, definition, rows string, also ...string) (*Lot
 	}
 	var keys []key.Key
 	for n := range strings.Count(rows, "(") {
-		k, err := codec.FromText([][]byte{[]byte(strconv.Itoa(n + 1))})
+		k, err := codec.FromText([][]byte{[]byte(fmt.Sprintf("%02d", n+1))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,6 +82,9 @@ func (l *Lot) Prepare(ctx context.Context, rows []rowsync.UnfitRow, wished bool)
 		return err
 	}
 	defer session.Close()
+	if err := l.leave(ctx, session, rows); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(rows, atOnce) {
 		err := l.copy(ctx, session, part)
 		if dbconn.Duplicate(err) {
@@ -202,18 +205,8 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 		}
 		return nil
 	}
-	gone := map[key.Key]bool{}
-	for k := range l.parked {
-		gone[k] = true
-	}
-	for _, r := range rows {
-		delete(gone, r.Key)
-	}
-	if len(gone) > 0 { // they fit by now, or no longer exist
-		if err := l.exec(ctx, session, func() error { return l.delete(ctx, session, slices.Collect(maps.Keys(gone))) }); err != nil {
-			return err
-		}
-		maps.DeleteFunc(l.parked, func(k key.Key, _ uint64) bool { return gone[k] })
+	if err := l.leave(ctx, session, rows); err != nil {
+		return err
 	}
 	if err := l.copy(ctx, session, rows); err != nil || len(rows) == 0 {
 		return err
@@ -223,6 +216,26 @@ func (l *Lot) Take(ctx context.Context, session *dbconn.Session, rows []rowsync.
 	}
 	l.keeps.Store(true)
 	return l.mark(ctx, session, l.table, checkpoint.ParkedKind)
+}
+
+// leave removes from the table what it has of rows that are not among these: they fit by now, or have another key, or no longer exist.
+// It comes before a copy: the collation may hold such a key equal to that of a row.
+func (l *Lot) leave(ctx context.Context, session *dbconn.Session, rows []rowsync.UnfitRow) error {
+	gone := map[key.Key]bool{}
+	for k := range l.parked {
+		gone[k] = true
+	}
+	for _, r := range rows {
+		delete(gone, r.Key)
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	err := l.exec(ctx, session, func() error { return l.delete(ctx, session, slices.Collect(maps.Keys(gone))) })
+	if err == nil {
+		maps.DeleteFunc(l.parked, func(k key.Key, _ uint64) bool { return gone[k] })
+	}
+	return err
 }
 
 // keepValues has the table of values outlive the run, if it has any.

@@ -120,7 +120,12 @@ func (p predicate) takersOfRest(u UniqueKey) string {
 		aliases[i] = KeyAlias(i)
 		columns = append(columns, schema.Quote(name)+" AS "+aliases[i])
 	}
-	return fmt.Sprintf("SELECT DISTINCT %s FROM %s AND NOT %s", strings.Join(p.spec.Key.SelectExprsOf(aliases), ", "), p.takersAndHolders(u, columns...), p.spec.synced())
+	return p.ofRest(u, p.spec.Key.SelectExprsOf(aliases), columns...)
+}
+
+// ofRest selects from the source's rows of P and the shadow's own rows that have their values of the unique key.
+func (p predicate) ofRest(u UniqueKey, exprs []string, more ...string) string {
+	return fmt.Sprintf("SELECT DISTINCT %s FROM %s AND NOT %s", strings.Join(exprs, ", "), p.takersAndHolders(u, more...), p.spec.synced())
 }
 
 // findRest fails with ErrDuplicate if a row of the shadow's own has a value of the unique key that a row of P has now.
@@ -128,8 +133,7 @@ func (a *exclusive) findRest(ctx context.Context, p predicate, u UniqueKey, dupl
 	if a.spec.Rest == "" {
 		return nil
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s AND NOT %s LIMIT 1", strings.Join(a.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), a.spec.synced())
-	rest, err := a.spec.readKeys(ctx, a.session, query)
+	rest, err := a.spec.readKeys(ctx, a.session, p.ofRest(u, a.spec.shadowKeyExprs())+" LIMIT 1")
 	if err != nil {
 		return fmt.Errorf("look for left-out rows that block key %s: %w", u.Name, err)
 	}
