@@ -45,6 +45,8 @@ type Asked struct {
 	swaps   bool
 	dropOld bool
 	dropNew bool
+	// leavesOut means that the old table has rows which the new one does not get, so it is not dropped.
+	leavesOut bool
 	// reverses means that the run follows the table after the swap.
 	reverses bool
 	report   report
@@ -302,6 +304,7 @@ func (r *reading) ends() {
 	a := r.asked
 	a.swaps = r.said.on("swap-tables", true)
 	a.dropNew = r.said.on("drop-new-table", true) && (a.swaps || r.said.on("drop-triggers", true))
+	a.leavesOut = r.said.last("where") != ""
 	a.dropOld = r.said.on("drop-old-table", true) && r.said.on("drop-triggers", true)
 	a.PID = r.said.last("pid")
 	a.history = history{

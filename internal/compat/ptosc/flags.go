@@ -55,21 +55,23 @@ func (a *Asked) ending() []string {
 	default:
 		flags = append(flags, "--lock-give-up="+patience.String())
 	}
-	where := a.said.last("where")
-	if where != "" {
-		flags = append(flags, "--keep="+where)
+	if a.leavesOut {
+		flags = append(flags, "--keep="+a.said.last("where"))
 	}
-	if a.dropOld && where == "" {
+	if a.drops() {
 		flags = append(flags, "--drop-old")
 	}
 	if a.reverses {
 		flags = append(flags, "--undo="+keptFor.String(), "--undo-mode=warm")
 	}
-	if !a.swaps || !a.dropOld || where != "" {
+	if !a.swaps || !a.drops() {
 		flags = append(flags, "--method=shadow")
 	}
 	return flags
 }
+
+// drops reports whether the old table is dropped in the end.
+func (a *Asked) drops() bool { return a.dropOld && !a.leavesOut }
 
 // flags are those that say how to reach a server.
 func (d DSN) flags() (flags []string) {

@@ -79,6 +79,7 @@ func TestReads(t *testing.T) {
 		{line: "--reverse-triggers --no-drop-old-table --no-swap-tables" + to, flags: "--rehearse --method=shadow", note: "no effect with --no-swap-tables"},
 		{line: "--reverse-triggers" + to, problem: "--reverse-triggers requires --no-drop-old-table"},
 		{line: "--where id>5" + to, flags: "--lock-give-up=10m10s --keep=id>5 --method=shadow"},
+		{line: "--where id>5 --reverse-triggers" + to, problem: "--reverse-triggers requires --no-drop-old-table"},
 		{line: "--no-swap-tables" + to, flags: "--rehearse --drop-old --method=shadow"},
 		{line: "--no-swap --no-drop-new" + to, flags: "--rehearse --keep-shadow --drop-old --method=shadow"},
 		{line: "--recursion-method none" + to, flags: "--find-replicas=false " + usual},

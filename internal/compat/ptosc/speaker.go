@@ -150,7 +150,7 @@ func statements(p *plan.Plan, a *Asked) []string {
 	if a.swaps {
 		list = append(list, "RENAME TABLE "+table+" TO "+old+", "+fresh+" TO "+table)
 	}
-	if a.swaps && a.dropOld {
+	if a.swaps && a.drops() {
 		list = append(list, "DROP TABLE IF EXISTS "+old)
 	}
 	return list
@@ -302,6 +302,8 @@ func (s *Speaker) Done(table schema.Name, r migration.Result) {
 		} else {
 			s.at("Dropped new table OK.")
 		}
+	case r.Old != "" && s.asked.leavesOut:
+		s.say("Not dropping old table because it has the rows that --where has left out.  It is %s.", r.Old)
 	case r.Old != "":
 		s.say("Not dropping old table because --no-drop-old-table was specified.  It is %s.", r.Old)
 	case s.plan != nil && r.Method == plan.MethodShadow:

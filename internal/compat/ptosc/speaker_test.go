@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -49,5 +50,21 @@ func TestSpeaks(t *testing.T) {
 		if out.String() != c.out || problems.String() != c.err {
 			t.Errorf("%s, %#v:\n%q, %q\ninstead of\n%q, %q", c.options, c.event, out.String(), problems.String(), c.out, c.err)
 		}
+	}
+}
+
+// TestTheOldTableOfWhereIsKept: it has the rows that --where leaves out. No statement drops it, and the reason is the true one.
+func TestTheOldTableOfWhereIsKept(t *testing.T) {
+	asked, err := Read([]string{"--where", "id > 5", "--print", "D=shop,t=orders", "--execute"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	s := NewSpeaker(asked, &out, &out, func() {})
+	s.Planned(&plan.Plan{Source: &schema.Table{Name: asked.Table}, Alter: &ddl.Alter{}}, "")
+	s.Done(asked.Table, migration.Result{Old: "shop.orders_old"})
+	if said := out.String(); strings.Contains(said, "DROP TABLE") || strings.Contains(said, "--no-drop-old-table") ||
+		!strings.Contains(said, "it has the rows that --where has left out.  It is shop.orders_old.") {
+		t.Errorf("%s", said)
 	}
 }
