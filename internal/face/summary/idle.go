@@ -29,18 +29,34 @@ func IdleIn(folder, table, server string, active func(server, table string) bool
 	wanted := func(e history.Entry) bool {
 		return (table == "" || e.Of(table)) && (server == "" || server == e.Run.Server) && !active(e.Run.Server, e.Run.Table)
 	}
+	done := history.Done(folder)
 	for _, u := range history.LeftBehind(folder) {
-		if wanted(u.Entry) {
+		if wanted(u.Entry) && (table != "" || !overForLong(u, done, i.now)) {
 			i.Left = append(i.Left, u)
 		}
 	}
-	for _, e := range history.Done(folder) {
+	for _, e := range done {
 		same := func(u history.Unfinished) bool { return u.Run.Table == e.Run.Table && u.Run.Server == e.Run.Server }
 		if wanted(e) && leftUndo(&e, i.now) != "" && !slices.ContainsFunc(i.Left, same) {
 			i.Done = append(i.Done, e)
 		}
 	}
 	return i
+}
+
+// forLong is how long an undo that was killed or has stopped is listed after its time: its server may be gone.
+const forLong = 7 * 24 * time.Hour
+
+// overForLong reports whether an undo was last seen long ago, and its time is over for as long. done are the last runs of all tables.
+func overForLong(u history.Unfinished, done []history.Entry, now time.Time) bool {
+	last := u.Seen
+	for _, e := range done {
+		of := e.Run.Table == u.Run.Table && e.Run.Server == u.Run.Server
+		if of && e.Result.Undo != nil && e.Result.Undo.Until.After(last) {
+			last = e.Result.Undo.Until
+		}
+	}
+	return (u.Run.Undoes || u.Run.Follows) && now.Sub(last) > forLong
 }
 
 // Nothing reports whether nothing is known.

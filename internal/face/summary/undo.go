@@ -309,8 +309,16 @@ func leftUndo(last *history.Entry, now time.Time) string {
 	if last.Result.ParkedRows > 0 {
 		aside = fmt.Sprintf(" (it has set aside %s in %s)", humanize.Plural(last.Result.ParkedRows, "row"), schema.NameOf(last.Result.ParkedTable))
 	}
-	return fmt.Sprintf("the %s of its last change on %s is %s%s, as this machine has last seen it", undoOrRedo(last), escape.Line(last.Run.Server),
-		state, aside)
+	return fmt.Sprintf("the %s of its last change on %s is %s%s, as this machine has last seen it%s", undoOrRedo(last), escape.Line(last.Run.Server),
+		state, aside, knownAt(last.Known()))
+}
+
+// knownAt adds when that was; "" if it is not known.
+func knownAt(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return " on " + moment(at.UTC())
 }
 
 // undoOrRedo is what takes back what a run has done.

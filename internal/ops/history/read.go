@@ -153,9 +153,19 @@ func (s *Story) bound() string {
 
 // Entry is a run of a list.
 type Entry struct {
-	Path   string
-	Run    record.Run
-	Result *record.Result // nil while the run is at work, or if it was killed
+	Path    string
+	Run     record.Run
+	Result  *record.Result // nil while the run is at work, or if it was killed
+	settled time.Time      // when this machine has last noted what became of its undo; zero: never
+}
+
+// Known is when this machine has last known something of a run that has ended; zero if its history does not say.
+func (e Entry) Known() time.Time {
+	if !e.settled.IsZero() || e.Result == nil {
+		return e.settled
+	}
+	at, _ := time.Parse(record.RFC3339, e.Result.At)
+	return at
 }
 
 // Of reports whether the run is on the table that a word means, with or without backticks.

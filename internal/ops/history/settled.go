@@ -80,6 +80,7 @@ func (e *Entry) settle(folder string) {
 	if began, err := time.Parse(record.RFC3339, e.Run.At); err != nil || began.After(since.At) {
 		return
 	}
+	e.settled = since.At
 	if e.Result.Undo.Until = since.Until; since.Until.IsZero() {
 		e.Result.Undo = nil
 	}
