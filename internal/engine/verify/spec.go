@@ -76,9 +76,13 @@ func column(table schema.Name, name string) string { return table.Quoted() + "."
 // that the columns of the shadow should have, by their aliases.
 func (s *Spec) rows(condition string) string {
 	var exprs []string
-	for i, name := range s.Sync.Key.Names() {
+	for i, part := range s.Sync.Key.Parts() {
+		value := schema.Quote(part.Column.Name)
+		if s.Staged {
+			value = part.Column.InKey(value)
+		}
 		if !s.Staged || s.stagedKey(i) == "" {
-			exprs = append(exprs, schema.Quote(name)+" AS "+rowsync.KeyAlias(i))
+			exprs = append(exprs, value+" AS "+rowsync.KeyAlias(i))
 		}
 	}
 	for i, c := range s.Columns {

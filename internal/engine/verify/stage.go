@@ -39,8 +39,14 @@ func (s *Spec) createStage() string {
 		}
 	}
 	for i, part := range s.Sync.Key.Parts() {
-		if s.stagedKey(i) == "" {
-			add(s.Sync.Source, part.Column, rowsync.KeyAlias(i))
+		alias := rowsync.KeyAlias(i)
+		switch {
+		case s.stagedKey(i) != "":
+		case part.Column.HasMembers(): // its number: 5.7 does not read a text of several members in utf16
+			columns = append(columns, column(s.Sync.Source, part.Column.Name)+" AS "+alias)
+			defined = append(defined, alias+" BIGINT UNSIGNED")
+		default:
+			add(s.Sync.Source, part.Column, alias)
 		}
 	}
 	for i, c := range s.Columns {
