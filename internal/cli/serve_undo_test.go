@@ -185,7 +185,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		if status != http.StatusOK {
 			t.Errorf("report.%s: %d", form, status)
 		}
-		contains(t, text, "unfit: 1 row refused: Out of range", "SELECT * FROM", "midstream undo "+q.name)
+		contains(t, unreaching(text), "unfit: 1 row refused: Out of range", "SELECT * FROM", "midstream undo "+q.name)
 	}
 	follows(1)
 	if code, _, stderr := q.ask("submit", "--undo=a", "--option=park", "--wait"); code != exitDone {

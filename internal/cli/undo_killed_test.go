@@ -30,8 +30,10 @@ func newKilledRig(t *testing.T) *killedRig {
 	return r
 }
 
-// user runs a command of the user.
-func (r *killedRig) user(want int, args ...string) string {
+// user runs a command of the user. Commands in what it prints lack the flags that reach the server, unlike in raw.
+func (r *killedRig) user(want int, args ...string) string { return unreaching(r.raw(want, args...)) }
+
+func (r *killedRig) raw(want int, args ...string) string {
 	r.Helper()
 	cmd := command(r.T, args...)
 	cmd.Env = r.env
@@ -39,7 +41,7 @@ func (r *killedRig) user(want int, args ...string) string {
 	if code := run.exit(); code != want {
 		r.Errorf("%q: exit code %d, want %d\n%s\n%s", args, code, want, &run.stdout, &run.stderr)
 	}
-	return strings.Join(strings.Fields(run.stdout.String()+run.stderr.String()), " ")
+	return strings.Join(strings.Fields(run.stdout.all()+run.stderr.all()), " ")
 }
 
 // kill runs a command until its process reports the state, and kills it there.
@@ -120,7 +122,7 @@ func TestStatusSaysThatAnUndoWasKilled(t *testing.T) {
 			contains(t, r.user(exitDone, args...), "its undo on ", " was killed (process ", ` in step "catch up"`, "--cold --park --lock-wait=100ms --undo-fill ",
 				"midstream cleanup "+r.name+" gives this attempt up")
 		}
-		contains(t, r.user(exitDone, "status", "--json"), `"state":"killed"`, `"resume":"midstream undo --host=`)
+		contains(t, r.raw(exitDone, "status", "--json"), `"state":"killed"`, `"resume":"midstream undo --host=`)
 		listed := r.server(exitDone, "undo", "--list", r.name)
 		contains(t, listed, ": stopped", "midstream undo --cold --park --lock-wait=100ms --undo-fill ")
 		lacks(t, listed, "New rows", "note=''") // the command has a value
@@ -128,7 +130,7 @@ func TestStatusSaysThatAnUndoWasKilled(t *testing.T) {
 		// More time for the undo does not change that.
 		r.server(exitDone, "undo", "--extend=5h", r.name)
 		contains(t, r.user(exitDone, "status"), " was killed (process ")
-		r.typed(r.printed(r.user(exitDone, "status"), "resumes it"))
+		r.typed(r.printed(r.raw(exitDone, "status"), "resumes it"))
 	}
 	var parked, filled int
 	db := r.i.Open(t, r.database)
@@ -163,7 +165,7 @@ func TestStatusSaysThatAFollowerWasKilled(t *testing.T) {
 	r.server(exitDone, "undo", r.name)
 	r.kill(`"phase":"hold"`, "undo", "--hold", r.name)
 	contains(t, r.user(exitDone, "status", r.name), follows, " was killed", "--hold "+r.name+" follows the table again")
-	r.typed(r.printed(r.user(exitDone, "status", r.name), "takes the change back now"))
+	r.typed(r.printed(r.raw(exitDone, "status", r.name), "takes the change back now"))
 	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") || !strings.Contains(text, "the undo of its last change") {
 		t.Errorf("after the redo: %s", text)
 	}
@@ -188,7 +190,7 @@ func TestAHiddenValueIsNotTaken(t *testing.T) {
 	contains(t, r.server(exitUsage, "undo", "--throttle-url="+gate.URL+"/***", r.name), "--throttle-url", hidden+" again")
 	contains(t, r.server(exitUsage, "undo", "--hook=on-success="+gate.URL+"/***", r.name), "--hook", hidden+" again")
 	contains(t, r.user(exitDone, "status"), " was killed (process ")
-	r.typed(strings.ReplaceAll(r.printed(r.user(exitDone, "status"), "resumes it"), "/***", secret))
+	r.typed(strings.ReplaceAll(r.printed(r.raw(exitDone, "status"), "resumes it"), "/***", secret))
 	lacks(t, r.user(exitDone, "status"), " was killed")
 	r.ends(false)
 }

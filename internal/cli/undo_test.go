@@ -112,7 +112,7 @@ func coldOnly(t *testing.T, with func(verb string, args ...string) (code int, st
 	t.Helper()
 	_, stdout, _ := with("undo", "--list", name)
 	contains(t, stdout, name+": ended, because nothing was kept of its change; a cold undo", "is possible while "+name+"_undone exists",
-		"midstream undo --cold "+name+" takes it back, by all rows")
+		"midstream undo --cold "+name, "takes it back, by all rows")
 	_, stdout, _ = with("undo", "--list", "--json", name)
 	contains(t, stdout, `"state":"ended"`, `"mode":"cold"`, `"open_until":"0001-01-01T00:00:00Z"`)
 	_, stdout, _ = with("undo", "--list", "--quiet", name)
@@ -171,7 +171,7 @@ func redoneIsAChange(t *testing.T, with func(verb string, args ...string) (code 
 	if code != exitRefused {
 		t.Errorf("a change during an open redo: exit code %d", code)
 	}
-	contains(t, stderr, "was undone, and can be redone until ", "Give the redo up: midstream undo")
+	contains(t, stderr, "was undone, and can be redone until ", "Give the redo up:")
 	if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}

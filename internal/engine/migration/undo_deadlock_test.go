@@ -43,7 +43,7 @@ func TestL9_ADeadlockBesideUnfitRows(t *testing.T) {
 						if got, want := b.value(sum+b.schema+".t"), b.value(sum+b.schema+".t_undone WHERE v < 5000000000"); got != want {
 							b.Errorf("cold %t, error %d: the rows are %s, want %s", cold, number, got, want)
 						}
-						b.exec("DROP TABLE " + b.schema + ".t_parked")
+						b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_parked, " + b.schema + ".t_parked_values")
 					}
 				}
 			})

@@ -96,7 +96,7 @@ func TestU4_ARowWithAKeyOfAnotherSpellingIsUnfitOnce(t *testing.T) {
 	onTwo(t, func(b *bench) {
 		for _, c := range respelled {
 			b.respelling(c.before, c.after, c.filter)
-			wait := b.spelling(4)
+			wait := b.spelling(2)
 			var parked event.Parked
 			_, err := b.undo(b.ctx(), planning.Undo{Park: true}, func(e event.Event) {
 				if p, is := e.(event.Parked); is {

@@ -122,7 +122,7 @@ func HalfInTurn[Point any](t testing.TB, points ...Point) (half []Point) {
 	return half
 }
 
-// Seldom has a slow test run on about one of eight commits, and on each in make nightly: it skips it on the others. The
+// Seldom has a slow test run on about one of twelve commits, and on each in make nightly: it skips it on the others. The
 // test's name and MIDSTREAM_TEST_TURN choose the commit. It skips no test if tests are chosen with -run.
 func Seldom(t testing.TB) {
 	t.Helper()
@@ -130,7 +130,7 @@ func Seldom(t testing.TB) {
 	if chosen := flag.Lookup("test.run"); all || chosen != nil && chosen.Value.String() != "" {
 		return
 	}
-	if seed(fmt.Sprintf("%s, turn %d", t.Name(), number))%8 != 0 {
+	if seed(fmt.Sprintf("%s, turn %d", t.Name(), number))%12 != 0 {
 		t.Skip("slow: it runs on other commits, and in make nightly")
 	}
 }
