@@ -19,26 +19,18 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// crossing has sessions write to table t until it has no column w any more. Each write moves rows across "s = 1", changes keys, or
-// brings and takes rows. wait waits for their end, and returns the number of writes.
-func (b *bench) crossing(sessions, keys int) (wait func() int64) {
+// drawing has sessions write to table t, by statements that each draws with random numbers of its own, until the swap has taken a
+// column away that all of them name. wait waits for their end, and returns the number of writes.
+func (b *bench) drawing(sessions int, seed uint64, draw func(*rand.Rand) string) (writes *atomic.Int64, wait func() int64) {
 	var all sync.WaitGroup
-	var writes atomic.Int64
+	writes = &atomic.Int64{}
 	for n := range sessions {
 		all.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(n), 7))
+			random := rand.New(rand.NewPCG(uint64(n), seed))
 			for b.Context().Err() == nil {
-				a, c := random.IntN(keys), random.IntN(keys)
-				statement := []string{
-					"UPDATE %[1]s.t SET s = 1 - s, w = w + 1 WHERE id = %[2]d",
-					"UPDATE %[1]s.t SET s = %[4]d, w = w + 1 WHERE id BETWEEN %[2]d AND %[2]d + 5",
-					"UPDATE IGNORE %[1]s.t SET id = %[3]d, w = w + 1 WHERE id = %[2]d",
-					"INSERT IGNORE INTO %[1]s.t (id, u, s, w) VALUES (%[2]d, %[3]d, %[4]d, 1)",
-					"DELETE FROM %[1]s.t WHERE id = %[2]d AND w > 0",
-					"UPDATE IGNORE %[1]s.t SET u = %[3]d, w = 3 WHERE id = %[2]d",
-				}[random.IntN(6)]
-				_, err := b.db.ExecContext(b.Context(), fmt.Sprintf(statement, b.schema, a, c, random.IntN(2)))
-				if dbconn.Number(err) == 1054 { // the swap has taken w away
+				statement := draw(random)
+				_, err := b.db.ExecContext(b.Context(), statement)
+				if dbconn.Number(err) == 1054 { // no such column
 					return
 				}
 				if err != nil && !dbconn.Contended(err) && !errors.Is(err, context.Canceled) {
@@ -49,7 +41,25 @@ func (b *bench) crossing(sessions, keys int) (wait func() int64) {
 			}
 		})
 	}
-	return func() int64 { all.Wait(); return writes.Load() }
+	return writes, func() int64 { all.Wait(); return writes.Load() }
+}
+
+// crossing has sessions write to table t until it has no column w any more. Each write moves rows across "s = 1", changes keys, or
+// brings and takes rows. wait waits for their end, and returns the number of writes.
+func (b *bench) crossing(sessions, keys int) (wait func() int64) {
+	_, wait = b.drawing(sessions, 7, func(random *rand.Rand) string {
+		a, c := random.IntN(keys), random.IntN(keys)
+		statement := []string{
+			"UPDATE %[1]s.t SET s = 1 - s, w = w + 1 WHERE id = %[2]d",
+			"UPDATE %[1]s.t SET s = %[4]d, w = w + 1 WHERE id BETWEEN %[2]d AND %[2]d + 5",
+			"UPDATE IGNORE %[1]s.t SET id = %[3]d, w = w + 1 WHERE id = %[2]d",
+			"INSERT IGNORE INTO %[1]s.t (id, u, s, w) VALUES (%[2]d, %[3]d, %[4]d, 1)",
+			"DELETE FROM %[1]s.t WHERE id = %[2]d AND w > 0",
+			"UPDATE IGNORE %[1]s.t SET u = %[3]d, w = 3 WHERE id = %[2]d",
+		}[random.IntN(6)]
+		return fmt.Sprintf(statement, b.schema, a, c, random.IntN(2))
+	})
+	return wait
 }
 
 // TestL6_OnlyRowsThatMeetTheConditionAreInTheNewTable: writers move rows across the condition all the time. At the swap the new table

@@ -1,13 +1,11 @@
 package migration_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
-	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -44,37 +41,27 @@ const leastWrites = 50
 // chooses. wait waits for their end, and returns the number of writes.
 func (b *bench) taking(sessions int, pick func(*rand.Rand) int) (wait func() int64) {
 	b.Helper()
-	var all sync.WaitGroup
-	var writes atomic.Int64
-	for seed := range sessions {
-		all.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(seed), 11))
-			for b.Context().Err() == nil {
-				a, c := pick(random), pick(random)
-				statement := fmt.Sprintf([]string{
-					"UPDATE %[1]s.t SET s = IF(s = 1, 0, 1), n = n + 1 WHERE id = %[2]d",
-					"UPDATE %[1]s.t SET s = %[4]s, n = n + 1 WHERE id BETWEEN %[2]d AND %[2]d + 5",
-					"UPDATE IGNORE %[1]s.t SET id = %[3]d, n = n + 1 WHERE id = %[2]d",
-					"INSERT IGNORE INTO %[1]s.t (id, u, s, n) VALUES (%[2]d, %[3]d, %[4]s, 1)",
-					"DELETE FROM %[1]s.t WHERE id = %[2]d AND n > 0",
-					"UPDATE IGNORE %[1]s.t SET u = %[3]d, n = 3 WHERE id = %[2]d",
-				}[random.IntN(6)], b.schema, a, c, []string{"0", "1", "NULL"}[random.IntN(3)])
-				_, err := b.db.ExecContext(b.Context(), statement)
-				if dbconn.Number(err) == 1054 { // the undo has swapped
-					return
-				}
-				if err != nil && !dbconn.Contended(err) && !errors.Is(err, context.Canceled) {
-					b.Errorf("%s: %v", statement, err)
-					return
-				}
-				writes.Add(1)
-			}
-		})
-	}
+	writes, wait := b.drawing(sessions, 11, func(random *rand.Rand) string {
+		a, c := pick(random), pick(random)
+		return fmt.Sprintf([]string{
+			"UPDATE %[1]s.t SET s = IF(s = 1, 0, 1), n = n + 1 WHERE id = %[2]d",
+			"UPDATE %[1]s.t SET s = %[4]s, n = n + 1 WHERE id BETWEEN %[2]d AND %[2]d + 5",
+			"UPDATE IGNORE %[1]s.t SET id = %[3]d, n = n + 1 WHERE id = %[2]d",
+			"INSERT IGNORE INTO %[1]s.t (id, u, s, n) VALUES (%[2]d, %[3]d, %[4]s, 1)",
+			"DELETE FROM %[1]s.t WHERE id = %[2]d AND n > 0",
+			"UPDATE IGNORE %[1]s.t SET u = %[3]d, n = 3 WHERE id = %[2]d",
+		}[random.IntN(6)], b.schema, a, c, []string{"0", "1", "NULL"}[random.IntN(3)])
+	})
+	b.begun(writes)
+	return wait
+}
+
+// begun waits for the first writes.
+func (b *bench) begun(writes *atomic.Int64) {
+	b.Helper()
 	for since := time.Now(); writes.Load() < leastWrites && time.Since(since) < time.Minute; {
 		time.Sleep(10 * time.Millisecond)
 	}
-	return func() int64 { all.Wait(); return writes.Load() }
 }
 
 // rowsOf is a checksum of the rows of a query.

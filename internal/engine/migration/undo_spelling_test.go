@@ -1,12 +1,9 @@
 package migration_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +11,6 @@ import (
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/mysqltest"
-	"midstream/internal/mysql/dbconn"
 )
 
 // respelled are the tables of tests whose writers give keys other spellings: the collations of the key before the change and after it.
@@ -49,37 +45,19 @@ func (b *bench) respelling(before, after, filter string) {
 // spelling has sessions write to table t until it has no column n. wait waits for their end, and returns the number of writes.
 func (b *bench) spelling(sessions int) (wait func() int64) {
 	b.Helper()
-	var all sync.WaitGroup
-	var writes atomic.Int64
-	for seed := range sessions {
-		all.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(seed), 5))
-			for b.Context().Err() == nil {
-				letter := random.IntN(6)
-				k := fmt.Sprintf("%c%d", []string{"abcdef", "ABCDEF"}[random.IntN(2)][letter], letter+1) + []string{"", " "}[random.IntN(2)]
-				statement := fmt.Sprintf([]string{
-					"DELETE FROM %[1]s.t WHERE k = '%[2]s' AND n > 0",
-					"INSERT IGNORE INTO %[1]s.t (k, v, n) VALUES ('%[2]s', NULL, 1)",
-					"INSERT IGNORE INTO %[1]s.t (k, v, n) VALUES ('%[2]s', 2, 1)",
-					"UPDATE IGNORE %[1]s.t SET k = '%[2]s', n = 2 WHERE k LIKE '_%[3]d%%' LIMIT 1",
-					"REPLACE INTO %[1]s.t (k, v, n) VALUES ('%[2]s', NULL, 3)",
-				}[random.IntN(5)], b.schema, k, letter+1)
-				_, err := b.db.ExecContext(b.Context(), statement)
-				if dbconn.Number(err) == 1054 { // the undo has swapped
-					return
-				}
-				if err != nil && !dbconn.Contended(err) && !errors.Is(err, context.Canceled) {
-					b.Errorf("%s: %v", statement, err)
-					return
-				}
-				writes.Add(1)
-			}
-		})
-	}
-	for since := time.Now(); writes.Load() < leastWrites && time.Since(since) < time.Minute; {
-		time.Sleep(10 * time.Millisecond)
-	}
-	return func() int64 { all.Wait(); return writes.Load() }
+	writes, wait := b.drawing(sessions, 5, func(random *rand.Rand) string {
+		letter := random.IntN(6)
+		k := fmt.Sprintf("%c%d", []string{"abcdef", "ABCDEF"}[random.IntN(2)][letter], letter+1) + []string{"", " "}[random.IntN(2)]
+		return fmt.Sprintf([]string{
+			"DELETE FROM %[1]s.t WHERE k = '%[2]s' AND n > 0",
+			"INSERT IGNORE INTO %[1]s.t (k, v, n) VALUES ('%[2]s', NULL, 1)",
+			"INSERT IGNORE INTO %[1]s.t (k, v, n) VALUES ('%[2]s', 2, 1)",
+			"UPDATE IGNORE %[1]s.t SET k = '%[2]s', n = 2 WHERE k LIKE '_%[3]d%%' LIMIT 1",
+			"REPLACE INTO %[1]s.t (k, v, n) VALUES ('%[2]s', NULL, 3)",
+		}[random.IntN(5)], b.schema, k, letter+1)
+	})
+	b.begun(writes)
+	return wait
 }
 
 // spelled are the keys and values of a query, in the order of the keys' bytes.

@@ -89,7 +89,7 @@ func (b *beside) setApart(ctx context.Context) (result Result, err error) {
 	var there []key.Key
 	if len(b.own) > 0 { // the application may have deleted such a row again
 		err = b.clear(ctx, b.session, "keys", func() (err error) {
-			there, err = b.spec.readKeys(ctx, b.session, predicate{spec: b.spec, keys: b.own}.keysOf())
+			there, err = b.spec.Present(ctx, b.session, b.own)
 			return err
 		})
 	}

@@ -119,11 +119,11 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		return nil, false, err
 	}
 	if plan.Frozen(shadow, columns) || plan.ChoosesByDate(p) {
-		from := now
+		moment := now
 		if spec.Rest != "" { // on another day, the server may take rows that were left out for others
-			from.UTC = p.Back.Began
+			moment.UTC = p.Back.Began
 		}
-		if spec.Values.Moment, err = from.unix(); err != nil {
+		if spec.Values.Moment, err = moment.unix(); err != nil {
 			return nil, false, err
 		}
 	}
