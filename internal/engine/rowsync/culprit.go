@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -100,9 +101,9 @@ func (p predicate) rowAt(offset int) string {
 		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.ofSource(), offset)
 }
 
-// keysOf returns a query for the keys of the source's rows in P.
-func (p predicate) keysOf() string {
-	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", strings.Join(p.spec.Key.SelectExprs(), ", "),
+// keysOf returns a query for the keys of the source's rows in P, and for more of each row.
+func (p predicate) keysOf(more ...string) string {
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", strings.Join(slices.Concat(p.spec.Key.SelectExprs(), more), ", "),
 		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.ofSource())
 }
 

@@ -22,6 +22,12 @@ func (s *Syncer) both(half func(i int) (Result, error)) (sum Result, err error) 
 	return sum, err
 }
 
+// keysByHalves syncs the halves of a list of keys.
+func keysByHalves(ctx context.Context, s *Syncer, session *dbconn.Session, keys []key.Key) (Result, error) {
+	parts := [2][]key.Key{keys[:len(keys)/2], keys[len(keys)/2:]}
+	return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+}
+
 // halve finds a bound in the middle of a range; split is false if there is none, or it can't be
 // found.
 func (s *Syncer) halve(ctx context.Context, session *dbconn.Session, r key.Range) (halves [2]key.Range, split bool) {

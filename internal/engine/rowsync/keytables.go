@@ -61,7 +61,7 @@ func (s *Syncer) deleteConverted(ctx context.Context, session *dbconn.Session, k
 	if err != nil {
 		return 0, err
 	}
-	all := slices.Concat(keys, there)
+	all := slices.Concat(keys, foundRows(there))
 	slices.Sort(all)
 	if err := s.spec.convert(ctx, session, slices.Compact(all)); err != nil {
 		return 0, err

@@ -38,27 +38,26 @@ type beside struct {
 	*Syncer
 	session *dbconn.Session
 	keys    []key.Key
-	// own are the keys that rows of the shadow's own have, and taken those of the source's rows that have a unique value of one.
-	own, taken []key.Key
+	// own are rows of the shadow's own that the keys find, and taken the source's rows that have a unique value of one.
+	own, taken []finding
 }
 
 // sync syncs the keys that no row of the shadow's own stands in the way of, and sets the others apart.
 func (b *beside) sync(ctx context.Context) (result Result, err error) {
-	if err := b.find(ctx); err != nil {
+	err = b.find(ctx)
+	if len(b.keys) > 1 && dbconn.Oversized(err) {
+		return keysByHalves(ctx, b.Syncer, b.session, b.keys)
+	}
+	if err != nil {
 		return result, fmt.Errorf("look for rows that were left out: %w", err)
 	}
-	found := slices.Concat(b.own, b.taken)
-	half := len(b.keys) / 2
-	if len(found) > 0 && half > 0 && !b.spec.Key.Ordered() { // only the server knows which keys are equal
-		parts := [2][]key.Key{b.keys[:half], b.keys[half:]}
-		return b.both(func(i int) (Result, error) { return b.Keys(ctx, b.session, parts[i]) })
-	}
+	found := finders(slices.Concat(b.own, b.taken))
 	if len(found) > 0 {
-		if result, err = b.setApart(ctx); err != nil || half == 0 {
+		if result, err = b.setApart(ctx); err != nil {
 			return result, err
 		}
 	}
-	free := slices.DeleteFunc(slices.Clone(b.keys), func(k key.Key) bool { return slices.Contains(found, k) })
+	free := slices.DeleteFunc(slices.Clone(b.keys), func(k key.Key) bool { return has(found, k) })
 	if len(free) == 0 {
 		return result, nil
 	}
@@ -67,14 +66,20 @@ func (b *beside) sync(ctx context.Context) (result Result, err error) {
 	return synced, err
 }
 
+// has reports whether sorted keys have the key.
+func has(sorted []key.Key, k key.Key) bool {
+	_, found := slices.BinarySearch(sorted, k)
+	return found
+}
+
 func (b *beside) find(ctx context.Context) error {
 	p := predicate{spec: b.spec, keys: b.keys}
 	return b.clear(ctx, b.session, "keys", func() (err error) {
 		b.taken = nil
-		b.own, err = b.spec.readKeys(ctx, b.session, fmt.Sprintf("SELECT %s FROM %s AND NOT %s", strings.Join(b.spec.shadowKeyExprs(), ", "), p.rowsOf(), b.spec.synced()))
+		b.own, err = p.findings(ctx, b.session, p.ownRows())
 		for i := 0; i < len(b.spec.Unique) && err == nil; i++ {
-			var more []key.Key
-			more, err = b.spec.readKeys(ctx, b.session, p.takersOfRest(b.spec.Unique[i]))
+			var more []finding
+			more, err = p.findings(ctx, b.session, p.takersOfRest(b.spec.Unique[i]))
 			b.taken = append(b.taken, more...)
 		}
 		return err
@@ -84,35 +89,36 @@ func (b *beside) find(ctx context.Context) error {
 // setApart sets the source's rows of these keys apart.
 func (b *beside) setApart(ctx context.Context) (result Result, err error) {
 	if b.unfit == nil {
-		return result, fmt.Errorf("row with key (%s): %w", b.spec.Key.Format(slices.Concat(b.own, b.taken)[0]), ErrLeftOut)
+		return result, fmt.Errorf("row with key (%s): %w", b.spec.Key.Format(slices.Concat(b.own, b.taken)[0].row), ErrLeftOut)
 	}
-	var there []key.Key
-	if len(b.own) > 0 { // the application may have deleted such a row again
+	own := finders(b.own)
+	if len(own) > 0 {
+		var there []finding // the application may have deleted such a row again
 		err = b.clear(ctx, b.session, "keys", func() (err error) {
-			there, err = b.spec.Present(ctx, b.session, b.own)
+			there, err = b.spec.present(ctx, b.session, own, "")
 			return err
 		})
-	}
-	if err != nil {
-		return result, err
-	}
-	settled := b.own
-	if len(b.keys) == 1 { // perhaps the only key of that kind, see sync
-		settled = append(slices.Clone(b.own), b.keys[0])
-		for _, k := range there {
-			b.unfit.name(b.keys[0], k)
+		if err != nil {
+			return result, err
 		}
+		b.unfit.settle(slices.Concat(own, foundRows(b.own)), refusing(foundRows(there), ErrLeftOut), there)
 	}
-	b.unfit.settle(settled, refusing(there, ErrLeftOut))
-	taken := slices.DeleteFunc(b.taken, func(k key.Key) bool { return slices.Contains(b.own, k) })
+	taken := slices.DeleteFunc(finders(b.taken), func(k key.Key) bool { return has(own, k) })
 	if len(taken) == 0 {
 		return result, nil
 	}
 	return b.Syncer.setApart(ctx, b.session, taken, ErrLeftOut)
 }
 
-// takersOfRest returns a query for the keys of the source's rows of P that have a value of the unique key which a row of the shadow's own
-// has.
+// ownRows returns a query for the rows of the shadow's own that P finds.
+func (p predicate) ownRows() string {
+	return fmt.Sprintf("SELECT %s FROM %s AND NOT %s", strings.Join(slices.Concat(p.spec.shadowKeyExprs(), p.marks(p.spec.ShadowKey)), ", "),
+		p.rowsOf(), p.spec.synced())
+}
+
+const foundBy = schema.KeyAlias + "marks" // marks of a row, as a column
+
+// takersOfRest returns a query for the source's rows of P that have a value of the unique key which a row of the shadow's own has.
 func (p predicate) takersOfRest(u UniqueKey) string {
 	aliases := make([]string, len(p.spec.ShadowKey))
 	var columns []string
@@ -120,7 +126,11 @@ func (p predicate) takersOfRest(u UniqueKey) string {
 		aliases[i] = KeyAlias(i)
 		columns = append(columns, schema.Quote(name)+" AS "+aliases[i])
 	}
-	return p.ofRest(u, p.spec.Key.SelectExprsOf(aliases), columns...)
+	exprs := p.spec.Key.SelectExprsOf(aliases)
+	for _, marks := range p.marks(p.spec.Key.Names()) {
+		exprs, columns = append(exprs, foundBy), append(columns, marks+" AS "+foundBy)
+	}
+	return p.ofRest(u, exprs, columns...)
 }
 
 // ofRest selects from the source's rows of P and the shadow's own rows that have their values of the unique key.

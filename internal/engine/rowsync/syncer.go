@@ -138,19 +138,18 @@ func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.K
 func (s *Syncer) list(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	p := predicate{spec: s.spec, keys: keys}
 	result, err := s.carried(ctx, session, p, "keys")
-	if half := len(keys) / 2; half > 0 && dbconn.Oversized(err) {
-		parts := [2][]key.Key{keys[:half], keys[half:]}
-		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+	if len(keys) > 1 && dbconn.Oversized(err) {
+		return keysByHalves(ctx, s, session, keys)
 	}
 	if s.unfit != nil && refusesRow(err) {
 		return s.apart(ctx, session, keys, err)
 	}
 	if err == nil && s.unfit.knows() {
-		there := keys
+		var there []finding
 		if s.spec.KeyChanged { // the shadow has the rows by these keys
 			err = s.clear(ctx, session, "keys", func() (err error) { there, err = s.spec.there(ctx, session, keys); return err })
 		}
-		s.unfit.fits(slices.Concat(keys, there))
+		s.unfit.fits(slices.Concat(keys, foundRows(there)))
 	}
 	if err != nil {
 		return result, fmt.Errorf("sync %d keys: %w", len(keys), s.blame(ctx, session, p, err))

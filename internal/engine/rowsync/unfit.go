@@ -133,7 +133,7 @@ func (u *Unfit) has(k key.Key) bool {
 }
 
 // Put lists a row with the server's reason.
-func (u *Unfit) Put(k key.Key, cause error) { u.settle(nil, refusing([]key.Key{k}, cause)) }
+func (u *Unfit) Put(k key.Key, cause error) { u.settle(nil, refusing([]key.Key{k}, cause), nil) }
 
 // knows reports whether any key is in the list, or found a listed row. A nil Unfit knows none.
 func (u *Unfit) knows() bool {
@@ -148,12 +148,12 @@ func (u *Unfit) knows() bool {
 // fits removes keys whose rows were synced.
 func (u *Unfit) fits(keys []key.Key) {
 	if u.knows() {
-		u.settle(keys, nil)
+		u.settle(keys, nil, nil)
 	}
 }
 
-// settle takes the end of a sync of keys: those of their rows that were refused.
-func (u *Unfit) settle(keys []key.Key, refused []UnfitRow) {
+// settle takes the end of a sync of keys: those of their rows that were refused, and which keys have found the rows.
+func (u *Unfit) settle(keys []key.Key, refused []UnfitRow, found []finding) {
 	u.mu.Lock()
 	before := len(u.rows)
 	listed := map[key.Key]bool{}
@@ -173,23 +173,18 @@ func (u *Unfit) settle(keys []key.Key, refused []UnfitRow) {
 		refused[i].Try = u.tries
 		u.rows[refused[i].Key] = refused[i]
 	}
+	for _, f := range found {
+		if f.by != f.row && u.rows[f.row].Cause != nil {
+			u.other[f.by] = f.row
+		}
+	}
+	if len(u.other) > fewOther+2*len(u.rows) {
+		maps.DeleteFunc(u.other, func(_, is key.Key) bool { return u.rows[is].Cause == nil })
+	}
 	first := before == 0 && len(refused) > 0
 	u.mu.Unlock()
 	if first {
 		u.first(refused[0])
-	}
-}
-
-// name notes that the key finds the row of another key.
-func (u *Unfit) name(k, row key.Key) {
-	if k == row {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.other[k] = row
-	if len(u.other) > fewOther+2*len(u.rows) {
-		maps.DeleteFunc(u.other, func(_, is key.Key) bool { return u.rows[is].Cause == nil })
 	}
 }
 
@@ -229,7 +224,7 @@ const oneByOneLocked = 8
 // oneByOneMost is the number of keys that oneByOne takes; 0 if it cannot sync the rows.
 func (s *Syncer) oneByOneMost() int {
 	switch {
-	case len(s.spec.Kept) > 0, s.spec.Rest != "", s.spec.KeyChanged, s.spec.Again != "", s.spec.Virtual:
+	case s.spec.Again != "", s.spec.Virtual:
 		return 0
 	case s.spec.Locking != "":
 		return oneByOneLocked
@@ -246,7 +241,7 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 		}
 	}
 	lacking, rest := lackValues(keys, cause)
-	switch half := len(keys) / 2; {
+	switch {
 	case len(rest) == 0:
 		return s.setApart(ctx, session, lacking, cause)
 	case len(lacking) > 0:
@@ -256,9 +251,8 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 			}
 			return s.Keys(ctx, session, rest)
 		})
-	case half > 0:
-		parts := [2][]key.Key{keys[:half], keys[half:]}
-		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+	case len(keys) > 1:
+		return keysByHalves(ctx, s, session, keys)
 	case s.spec.Virtual && dbconn.ValueRefused(cause):
 		if result, err := s.refit(ctx, session, predicate{spec: s.spec, keys: keys}); err == nil {
 			s.unfit.fits(keys)
@@ -270,34 +264,18 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 
 // setApart removes rows from the shadow that it refuses.
 func (s *Syncer) setApart(ctx context.Context, session *dbconn.Session, keys []key.Key, cause error) (result Result, err error) {
-	var rows []key.Key
+	var found []finding
 	err = s.clear(ctx, session, "keys", func() (err error) {
 		if result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys}); err == nil {
-			rows, err = s.spec.there(ctx, session, keys)
+			found, err = s.spec.there(ctx, session, keys)
 		}
 		return err
 	})
 	if err != nil {
 		return result, err
 	}
-	s.unfit.settle(keys, refusing(rows, cause))
-	if len(keys) == 1 && len(rows) == 1 {
-		s.unfit.name(keys[0], rows[0])
-	}
+	s.unfit.settle(keys, refusing(foundRows(found), cause), found)
 	return result, nil
-}
-
-// Present returns the keys that the source's rows of these keys have.
-func (s *Spec) Present(ctx context.Context, session *dbconn.Session, keys []key.Key) ([]key.Key, error) {
-	return s.readKeys(ctx, session, predicate{spec: s, keys: keys}.keysOf())
-}
-
-// there returns the keys that the source's rows of these keys have now. If no other keys are equal, it returns the keys themselves.
-func (s *Spec) there(ctx context.Context, session *dbconn.Session, keys []key.Key) ([]key.Key, error) {
-	if s.Key.Ordered() || len(keys) == 0 {
-		return keys, nil
-	}
-	return s.readKeys(ctx, session, predicate{spec: s, keys: keys}.keysOf()+s.Locking)
 }
 
 // lackValues are the keys whose rows lack a value for a column of the shadow, if that is the cause, and the others. One statement
@@ -334,16 +312,17 @@ func (s *Syncer) clear(ctx context.Context, session *dbconn.Session, what string
 // it refuses because of a value, and no more. done is false if there was another error: then nothing was done.
 func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []key.Key) (result Result, done bool) {
 	var refused []UnfitRow
+	var found []finding
 	s.alone.RLock()
 	defer s.alone.RUnlock()
 	err := transact(ctx, session, func() (err error) {
 		if result.Deleted, err = s.empty(ctx, session, predicate{spec: s.spec, keys: keys}); err != nil {
 			return err
 		}
-		rows, err := s.spec.there(ctx, session, keys)
-		if err != nil {
+		if found, err = s.spec.there(ctx, session, keys); err != nil {
 			return err
 		}
+		rows := foundRows(found)
 		for i, k := range rows {
 			inserted, err := s.fill(ctx, session, predicate{spec: s.spec, keys: rows[i : i+1]})
 			switch {
@@ -359,7 +338,7 @@ func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []k
 	if err != nil {
 		return Result{}, false
 	}
-	s.unfit.settle(keys, refused)
+	s.unfit.settle(keys, refused, found)
 	return result, true
 }
 
