@@ -33,6 +33,8 @@ type Ledger struct {
 	DropOld bool `json:",omitempty"`
 	// Undone is the name that the undo of a TRUNCATE gives the table that was new after it; "" before the first undo.
 	Undone string `json:",omitempty"`
+	// Ends are the tables whose undo of the change before ends with the statement, the source among them or not.
+	Ends []schema.Name `json:",omitempty"`
 	// Again is as Checkpoint has it, while the statement is taken back or made again.
 	Again []string `json:",omitempty"`
 	// Table is the first table as it was. Its Create, Comment, ForeignKeys, ForeignClauses and Triggers come back.

@@ -130,6 +130,12 @@ func (p *TablePlan) Subject() schema.Name {
 	return p.Statement.Tables()[0]
 }
 
+// Records reports whether the run writes into the undo table what it is about to do, also if it keeps no undo: one that is killed would
+// leave a table without a mark, or the undo of a table that has another name.
+func (p *TablePlan) Records() bool {
+	return p.Undo > 0 || p.Back != nil || p.Twin != (schema.Name{}) || len(p.Moves) > 0 && len(p.EndsUndo) > 0
+}
+
 // The codes of reasons against a statement on complete tables.
 const (
 	CodeNoTable     Code = "no-table"

@@ -224,7 +224,8 @@ func (m *tablePlanner) truncate() {
 func (m *tablePlanner) againstTwin(t *TableFacts) (reasons []string) {
 	twin := NamesOf(t.Name).Shadow
 	lacked := append(t.Facts.lacks(twin, "CREATE", "INSERT", "ALTER", "DROP"), t.Facts.lacks(t.Name, "SELECT")...)
-	taken := ""
+	unrecorded := t.Facts.lacks(UndoOf(t.Name), onRecord...)
+	taken, stranger := "", m.strangerUndo(t)
 	for _, other := range t.Facts.Taken {
 		left := slices.ContainsFunc(m.facts.Undos, func(open OpenUndo) bool { return open.Twin == other.Name })
 		if t.Facts.sameTable(other.Name, twin) && !left {
@@ -244,6 +245,9 @@ func (m *tablePlanner) againstTwin(t *TableFacts) (reasons []string) {
 	against(schema.MarkedAside(t.Table.Comment), "it is an old table, by its comment")
 	against(taken != "", taken+" blocks the name of an empty copy")
 	against(len(lacked) > 0 && m.options.Undo <= 0, fmt.Sprintf("the account lacks %s for an empty copy", strings.Join(lacked, ", ")))
+	against(len(lacked) == 0 && len(unrecorded) > 0 && m.options.Undo <= 0,
+		fmt.Sprintf("the account lacks %s on %s, which names the tables after a kill", strings.Join(unrecorded, ", "), UndoOf(t.Name)))
+	against(stranger != "" && m.options.Undo <= 0, stranger+" blocks the name of the table that names the others after a kill")
 	// It would name the foreign keys again.
 	against(!foreign && len(lacked) == 0 && m.facts.Unlike != "", "an empty copy would not be the same: "+m.facts.Unlike)
 	return reasons

@@ -20,7 +20,9 @@ type OpenUndo struct {
 	Over bool
 	// Unfinished means that an earlier run has executed this very statement, and was killed before it could record that.
 	Unfinished bool
-	// Aside is the table that it has put aside, if it is to keep no undo; nil otherwise.
+	// Passing means that it is to keep no undo.
+	Passing bool
+	// Aside is the table that it has put aside then; nil if there is none.
 	Aside *schema.Table
 	// Twin means that an earlier run was killed before its TRUNCATE, and has left an empty table of this name.
 	Twin schema.Name
@@ -32,23 +34,48 @@ const untilFormat = "2006-01-02 15:04:05 UTC"
 // undo plans how the statement can be taken back.
 func (m *tablePlanner) undo() {
 	p, first := m.plan, &m.facts.Tables[0]
-	if m.options.Undo <= 0 || p.Choice.Method == MethodNone {
+	if p.Choice.Method == MethodNone {
 		return
 	}
-	undo := UndoOf(first.Name)
+	if m.options.Undo <= 0 {
+		if p.Twin == (schema.Name{}) && p.Records() { // a twin is made only if it can be recorded
+			m.mayRecord(first)
+		}
+		return
+	}
 	if p.Statement.Kind == ddl.KindCreate {
 		m.warn(CodeUndo, "a CREATE TABLE needs no undo", "a DROP TABLE takes it back, and that one can be undone", "")
 		return
 	}
 	m.mayUndo(first)
-	for _, taken := range first.Facts.Taken {
-		if first.Facts.sameTable(taken.Name, undo) && taken.Comment != schema.MarkFor(UndoKind, first.Name) {
-			m.block(CodeNameTaken, fmt.Sprintf("%s exists and is not Midstream's", taken.Name),
-				"the run needs the name for what an undo must know", "Rename or drop that table first, or leave --undo out")
-		}
+	if stranger := m.strangerUndo(first); stranger != "" {
+		m.block(CodeNameTaken, stranger+" exists and is not Midstream's",
+			"the run needs the name for what an undo must know", "Rename or drop that table first, or leave --undo out")
 	}
 	p.Undo, p.DropOld, p.Redo = m.options.Undo, m.options.Drop, m.options.Redo
 	m.step("the change can be undone for %s: midstream undo %s", inUnits(m.options.Undo), first.Name.Argument())
+}
+
+// strangerUndo is the table of others that has the name of a table's undo table; "" for none.
+func (m *tablePlanner) strangerUndo(t *TableFacts) string {
+	for _, taken := range t.Facts.Taken {
+		if t.Facts.sameTable(taken.Name, UndoOf(t.Name)) && taken.Comment != schema.MarkFor(UndoKind, t.Name) {
+			return taken.Name.String()
+		}
+	}
+	return ""
+}
+
+// mayRecord blocks a statement that ends undos of earlier changes, and cannot record that.
+func (m *tablePlanner) mayRecord(first *TableFacts) {
+	c := checker{facts: first.Facts}
+	c.missing(first.Facts.lacks(UndoOf(first.Name), onRecord...), grantSchema(first.Name.Schema, first.Facts.Grants.LiteralNames)+".*",
+		"the run records there which undos the statement ends")
+	m.blocking = append(m.blocking, c.blocking...)
+	if stranger := m.strangerUndo(first); stranger != "" {
+		m.block(CodeNameTaken, stranger+" exists and is not Midstream's", "the run records there which undos the statement ends",
+			"Rename or drop that table first")
+	}
 }
 
 // inUnits writes a duration without the units that are zero: 24h, not 24h0m0s.
@@ -180,6 +207,9 @@ func (m *tablePlanner) finish() bool {
 	p := m.plan
 	p.Choice = Choice{Method: MethodNone, Why: "an earlier run has made the change; this one completes what its undo must know"}
 	p.Finish, p.Undo = true, m.options.Undo
+	if m.facts.Undos[i].Passing && p.Undo == 0 {
+		p.Choice.Why = "an earlier run has made the change, and was killed; this one completes its work"
+	}
 	if aside := m.facts.Undos[i].Aside; aside != nil && p.Undo == 0 {
 		p.Aside = aside.Name
 		m.end(&TableFacts{Name: m.facts.Tables[0].Name, Table: aside, Facts: m.facts.Tables[0].Facts})

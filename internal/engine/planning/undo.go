@@ -424,7 +424,7 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 	if err == nil && len(found) == 1 && found[0].Record.Ledger != nil && found[0].Record.Ledger.Pending() && !m.options.FactsOnly {
 		saved, failed := wholetables.Record(ctx, m.server.Pool, m.table.Name)
 		if failed == nil {
-			_, failed = wholetables.Withdrawn(ctx, m.server.Pool, m.table.Name, saved)
+			_, failed = wholetables.Settled(ctx, m.server.Pool, m.table.Name, saved, m.listen)
 		}
 		if failed != nil {
 			return failed
@@ -444,6 +444,13 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// listen passes notes on.
+func (m *maker) listen(e event.Event) {
+	if note, is := e.(event.Note); is && m.options.Note != nil {
+		m.options.Note(note.Text)
+	}
 }
 
 // endsOpenUndo warns of what --end-undo ends, and what of it stays.

@@ -64,7 +64,7 @@ func GiveUp(
 	switch {
 	case err != nil:
 	case made:
-		err = c.finish(ctx)
+		err = finishAlone(ctx, c)
 	default:
 		err = c.unbegin(ctx, saved)
 	}
@@ -82,6 +82,25 @@ func changeOf(pool *dbconn.Pool, source schema.Name, l *checkpoint.Ledger, emit 
 		back.Aside = l.Moves[0].To
 	}
 	return New(pool, &plan.TablePlan{Statement: statement, Back: back, Finish: true}, operator.NewControl(operator.Settings{}), emit), nil
+}
+
+// finishAlone is finish while no run works on the other tables whose undos the statement has ended.
+func finishAlone(ctx context.Context, c *Change) error {
+	saved, err := Record(ctx, c.pool, c.plan.Subject())
+	if err != nil || saved == nil || saved.Undo.Ledger == nil {
+		return err
+	}
+	for _, table := range saved.Undo.Ledger.Ends {
+		if table == c.plan.Subject() {
+			continue // the caller has claimed it
+		}
+		held, err := leftovers.ClaimTable(ctx, c.pool, table, func(error) {})
+		if err != nil {
+			return err
+		}
+		defer held.Release()
+	}
+	return c.finish(ctx)
 }
 
 // unbegin removes the traces of a statement, or of an undo, that was not executed: the tables have the names from before it.

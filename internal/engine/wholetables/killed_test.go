@@ -44,8 +44,8 @@ func beChild() int {
 	return 0
 }
 
-// work carries out a statement, or the undo of the last statement on a table: "undo t", "merge t" or "park t". "end " before a
-// statement lets it end the undo of the change before, and keep none.
+// work carries out a statement, or the undo of the last statement on a table: "undo t", "merge t" or "park t". "plain "
+// before a statement lets it keep no undo, "later " lets it keep the old table alone, and "end " lets it end the undo of the change before.
 func (r *rig) work(ctx context.Context, text string) error {
 	var err error
 	if table, is := strings.CutPrefix(text, "undo "); is {
@@ -54,6 +54,10 @@ func (r *rig) work(ctx context.Context, text string) error {
 		_, err = r.undo(ctx, table, true)
 	} else if table, is := strings.CutPrefix(text, "park "); is {
 		_, err = r.back(ctx, table, plan.TableOptions{Merge: true, Park: true})
+	} else if statement, is := strings.CutPrefix(text, "plain "); is {
+		_, err = r.runWith(ctx, statement, plan.TableOptions{})
+	} else if statement, is := strings.CutPrefix(text, "later "); is {
+		_, err = r.runWith(ctx, statement, plan.TableOptions{Keep: true})
 	} else if statement, is := strings.CutPrefix(text, "end "); is {
 		_, err = r.runWith(ctx, statement, plan.TableOptions{EndUndo: true})
 	} else {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
@@ -99,7 +100,7 @@ var ErrNoNumbers = errors.New("tables exchange their names, and the account may 
 func ledgerOf(ctx context.Context, db *sql.DB, p *plan.TablePlan) (*checkpoint.Ledger, error) {
 	l := &checkpoint.Ledger{
 		Kind: string(p.Statement.Kind), Statement: p.Statement.Text(), Step: checkpoint.Doing, Redo: p.Redo, Again: p.Again,
-		Table: p.Table,
+		Table: p.Table, Ends: p.EndsUndo,
 	}
 	left := map[schema.Name]bool{}
 	for _, move := range p.Moves {
@@ -201,8 +202,25 @@ func endEarlier(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved)
 // the record of the change before, if there is one, has its place again. saved is what was read, and what is returned if that
 // is not so.
 func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved) (*checkpoint.Saved, error) {
+	return settled(ctx, pool, source, saved, nil)
+}
+
+// Settled is Withdrawn, and completes a statement that keeps no undo if its run was killed after it: its record goes, too.
+func Settled(
+	ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved, emit event.Listener,
+) (*checkpoint.Saved, error) {
+	return settled(ctx, pool, source, saved, emit)
+}
+
+// settled is Settled, or Withdrawn without a listener.
+func settled(
+	ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved, emit event.Listener,
+) (*checkpoint.Saved, error) {
 	if saved == nil || saved.Undo.Ledger == nil || !saved.Undo.Ledger.Pending() {
 		return saved, nil
+	}
+	if following, _, err := facts.Replicates(ctx, pool.DB()); err != nil || following { // its run may be at work there
+		return saved, err
 	}
 	held, err := leftovers.ClaimTable(ctx, pool, source, func(error) {})
 	if errors.Is(err, leftovers.ErrClaimed) { // its run is at work
@@ -216,6 +234,16 @@ func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved
 		return nil, err
 	}
 	step, err := stepOf(ctx, pool.DB(), saved.Undo.Ledger)
+	if err == nil && step == checkpoint.Made && emit != nil && saved.Undo.Ledger.Step == checkpoint.Doing && saved.Undo.For == 0 {
+		c, err := changeOf(pool, source, saved.Undo.Ledger, emit)
+		if err == nil {
+			err = finishAlone(ctx, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return Record(ctx, pool, source)
+	}
 	if err != nil || step != "" {
 		return saved, err
 	}
@@ -237,7 +265,9 @@ func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved
 }
 
 // lookForUndos adds to the facts of a statement the open undos of its tables, and those of other tables that need them.
-func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, f *plan.StatementFacts) error {
+func lookForUndos(
+	ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, f *plan.StatementFacts, emit event.Listener,
+) error {
 	now, err := leftovers.ServerTime(ctx, pool.DB())
 	if err != nil {
 		return err
@@ -246,6 +276,11 @@ func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Stateme
 		saved, err := Record(ctx, pool, name)
 		if err != nil {
 			return err
+		}
+		if l := ledgerIn(saved); l != nil && l.Statement != statement.Text() { // the same statement completes it itself
+			if saved, err = Settled(ctx, pool, name, saved, emit); err != nil {
+				return err
+			}
 		}
 		if saved == nil {
 			continue
@@ -262,7 +297,8 @@ func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Stateme
 				return err
 			}
 			open.Unfinished = l.Step == checkpoint.Doing && step == checkpoint.Made && l.Statement == statement.Text()
-			if open.Unfinished && record.For == 0 && l.Kind != string(ddl.KindRename) {
+			open.Passing = record.For == 0
+			if open.Unfinished && open.Passing && l.Kind != string(ddl.KindRename) {
 				if open.Aside, err = schema.Load(ctx, pool.DB(), l.Moves[0].To); err != nil {
 					return err
 				}
@@ -272,6 +308,14 @@ func lookForUndos(ctx context.Context, pool *dbconn.Pool, statement *ddl.Stateme
 	}
 	f.Needed, err = leftovers.NeededByUndos(ctx, pool, statement.Tables())
 	return err
+}
+
+// ledgerIn is the ledger of a record; nil if it has none.
+func ledgerIn(saved *checkpoint.Saved) *checkpoint.Ledger {
+	if saved == nil {
+		return nil
+	}
+	return saved.Undo.Ledger
 }
 
 // twinLeft returns the empty table that a run which was killed before its TRUNCATE has left, if any. The ledger

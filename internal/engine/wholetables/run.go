@@ -51,7 +51,7 @@ func Look(
 ) (*plan.StatementFacts, error) {
 	found, err := lookAt(ctx, pool, statement, settings, emit)
 	if err == nil {
-		err = lookForUndos(ctx, pool, statement, found)
+		err = lookForUndos(ctx, pool, statement, found, emit)
 	}
 	return found, err
 }
@@ -136,13 +136,14 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 		return result, err
 	}
 	c.done = true
+	c.endOthers(ctx, p.EndsUndo)
+	c.recomment(ctx, p.Comments)
 	c.endPassing(ctx)
 	if p.Aside != (schema.Name{}) {
 		err = c.end(&result)
 	}
-	c.recomment(ctx, p.Comments)
 	c.record(ctx)
-	c.endUndos(ctx)
+	c.endOwn(ctx)
 	if p.Back != nil && p.Back.Kind == ddl.KindDrop {
 		c.reportOrphans(ctx)
 	}
@@ -216,15 +217,14 @@ func (c *Change) claimAll(ctx context.Context, fail context.CancelCauseFunc) (re
 // withdrawn.
 const endPatience = time.Minute
 
-// end marks the tables that were put aside, if they have no mark yet. It drops them, or reports
-// where they are.
+// end marks the table that was put aside, if it has no mark yet. It drops it, or reports where it is.
 func (c *Change) end(result *migration.Result) error {
 	p := c.plan
 	c.enter(event.PhaseCleanup)
 	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
 	defer cancel()
 	old := leftovers.Old{Pool: c.pool, Source: p.Statement.Table, Name: p.Aside, Truncated: p.Statement.Kind == ddl.KindTruncate}
-	if p.Statement.Kind == ddl.KindTruncate {
+	if old.Truncated && c.undo.Ledger != nil { // the end of a passing record has marked it
 		old.Keep(ctx, p.Table.Comment, "", c.control.Settings().Lock.Wait, c.note)
 	}
 	result.Old = p.Aside.Dotted()

@@ -21,7 +21,7 @@ func (c *Change) book() book { return book{pool: c.pool, source: c.plan.Subject(
 // announce writes that the statement is about to be executed, or taken back.
 func (c *Change) announce(ctx context.Context) error {
 	p := c.plan
-	if p.Undo == 0 && p.Back == nil && (len(p.Moves) == 0 || !slices.Contains(p.EndsUndo, p.Subject())) {
+	if !p.Records() {
 		return nil
 	}
 	saved, err := Record(ctx, c.pool, p.Subject())
@@ -145,13 +145,14 @@ func (c *Change) record(ctx context.Context) {
 	}
 }
 
-// passing reports whether the record is there only until the undo of the change before has ended: the statement itself keeps none.
+// passing reports whether the record is there only while the statement is at work, which itself keeps no undo. After a kill it names what
+// is left.
 func (c *Change) passing() bool {
 	return c.undo.Ledger != nil && c.undo.For == 0 && c.plan.Undo == 0
 }
 
-// endPassing drops a record that is passing, with what was kept for the undo before. It comes before the drop of the table that was put
-// aside, which shows that the statement was executed.
+// endPassing takes a record that is passing away: either with what was kept for the undo before, if that ends; or that one's record comes
+// back. It comes before the drop of the table that was put aside, which shows that the statement was executed.
 func (c *Change) endPassing(ctx context.Context) {
 	if !c.passing() {
 		return
@@ -159,8 +160,12 @@ func (c *Change) endPassing(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
 	defer cancel()
 	c.markTruncated(ctx)
-	if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, c.plan.Subject(), plan.Undoing), false); err != nil {
-		c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; the same command again removes it", c.plan.Subject(), err))
+	if slices.Contains(c.undo.Ledger.Ends, c.plan.Subject()) {
+		if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, c.plan.Subject(), plan.Undoing), false); err != nil {
+			c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; the same command again removes it", c.plan.Subject(), err))
+		}
+	} else if err := c.restore(ctx); err != nil {
+		c.note(fmt.Sprintf("%s could not be updated: %v; the same command again does that", c.book().name(), err))
 	}
 	c.undo = checkpoint.Undo{}
 }
@@ -200,6 +205,9 @@ func (c *Change) finish(ctx context.Context) error {
 		}
 		if pending == checkpoint.Doing {
 			c.markTruncated(ctx)
+		}
+		if pending == checkpoint.Doing {
+			c.endOthers(ctx, c.undo.Ledger.Ends)
 		}
 		c.recomment(ctx, marksOf(c.undo.Ledger, pending == checkpoint.Undoing))
 		earlier := pending == checkpoint.Doing && c.undo.Earlier != nil
@@ -264,18 +272,30 @@ func (c *Change) recomment(ctx context.Context, all []plan.Recomment) {
 	}
 }
 
-// endUndos drops what was kept for the undos of earlier changes that the statement has ended. The old tables stay.
-func (c *Change) endUndos(ctx context.Context) {
+// endOthers drops what was kept for the undos of other tables that the statement has ended. The old tables stay. It comes before the record
+// goes that names them.
+func (c *Change) endOthers(ctx context.Context, ended []schema.Name) {
+	for _, table := range ended {
+		if table != c.plan.Subject() {
+			c.endUndo(ctx, table, false)
+		}
+	}
+}
+
+// endOwn is endOthers for the undo before of the subject, if no passing record was to end it.
+func (c *Change) endOwn(ctx context.Context) {
+	kept := c.undo.Ledger != nil
+	if slices.Contains(c.plan.EndsUndo, c.plan.Subject()) && (kept || len(c.plan.Moves) == 0) {
+		c.endUndo(ctx, c.plan.Subject(), kept)
+	}
+}
+
+// endUndo drops what was kept for the undo of the change before of a table.
+func (c *Change) endUndo(ctx context.Context, table schema.Name, kept bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
 	defer cancel()
-	for _, table := range c.plan.EndsUndo {
-		if table == c.plan.Subject() && c.undo.Ledger == nil && len(c.plan.Moves) > 0 {
-			continue // its record was passing
-		}
-		kept := c.undo.Ledger != nil && table == c.plan.Subject()
-		if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, table, plan.Undoing), kept); err != nil {
-			c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; remove it with: midstream undo --end %s",
-				table, err, table.Argument()))
-		}
+	if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, table, plan.Undoing), kept); err != nil {
+		c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; remove it with: midstream undo --end %s",
+			table, err, table.Argument()))
 	}
 }
