@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -34,7 +36,7 @@ func TestATableThatWasRenamedByHandIsNamed(t *testing.T) {
 		lacks(r.T, r.says("undo", exitDone, "other", list), "is gone")
 		r.exec("RENAME TABLE away TO t", "DROP TABLE other")
 		r.says("undo", exitDone, "t", list, "open until")
-		r.says("undo", exitDone, "t", []string{"--cold"}) // the binlog has the RENAME of the old table
+		r.says("undo", exitDone, "t", nil, "syncs and compares all rows")
 		r.says("undo", exitDone, "t", []string{"--end"})
 		r.says("cleanup", exitDone, "t", old)
 		r.exec("ALTER TABLE t COMMENT ''")
@@ -48,5 +50,53 @@ func TestATableThatWasRenamedByHandIsNamed(t *testing.T) {
 		r.exec("RENAME TABLE live TO t_old")
 		r.says("undo", exitDone, "t", nil)
 		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
+
+// TestU2_RenamedByHandAndBack: another session has renamed tables, and has given them their names back. An undo goes by all rows itself,
+// and says why; a table of others does not matter to it. It stops if the old table is another one, or was changed under its other name.
+func TestU2_RenamedByHandAndBack(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		const stops, all = "other table", "syncs and compares all rows"
+		r.exec("CREATE TABLE other (id INT PRIMARY KEY)")
+		for _, c := range []struct {
+			by   []string
+			says string // "" for a lazy undo
+		}{
+			{[]string{"RENAME TABLE t_old TO x", "RENAME TABLE x TO t_old"}, "another session renamed the old table"},
+			{[]string{"RENAME TABLE t_old TO x, x TO y", "RENAME TABLE y TO z", "ALTER TABLE t_old2 COMMENT 'x'", "RENAME TABLE z TO t_old"}, "another session renamed the old table"},
+			{[]string{"RENAME TABLE t TO x", "RENAME TABLE x TO t"}, all},
+			{[]string{"RENAME TABLE t TO x, t_old TO y", "INSERT INTO x (a) VALUES (777)", "RENAME TABLE y TO t_old, x TO t"}, "another session renamed the old table"},
+			{[]string{"RENAME TABLE other TO x", "RENAME TABLE x TO other"}, ""},
+			{[]string{"RENAME TABLE t TO x, t_old TO t, x TO t_old", "RENAME TABLE t TO x, t_old TO t, x TO t_old"}, stops},
+			{[]string{"RENAME TABLE t_old TO x", "DELETE FROM x WHERE id < 50", "TRUNCATE TABLE x", "RENAME TABLE x TO t_old"}, stops},
+			{[]string{"CREATE TABLE x LIKE t_old", "RENAME TABLE t_old TO y, x TO t_old", "DROP TABLE y"}, stops},
+		} {
+			what := strings.Join(c.by, "; ")
+			r.exec("CREATE TABLE t_old2 (id INT)")
+			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow"})
+			r.exec(c.by...)
+			rows := r.query("SELECT CONCAT(COUNT(*), ' ', SUM(id), ' ', SUM(a)) FROM t")
+			switch out := ""; c.says {
+			case stops:
+				out = r.says("undo", exitFailed, "t", nil, "another session has written to the old table", "midstream undo --cold "+r.database+".t")
+				lacks(r.T, out, all)
+				r.says("undo", exitDone, "t", []string{"--cold"})
+			case "":
+				lacks(r.T, r.says("undo", exitDone, "t", nil), all)
+			default:
+				r.says("undo", exitDone, "t", nil, c.says, all)
+			}
+			if got := r.query("SELECT CONCAT(COUNT(*), ' ', SUM(id), ' ', SUM(a)) FROM t"); got != rows {
+				r.Errorf("%s: the rows were %s, and are %s", what, rows, got)
+			}
+			r.says("undo", exitDone, "t", []string{"--end"})
+			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+			r.exec("DROP TABLE IF EXISTS t_old2")
+			if got := r.tables(); got != "other,t" {
+				r.Fatal(fmt.Sprint(what, ": the tables are ", got))
+			}
+		}
 	})
 }

@@ -43,6 +43,8 @@ type Since struct {
 	earlier []binlog.Layout
 	// begun means that another undo has written to the old table before: a row event proves nothing.
 	begun bool
+	// away is the name that another session has given the old table; none while it has its own.
+	away schema.Name
 }
 
 // HasSince fails with ErrNotSince if the changes since a swap can't be read any more. saved is the content of the undo
@@ -197,6 +199,11 @@ func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) e
 	// A swap in two sessions drops the table that has kept the name for the old one. A later table of that name comes by
 	// another statement.
 	keeps, before := ddl.KeepsRows(statement.SQL), statement.End.Compare(s.until) <= 0
+	if before {
+		if moved, err := s.follow(statement); moved {
+			return err
+		}
+	}
 	drops := strings.HasPrefix(strings.ToUpper(statement.SQL), "DROP ")
 	if effect := ddl.Refers(statement.SQL, statement.Schema, s.old); !keeps && !drops && (effect == ddl.Changes || effect == ddl.Unknown) {
 		return fmt.Errorf("%w: connection %d: %s", ErrOldWritten, statement.Thread, ddl.Shorten(statement.SQL))
@@ -204,9 +211,51 @@ func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) e
 	if before && (keeps || ddl.OnlyAdds(statement.SQL)) {
 		return nil
 	}
+	if s.away != (schema.Name{}) { // what is done to it there counts as done to the old table
+		if effect := ddl.Refers(statement.SQL, statement.Schema, s.away); !keeps && (effect == ddl.Changes || effect == ddl.Unknown) {
+			return fmt.Errorf("%w: connection %d: %s", ErrOldWritten, statement.Thread, ddl.Shorten(statement.SQL))
+		}
+	}
 	err := other(statement)
 	if err != nil && before {
 		err = fmt.Errorf("%w: %w", ErrNotByKeys, err)
 	}
 	return err
+}
+
+// follow follows the old table through a RENAME by another session. moved is false if the statement is none of it, or another table gets
+// the name. Once the old table has its name back, the error says that an undo by all rows is needed: under the other name, another session
+// may have written to it.
+func (s *Since) follow(statement binlog.Statement) (moved bool, err error) {
+	rename, err := ddl.ParseStatement(statement.SQL)
+	if err != nil || rename.Kind != ddl.KindRename || rename.In(statement.Schema) != nil {
+		return false, nil
+	}
+	now := s.old
+	if s.away != (schema.Name{}) {
+		now = s.away
+	}
+	was := now
+	for _, move := range rename.Renames {
+		switch {
+		case sameName(move.From, now):
+			now, moved = move.To, true
+		case sameName(move.To, s.old):
+			return false, nil
+		}
+	}
+	if !moved {
+		return false, nil
+	}
+	if s.away = now; !sameName(now, s.old) {
+		return true, nil
+	}
+	s.away = schema.Name{}
+	return true, fmt.Errorf("%w: another session renamed the old table %s, and gave it its name back (as %s it may have been written to); connection %d: %s",
+		ErrNotByKeys, s.old, was, statement.Thread, ddl.Shorten(statement.SQL))
+}
+
+// sameName compares names as ddl.Refers does.
+func sameName(a, b schema.Name) bool {
+	return strings.EqualFold(a.Schema, b.Schema) && strings.EqualFold(a.Table, b.Table)
 }
