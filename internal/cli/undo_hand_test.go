@@ -31,7 +31,8 @@ func TestATableThatWasRenamedByHandIsNamed(t *testing.T) {
 		there := "RENAME TABLE `" + r.database + "`.`away` TO `" + r.database + "`.`t`"
 		r.says("cleanup", exitDone, "away", old, gone, there)
 		r.says("undo", exitDone, "away", list, gone, there)
-		r.says("undo", exitDone, "t", list, table+" is gone")
+		r.says("undo", exitDone, "t", list, table+" is gone; "+r.database+".away has its definition", there)
+		r.says("undo", exitRefused, "t", nil, there)
 		r.exec("CREATE TABLE other (id INT PRIMARY KEY)")
 		lacks(r.T, r.says("undo", exitDone, "other", list), "is gone")
 		r.exec("RENAME TABLE away TO t", "DROP TABLE other")
@@ -97,6 +98,36 @@ func TestU2_RenamedByHandAndBack(t *testing.T) {
 			if got := r.tables(); got != "other,t" {
 				r.Fatal(fmt.Sprint(what, ": the tables are ", got))
 			}
+		}
+	})
+}
+
+// TestTheListNamesTheTableThatWasRenamedByHand: the list of a table that is gone names the table that has its definition now, after each
+// kind of change; not a table that only looks like it.
+func TestTheListNamesTheTableThatWasRenamedByHand(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		list := []string{"--list"}
+		r.exec("CREATE TABLE other (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a BIGINT, b VARCHAR(200))")
+		for _, c := range []struct {
+			statement, has string
+			flags          []string
+		}{
+			{"ALTER TABLE t ADD COLUMN n INT", "t", []string{"--method=shadow"}},
+			{"ALTER TABLE t ADD COLUMN n INT", "t", nil},
+			{"TRUNCATE TABLE t", "t", nil},
+			{"RENAME TABLE t TO live", "live", nil},
+		} {
+			r.says("run", exitDone, c.statement, append(c.flags, "--undo=1h"))
+			r.exec("RENAME TABLE " + c.has + " TO away")
+			back := "RENAME TABLE `" + r.database + "`.`away` TO `" + r.database + "`.`" + c.has + "`"
+			is := r.database + "." + c.has + " is gone; " + r.database + ".away has its definition"
+			lacks(r.T, r.says("undo", exitDone, "t", list, is, back), ".other has")
+			r.exec("RENAME TABLE away TO " + c.has)
+			lacks(r.T, r.says("undo", exitDone, "t", list), "is gone")
+			r.says("undo", exitDone, "t", nil)
+			r.says("undo", exitDone, "t", []string{"--end"})
+			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
 		}
 	})
 }

@@ -52,7 +52,8 @@ func (u *Undoable) bar(now *schema.Table) string {
 
 // namesTaken is why a statement on complete tables cannot be taken back, or be made again; "" if the names of the tables are
 // as it has left them.
-func namesTaken(ctx context.Context, pool *dbconn.Pool, l *checkpoint.Ledger) (why string, err error) {
+func (u *Undoable) namesTaken(ctx context.Context, pool *dbconn.Pool) (why string, err error) {
+	l := u.Record.Ledger
 	made := l.Step == checkpoint.Made
 	for _, move := range l.Moves {
 		has, free := move.To, move.From
@@ -61,7 +62,7 @@ func namesTaken(ctx context.Context, pool *dbconn.Pool, l *checkpoint.Ledger) (w
 		}
 		if _, err := schema.Load(ctx, pool.DB(), has); err != nil {
 			if why := gone(has, err); why != "" {
-				return why, nil
+				return u.withRenamed(ctx, pool, has, why), nil
 			}
 			return "", err
 		}
@@ -74,7 +75,7 @@ func namesTaken(ctx context.Context, pool *dbconn.Pool, l *checkpoint.Ledger) (w
 		case err == nil && !occupied || errors.Is(err, schema.ErrNotBaseTable):
 			return fmt.Sprintf("another table has the name %s", free), nil
 		case errors.Is(err, schema.ErrNotFound) && occupied:
-			return fmt.Sprintf("%s is gone", free), nil
+			return u.withRenamed(ctx, pool, free, gone(free, err)), nil
 		case err != nil && !errors.Is(err, schema.ErrNotFound):
 			return "", err
 		}

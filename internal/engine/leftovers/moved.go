@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
@@ -38,20 +40,85 @@ func MovedByHand(ctx context.Context, pool *dbconn.Pool, name schema.Name) strin
 		if err != nil || u == nil || u.Record.Back {
 			continue
 		}
-		made := u.Made
-		if l := u.Record.Ledger; l != nil {
-			made = l.Table
-		}
-		if made == nil || made.Comment != now.Comment || !now.SameColumns(made) {
+		if made := u.made(); made == nil || made.Comment != now.Comment || !now.SameColumns(made) {
 			continue
 		}
 		if _, err := schema.Load(ctx, pool.DB(), u.Table); !errors.Is(err, schema.ErrNotFound) || slices.Contains(u.moved(), name) {
 			continue
 		}
-		return fmt.Sprintf("the last change of %s can be undone, and that table is gone; %s has its definition. If it is that table, give it its name back: "+
-			"RENAME TABLE %s TO %s", u.Table, name, name.Quoted(), u.Table.Quoted())
+		return fmt.Sprintf("the last change of %s can be undone, and that table is gone; %s", u.Table, looksAs(name, u.Table))
 	}
 	return ""
+}
+
+// looksAs is about a table that may be one that is gone.
+func looksAs(name, gone schema.Name) string {
+	return fmt.Sprintf("%s has its definition. If it is that table, give it its name back: RENAME TABLE %s TO %s", name, name.Quoted(), gone.Quoted())
+}
+
+// made is the table as the change has made it; nil if that is not known. For a statement on complete tables, it is the first one.
+func (u *Undoable) made() *schema.Table {
+	switch l, n := u.Record.Ledger, u.Record.Native; {
+	case l != nil:
+		return l.Table
+	case n != nil && n.Step == checkpoint.Made:
+		return n.After
+	}
+	return u.Made
+}
+
+// mostLooks is how many tables are named that may be one that is gone. If there are more, they say nothing.
+const mostLooks = 3
+
+// withRenamed adds to a reason, that a table of the change is gone, the tables that have its definition: another session may have renamed
+// it.
+func (u *Undoable) withRenamed(ctx context.Context, pool *dbconn.Pool, table schema.Name, why string) string {
+	made, l := u.made(), u.Record.Ledger
+	if made == nil || l != nil && l.Kind == string(ddl.KindRename) && len(l.Moves) > 1 { // the definition may be that of another one
+		return why
+	}
+	looks, err := looksOf(ctx, pool, table, made)
+	looks = slices.DeleteFunc(looks, func(n schema.Name) bool { return n == u.Table || n == u.Old || slices.Contains(u.moved(), n) })
+	if err != nil || len(looks) > mostLooks {
+		return why
+	}
+	for _, name := range looks {
+		why += "; " + looksAs(name, table)
+	}
+	return why
+}
+
+// looksOf finds the tables in the database of one that have its columns and its comment.
+func looksOf(ctx context.Context, pool *dbconn.Pool, table schema.Name, made *schema.Table) (looks []schema.Name, err error) {
+	var columns []string
+	for _, c := range made.Columns {
+		columns = append(columns, schema.Literal(c.Name))
+	}
+	rows, err := pool.DB().QueryContext(ctx, fmt.Sprintf(`SELECT table_name FROM information_schema.columns WHERE table_schema = ?
+		GROUP BY table_name HAVING COUNT(*) = %d AND SUM(column_name IN (%s)) = %[1]d ORDER BY table_name LIMIT %[3]d`,
+		len(columns), strings.Join(columns, ", "), 10*mostLooks), table.Schema)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		now, err := schema.Load(ctx, pool.DB(), table.Sibling(name))
+		if err == nil && now.Comment == made.Comment && now.SameColumns(made) {
+			looks = append(looks, now.Name)
+		}
+	}
+	return looks, nil
 }
 
 // asideMoved is about a table that was put aside as was, and has another name.

@@ -284,7 +284,7 @@ func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state U
 	case err != nil:
 		return "", "", err
 	case gone(u.Table, s.err) != "":
-		return UndoEnded, gone(u.Table, s.err), nil
+		return UndoEnded, u.withRenamed(ctx, pool, u.Table, gone(u.Table, s.err)), nil
 	case s.err != nil:
 		return "", "", s.err
 	}

@@ -85,7 +85,7 @@ func stateOf(ctx context.Context, pool *dbconn.Pool, u *Undoable, saved *checkpo
 	}
 	table, err := schema.Load(ctx, pool.DB(), u.Table)
 	if why = gone(u.Table, err); why != "" {
-		return UndoEnded, why, nil
+		return UndoEnded, u.withRenamed(ctx, pool, u.Table, why), nil
 	}
 	if err != nil {
 		return "", "", err
@@ -142,7 +142,7 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 		u.Late = true
 		return UndoEnded, "its time is over", nil
 	}
-	why, err = namesTaken(ctx, pool, u.Record.Ledger)
+	why, err = u.namesTaken(ctx, pool)
 	if err == nil && why == "" && u.Record.Ledger.Kind == string(ddl.KindTruncate) && !u.Record.Back {
 		why, err = u.sinceTruncate(ctx, pool)
 	}

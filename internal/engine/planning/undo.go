@@ -156,7 +156,14 @@ func (m *undoMaker) readRecord(ctx context.Context, name schema.Name) (err error
 		return failed(ReadFacts, name, err)
 	}
 	if kept {
-		if m.table, err = schema.Load(ctx, m.server.Pool.DB(), name); err != nil {
+		m.table, err = schema.Load(ctx, m.server.Pool.DB(), name)
+		if errors.Is(err, schema.ErrNotFound) {
+			err = m.isGone(ctx, name, err)
+		}
+		if errors.As(err, &refused) {
+			return err
+		}
+		if err != nil {
 			return failed(ReadTable, name, err)
 		}
 	}
@@ -164,6 +171,15 @@ func (m *undoMaker) readRecord(ctx context.Context, name schema.Name) (err error
 		return err
 	}
 	return agrees(name, m.options.Plan.Map, m.saved.Undo.Pairs)
+}
+
+// isGone refuses the undo of a table that does not exist, and names the table that may be it. Otherwise it returns the error.
+func (m *undoMaker) isGone(ctx context.Context, name schema.Name, err error) error {
+	found, lookErr := leftovers.Undoables(ctx, m.server.Pool, &name)
+	if lookErr != nil || len(found) != 1 || found[0].Why == "" {
+		return err
+	}
+	return refuse(name, notBack, found[0].Why, "Give the table its name back. Or give the undo up: midstream undo --end "+name.Argument())
 }
 
 // within fails with follow.ErrOver if the undo is to follow the table, and its time is over. Without a record it has none.
