@@ -164,25 +164,33 @@ func (c *checker) checkNulls() {
 	}
 }
 
-// Definition is the definition to which the undo goes back; that of a redo is the new one.
-func (b *Back) Definition() string {
-	if b != nil && b.Redo {
-		return "the new definition"
+// UndoWord is what takes back a change, or what makes it again: "undo", or "redo".
+func UndoWord(redo bool) string {
+	if redo {
+		return "redo"
 	}
-	return "the old definition"
+	return "undo"
 }
 
-// Verb is "the undo" or "the redo".
-func (b *Back) Verb() string {
-	if b != nil && b.Redo {
-		return "the redo"
+// UndoGives is the definition that the table has after an undo, or after a redo.
+func UndoGives(redo bool) string {
+	if redo {
+		return "new definition"
 	}
-	return "the undo"
+	return "old definition"
 }
+
+func (b *Back) redoes() bool { return b != nil && b.Redo }
+
+// Definition is the definition to which the undo goes back; that of a redo is the new one.
+func (b *Back) Definition() string { return "the " + UndoGives(b.redoes()) }
+
+// Verb is "the undo" or "the redo".
+func (b *Back) Verb() string { return "the " + UndoWord(b.redoes()) }
 
 // Goes is where the undo goes: "back", or, for a redo, "on".
 func (b *Back) Goes() string {
-	if b != nil && b.Redo {
+	if b.redoes() {
 		return "on"
 	}
 	return "back"

@@ -155,10 +155,7 @@ func (m *tablePlanner) checkNeeded() {
 		return p.Statement.Kind == ddl.KindCreate || slices.ContainsFunc(p.Moves, is)
 	}
 	for _, n := range m.facts.Needed {
-		undo := "undo"
-		if n.Redo {
-			undo = "redo"
-		}
+		undo := UndoWord(n.Redo)
 		what := fmt.Sprintf("the %s of the last change of %s needs %s until %s", undo, n.Source, n.Table, n.Until.Format(untilFormat))
 		first := fmt.Sprintf("Make it first: midstream undo %s", n.Source.Argument())
 		kind := p.Statement.Kind

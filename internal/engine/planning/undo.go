@@ -474,10 +474,8 @@ func (m *maker) endsOpenUndo(p *plan.Plan) []plan.Risk {
 	if m.open == nil || !m.options.EndUndo || p.Choice.Method == plan.MethodNone || p.Choice.Method != plan.MethodShadow && !p.EndsUndo {
 		return nil
 	}
-	record, what := m.open.Record, "undo"
-	if record.Back {
-		what = "redo"
-	}
+	record := m.open.Record
+	what := plan.UndoWord(record.Back)
 	risk := plan.Risk{
 		Code: plan.CodeUndo, Why: "only the last change of a table can be undone; --end-undo allows that",
 		What: fmt.Sprintf("this change ends the %s of the change before (%s), which is open until %s", what, ddl.Shorten(m.open.Alter), until(record)),

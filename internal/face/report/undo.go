@@ -102,10 +102,8 @@ func (r *Report) takenBack() []string {
 // notTaken says which rows an undo could not bring back.
 func (r *Report) notTaken(events []event.Event) (told []string) {
 	var parked *event.Parked
-	unfit, definition, again := int64(0), "The old definition", "redo"
-	if !r.isUndo() {
-		definition, again = "The new definition", "undo"
-	}
+	redo := !r.isUndo()
+	unfit, definition, again := int64(0), "The "+plan.UndoGives(redo), plan.UndoWord(!redo)
 	for _, e := range events {
 		switch e := e.(type) {
 		case event.Progress:

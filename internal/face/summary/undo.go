@@ -189,11 +189,7 @@ func briefUndoables(all []undos.Standing) string {
 		if !s.Kept.Record.Until.IsZero() && state != leftovers.UndoRevoked {
 			until = s.Kept.Record.Until.Format(time.RFC3339)
 		}
-		word := "undo"
-		if s.Kept.Record.Back {
-			word = "redo"
-		}
-		fmt.Fprintf(&b, "%s %s %s %s %s %s\n", s.Kept.Table.Argument(), state, until, cmp.Or(mode, "-"), unfit, word)
+		fmt.Fprintf(&b, "%s %s %s %s %s %s\n", s.Kept.Table.Argument(), state, until, cmp.Or(mode, "-"), unfit, plan.UndoWord(s.Kept.Record.Back))
 	}
 	return b.String()
 }
@@ -322,12 +318,7 @@ func knownAt(at time.Time) string {
 }
 
 // undoOrRedo is what takes back what a run has done.
-func undoOrRedo(last *history.Entry) string {
-	if last.Result.Undo.Redo {
-		return "redo"
-	}
-	return "undo"
-}
+func undoOrRedo(last *history.Entry) string { return plan.UndoWord(last.Result.Undo.Redo) }
 
 // takenBack names the change that an undo takes back.
 func takenBack(b *plan.Back) string {
@@ -504,10 +495,7 @@ func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 	if u == nil || u.State != leftovers.UndoOpen && u.State != leftovers.UndoRevoked {
 		return ""
 	}
-	word := "undo"
-	if u.Record.Back {
-		word = "redo"
-	}
+	word := plan.UndoWord(u.Record.Back)
 	if u.State == leftovers.UndoRevoked {
 		return fmt.Sprintf("To %s it, by all rows, as long as %s exists: midstream undo --cold %s\n", word, u.Old, escape.Line(table.Argument()))
 	}

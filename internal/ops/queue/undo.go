@@ -259,10 +259,7 @@ func (u *Undo) warnings() []string {
 		}
 		warnings = append(warnings, "The values of "+columns+strings.Join(u.Lost, ", ")+" are lost: the old table does not have them.")
 	}
-	word, definition := "undo", "old definition"
-	if u.Redo {
-		word, definition = "redo", "new definition"
-	}
+	word, definition := plan.UndoWord(u.Redo), plan.UndoGives(u.Redo)
 	if len(u.later) > 0 {
 		warnings = append(warnings, "The "+word+" takes back later changes of the table too: "+strings.Join(u.later, ", ")+".")
 	}
@@ -290,10 +287,7 @@ func (u *Undo) Parks() bool {
 
 // words are the state for people.
 func (u *Undo) words() string {
-	word, until := "undo", ""
-	if u.Redo {
-		word = "redo"
-	}
+	word, until := plan.UndoWord(u.Redo), ""
 	if u.Until != nil {
 		until = " until " + minute(*u.Until)
 	}

@@ -31,9 +31,9 @@ func valuesBy(submit string, f plan.Filling) string {
 // next is what to do about a change that is done and has an undo: its commands are ones that the state of the undo permits.
 func (s *Service) next(e *entry, u *Undo) string {
 	table := schema.NameOf(e.Kept.Table).Argument()
-	submit, word, does := "midstream submit --undo="+e.ID, "undo", " takes the change back"
+	submit, word, does := "midstream submit --undo="+e.ID, plan.UndoWord(u.Redo), " takes the change back"
 	if u.Redo {
-		word, does = "redo", " makes the change again"
+		does = " makes the change again"
 	}
 	switch {
 	case u.State == undoUnknown:
