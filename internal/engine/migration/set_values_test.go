@@ -1,11 +1,14 @@
 package migration_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 )
 
 // TestL11_ExpressionsHaveTheValuesOfTheServersUpdate: in a time zone with summer time, expressions over all kinds of columns give the
@@ -37,5 +40,46 @@ func TestL11_ExpressionsHaveTheValuesOfTheServersUpdate(t *testing.T) {
 		}
 		b.sameAsServer("t_old", strings.Join(columns, ", "), "ALTER TABLE %[1]s "+strings.Join(adds, ", "),
 			"UPDATE %[1]s SET "+strings.ReplaceAll(strings.Join(sets, ", "), "%", "%%"))
+	})
+}
+
+// TestL11_AnExpressionHasTheErrorsOfAnUpdate: MariaDB's INSERT .. SELECT makes 0 of a text that is no number, without an error, and its
+// UPDATE refuses it. The run refuses it too: a row of the table, and one that comes later.
+func TestL11_AnExpressionHasTheErrorsOfAnUpdate(t *testing.T) {
+	onThese(t, inTurn(t, []string{"mariadb-11.8", "mariadb-10.11", "9.7"}), func(b *bench) {
+		for _, expr := range []string{"c + 0", "c = 5", "IF(c, 1, 2)", "n DIV c"} {
+			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema, "CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, c VARCHAR(9) NOT NULL, n INT)",
+				"INSERT INTO "+b.schema+".t VALUES (1, '7', 7), (2, '1.5', 7)")
+			insert := func() { b.exec("INSERT INTO " + b.schema + ".t VALUES (3, ' x', 7)") }
+			b.set = plan.Settings{"fresh": expr, "n": expr}
+			if _, err := b.db.ExecContext(b.ctx(), "INSERT INTO "+b.schema+".t VALUES (4, ' x', 7)"); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := b.db.ExecContext(b.ctx(), "UPDATE "+b.schema+".t SET n = "+expr); !dbconn.ValueRefused(err) {
+				b.Errorf("%s: the server's own UPDATE: %v", expr, err)
+			}
+			if _, err := b.migrate(b.ctx(), "ADD COLUMN fresh INT NULL"); !errors.Is(err, migration.ErrUnfit) {
+				b.Errorf("%s: with a text that is no number: %v", expr, err)
+			}
+			b.exec("DELETE FROM " + b.schema + ".t WHERE id = 4")
+			if _, err := b.migrate(b.ctx(), "ADD COLUMN fresh INT NULL", onPhase(event.PhaseVerify, insert)); !dbconn.ValueRefused(err) {
+				b.Errorf("%s: with such a text in a late row: %v", expr, err)
+			}
+		}
+	})
+}
+
+// TestL11_AnExpressionReplacesVectors: MySQL compares no vectors, so the values that change are counted in another way.
+func TestL11_AnExpressionReplacesVectors(t *testing.T) {
+	onThese(t, []string{"9.7"}, func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, v VECTOR(3), w VECTOR(3))",
+			"INSERT INTO "+b.schema+".t VALUES (1, STRING_TO_VECTOR('[1,2,3]'), NULL), (2, NULL, STRING_TO_VECTOR('[4,5,6]'))")
+		b.set = plan.Settings{"v": "id + 5", "w": "NULL"}
+		if _, err := b.migrate(b.ctx(), "MODIFY v BIGINT"); err != nil {
+			b.Fatal(err)
+		}
+		if got := b.value("SELECT GROUP_CONCAT(v, IFNULL(HEX(w), '-') ORDER BY id) FROM " + b.schema + ".t"); got != "6-,7-" {
+			b.Errorf("the rows have the values: %s", got)
+		}
 	})
 }

@@ -31,7 +31,7 @@ func (c *checker) checkSet() {
 		}
 		if is && was.Generated == schema.NotGenerated {
 			c.warn(CodeLossy, fmt.Sprintf("--set changes values of column %s", was.Name), "the table no longer has them after the swap; "+
-				c.names.Former().String()+" does", fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s counts the rows", c.table.Name.Quoted(), changedBy(expr, was)))
+				c.names.Former().String()+" does", fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s counts the rows", c.table.Name.Quoted(), changedBy(expr, was, c.table)))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (p *Plan) set(c *Columns, shadow *schema.Table) error {
 			continue
 		}
 		if was, _ := p.Source.Column(c.Mappings[at].Source); was.Generated == schema.NotGenerated {
-			m.Was, m.Changed = was.Name, changedBy(m.Set, was)
+			m.Was, m.Changed = was.Name, changedBy(m.Set, was, p.Source)
 		}
 		c.Mappings[at] = m
 	}
@@ -156,9 +156,12 @@ func byZone(expr string, table *schema.Table) bool {
 }
 
 // changedBy is the condition that an expression changes the value of a column.
-func changedBy(expr string, column schema.Column) string {
+func changedBy(expr string, column schema.Column, table *schema.Table) string {
 	was, is := schema.Quote(column.Name), "("+expr+")"
-	if column.Charset != "" && column.Charset != "binary" {
+	if slices.ContainsFunc(append(NamedIn(expr, table), column), func(c schema.Column) bool { return c.DataType == "vector" }) {
+		// MySQL compares no vectors.
+		was, is = "CAST("+was+" AS BINARY)", "CAST("+is+" AS BINARY)"
+	} else if column.Charset != "" && column.Charset != "binary" {
 		was, is = "CAST(CONVERT("+was+" USING utf8mb4) AS BINARY)", "CAST(CONVERT("+is+" USING utf8mb4) AS BINARY)"
 	}
 	return "NOT (" + was + " <=> " + is + ")"

@@ -64,13 +64,16 @@ func (s *Spec) column(shadow string) (Column, bool) {
 }
 
 // expr is what a sync selects for a column of the shadow, "" if it leaves the column out.
-func (s *Spec) expr(shadow string) string {
+func (s *Spec) expr(shadow string) string { return s.given(shadow).Expr }
+
+// given is what a sync gives a column of the shadow; zero if it leaves the column out.
+func (s *Spec) given(shadow string) rowsync.Column {
 	for _, c := range s.Sync.Columns {
 		if strings.EqualFold(c.Shadow, shadow) {
-			return c.Expr
+			return c
 		}
 	}
-	return ""
+	return rowsync.Column{}
 }
 
 // unchanged reports whether a column of the shadow has the values that it has in the source.
@@ -253,13 +256,17 @@ func (st *stage) fill(where string) string {
 			columns, exprs = append(columns, rowsync.KeyAlias(i)), append(exprs, schema.Quote(part))
 		}
 	}
+	var given []rowsync.Column
 	for _, c := range st.columns {
-		if expr := st.spec.expr(c.Name); expr != "" {
-			columns, exprs = append(columns, schema.Quote(c.Name)), append(exprs, expr)
+		if from := st.spec.given(c.Name); from.Expr != "" {
+			columns, exprs, given = append(columns, schema.Quote(c.Name)), append(exprs, from.Expr), append(given, from)
 		}
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", st.name, strings.Join(columns, ", "),
-		strings.Join(exprs, ", "), st.spec.from(where))
+	from := st.spec.from(where)
+	if tried := rowsync.Trying(given); tried != "" {
+		from = st.spec.from("("+where+")") + " AND " + tried
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", st.name, strings.Join(columns, ", "), strings.Join(exprs, ", "), from)
 }
 
 // from is the source's rows under a condition, read by the key.

@@ -20,6 +20,20 @@ type Column struct {
 	// Apart is a condition over the source's columns: Expr fails for a value that does not meet it. Such a value
 	// of a followed key may become equal to another one. Empty if all values stay apart.
 	Apart string
+	// Tried means that the server computes Expr in a condition, too: an INSERT .. SELECT of MariaDB's makes 0 of 'x' in an operator's
+	// expression, without the error that an UPDATE gives.
+	Tried bool
+}
+
+// Trying is the condition in which the server tries the columns that it must; "" if there are none. Each row meets it.
+func Trying(columns []Column) string {
+	var all []string
+	for _, c := range columns {
+		if c.Tried {
+			all = append(all, "COALESCE(LENGTH("+c.Expr+"), 0) >= 0")
+		}
+	}
+	return strings.Join(all, " AND ")
 }
 
 // UniqueKey is a unique key of the shadow, for telling a stale row from a duplicate.
@@ -223,6 +237,9 @@ func (p predicate) inserting(given []Column, joins, condition string) string {
 	where := p.ofSource()
 	if condition != "" {
 		where = "(" + where + ")" + condition
+	}
+	if tried := Trying(given); tried != "" {
+		where = "(" + where + ") AND " + tried
 	}
 	limit := ""
 	if p.first > 0 {

@@ -97,7 +97,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {
-		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr, Apart: m.Apart})
+		spec.Columns = append(spec.Columns, columnOf(m, spec.Silent))
 		from[strings.ToLower(m.Shadow)] = m.Source
 	}
 	if p.Back.Adopts() && p.Back.Rest != "" {
@@ -144,6 +144,11 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	spec.Upsert = !spec.KeyChanged && spec.Rest == "" && upsertable(spec, shadow)
 	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
 	return spec, len(begun) > 0, nil
+}
+
+// columnOf is what a sync gives a column of the shadow.
+func columnOf(m plan.Mapping, silent bool) rowsync.Column {
+	return rowsync.Column{Shadow: m.Shadow, Expr: m.Expr, Apart: m.Apart, Tried: silent && m.Set != ""}
 }
 
 // byRow is an operator's condition that a server computes for each row, and looks for in no index; "" for none. An index of

@@ -181,7 +181,7 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 		return migration.Result{}, fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
-	p, err := b.plan(ctx, pool, "ALTER TABLE "+b.tables[0].Quoted()+" "+c.alter(), c.Keep)
+	p, err := b.plan(ctx, pool, "ALTER TABLE "+b.tables[0].Quoted()+" "+c.alter(), plan.Options{Filter: c.Keep, Set: c.settings()})
 	if err != nil {
 		return migration.Result{}, err
 	}
@@ -205,7 +205,7 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 }
 
 // plan makes the plan as the program does.
-func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text, keep string) (*plan.Plan, error) {
+func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string, options plan.Options) (*plan.Plan, error) {
 	dialect, err := facts.ReadDialect(ctx, pool.DB())
 	if err != nil {
 		return nil, fmt.Errorf("gather: %w", err)
@@ -215,7 +215,8 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text, keep string) 
 		return nil, fmt.Errorf("%w: %w", plan.ErrRefused, err)
 	}
 	server := planning.Server{Pool: pool, Address: b.server.Address}
-	return planning.Make(ctx, server, statement.Alter, planning.Options{Plan: plan.Options{Method: plan.MethodShadow, Filter: keep}})
+	options.Method = plan.MethodShadow
+	return planning.Make(ctx, server, statement.Alter, planning.Options{Plan: options})
 }
 
 // twin makes the twin after the first writes and those of the log, and has the server alter it. It
@@ -223,6 +224,7 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text, keep string) 
 // take; "" for any. more are statements that the operator's session makes before.
 func (b *bench) twin(ctx context.Context, c *Case, log []done, algorithm string, more ...string) (failed, refused error) {
 	database := b.tables[1].Schema
+	c = c.placed()
 	app, err := b.fresh(ctx, c, database)
 	if err != nil {
 		return err, nil
@@ -235,6 +237,12 @@ func (b *bench) twin(ctx context.Context, c *Case, log []done, algorithm string,
 	}
 	if err := b.leaveOut(ctx, c, lax); err != nil {
 		return err, nil
+	}
+	if err := b.give(ctx, c, more); err != nil {
+		if dbconn.Number(err) == 0 {
+			return err, nil
+		}
+		return nil, err
 	}
 	operator, err := b.session(ctx, database, more...)
 	if err != nil {

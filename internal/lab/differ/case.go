@@ -19,7 +19,8 @@ type Case struct {
 	Options  []string
 	Parts    string // PARTITION BY ..., or ""
 	Clauses  []string
-	Keep     string // condition of the rows that the new table has; "" for all
+	Keep     string  // condition of the rows that the new table has; "" for all
+	Given    []Given // columns that have the values of expressions
 	Writes   []Write
 	Hold     bool // the run is held before its swap
 }
@@ -150,6 +151,9 @@ func (c *Case) Folder() string {
 	file("alter", c.alter())
 	if c.Keep != "" {
 		file("--keep", c.Keep)
+	}
+	for _, g := range c.Given {
+		file("--set", g.Column+"="+g.Expr)
 	}
 	for s, name := range map[Stage]string{Early: "early.sql (as the row copy begins)", Late: "late.sql (after its first chunk)", Held: "during.sql"} {
 		if list := c.statements(s); len(list) > 0 {

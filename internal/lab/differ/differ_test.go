@@ -59,6 +59,18 @@ func TestL11_DifferKeep(t *testing.T) {
 	}
 }
 
+// TestL11_DifferSet: a random case with expressions of --set has the outcome of an UPDATE and the server's own ALTER.
+func TestL11_DifferSet(t *testing.T) {
+	for _, version := range inTurn(t) {
+		t.Run(version, func(t *testing.T) {
+			r := newRunner(t, version)
+			r.make = func(n int) *Case { return Make(version, *seed, n, r.include).WithExpressions(*seed, n) }
+			r.all()
+			t.Log(r.tally.String())
+		})
+	}
+}
+
 // inTurn are the versions that were chosen, or the one that has its turn.
 func inTurn(t *testing.T) []string {
 	list := strings.Split(*versions, ",")

@@ -17,6 +17,7 @@ func (b *bench) Reduce(c *Case, v Verdict) *Case {
 	for {
 		smaller := c
 		smaller = cut(smaller, fails, func(c *Case) *[]string { return &c.Clauses })
+		smaller = cut(smaller, fails, func(c *Case) *[]Given { return &c.Given })
 		smaller = cut(smaller, fails, func(c *Case) *[]Write { return &c.Writes })
 		smaller = cut(smaller, fails, func(c *Case) *[]string { return &c.Keys })
 		smaller = cut(smaller, fails, func(c *Case) *[]Column { return &c.Columns })
