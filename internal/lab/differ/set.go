@@ -74,7 +74,7 @@ func (g *gen) given(n int, others []Given) (Given, bool) {
 		made.Type = fits
 	}
 	switch old, is := g.replaced(others); {
-	case is && g.in(3) && column == nil: // the column stays, with other values
+	case is && g.in(3) && column == nil && n == 0: // the column stays, with other values; an UPDATE would read those of the first of two
 		made.Column, made.Old, made.Type = old.Name, true, ""
 	case is && g.in(2) && g.alone(old):
 		made.Column, made.Old = old.Name, true
@@ -122,14 +122,16 @@ func (g *gen) alone(c Column) bool {
 // mentions says that a text has the column's name.
 func (g *gen) mentions(c Column, texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
-		return strings.Contains(text, "CHARACTER SET") && strings.Contains(text, "CONVERT TO") ||
-			strings.Contains(strings.ToLower(strings.ReplaceAll(text, `"`, "`")), strings.ToLower(quote(c.Name)))
+		text, name := strings.ToLower(text), strings.ToLower(quote(c.Name))
+		return strings.HasPrefix(text, "convert to") || strings.Contains(text, name) ||
+			strings.Contains(strings.ReplaceAll(text, `"`, "`"), name)
 	})
 }
 
 // valued is an expression and a type that takes most of its values. The column is the one which the expression is, if it is only that.
 func (g *gen) valued() (expr, fits string, column *Column) {
-	if c := pick(g, g.columns); g.in(6) && !c.Generated && !strings.Contains(c.Attrs, "AUTO_INCREMENT") {
+	member := func(c Column) bool { return c.Kind.family == sets && emptyMember.MatchString(c.Kind.sql) } // see lighter
+	if c := pick(g, g.columns); g.in(6) && !c.Generated && !strings.Contains(c.Attrs, "AUTO_INCREMENT") && !member(c) {
 		return quote(c.Name), g.wider(c.Kind).sql, &c
 	}
 	if g.in(10) {
@@ -143,38 +145,56 @@ func (g *gen) valued() (expr, fits string, column *Column) {
 		list = append(list, made{q + " IS NULL", "TINYINT"})
 		switch c.Kind.family {
 		case integers:
-			list = append(list, made{q + " / 3", "DECIMAL(30,12)"}, made{"COALESCE(" + q + ", -1)", "DECIMAL(30)"}, made{"CONCAT(" + q + ", '-')", "VARCHAR(40)"},
-				made{q + " DIV 2", "BIGINT"}, made{q + " & 255", "BIGINT UNSIGNED"}, made{"NULLIF(" + q + ", 7)", "BIGINT"}, made{q + " * 1e0", "DOUBLE"},
-				made{"IF(" + q + " > 3, 'x', 'y')", "ENUM('y','x','z')"}, made{"LPAD(" + q + ", 8, '0')", "CHAR(9)"}, made{"-" + q, "DECIMAL(40)"})
+			list = append(list, made{q + " / 3", "DECIMAL(30,12)"}, made{"COALESCE(" + q + ", -1)", "DECIMAL(30)"},
+				made{"CONCAT(" + q + ", '-')", "VARCHAR(40)"},
+				made{q + " DIV 2", "BIGINT"}, made{q + " & 255", "BIGINT UNSIGNED"},
+				made{"NULLIF(" + q + ", 7)", "BIGINT"}, made{q + " * 1e0", "DOUBLE"},
+				made{"IF(" + q + " > 3, 'x', 'y')", "ENUM('y','x','z')"}, made{"LPAD(" + q + ", 8, '0')", "CHAR(9)"},
+				made{"-" + q, "DECIMAL(40)"})
 		case decimals, floats:
-			list = append(list, made{"ROUND(" + q + ", 1)", "DOUBLE"}, made{q + " / 7", "DOUBLE"}, made{"CONCAT(" + q + ")", "VARCHAR(400)"},
-				made{"COALESCE(" + q + ", 0)", "DOUBLE"}, made{"TRUNCATE(" + q + ", 0)", "DECIMAL(65)"}, made{"SIGN(" + q + ")", "TINYINT"})
+			list = append(list, made{"ROUND(" + q + ", 1)", "DOUBLE"}, made{q + " / 7", "DOUBLE"},
+				made{"CONCAT(" + q + ")", "VARCHAR(400)"},
+				made{"COALESCE(" + q + ", 0)", "DOUBLE"}, made{"TRUNCATE(" + q + ", 0)", "DECIMAL(65)"},
+				made{"SIGN(" + q + ")", "TINYINT"})
 		case bits:
-			list = append(list, made{q + " + 0", "BIGINT UNSIGNED"}, made{"HEX(" + q + ")", "VARCHAR(20)"}, made{"COALESCE(" + q + ", b'1')", "BIT(64)"})
+			list = append(list, made{q + " + 0", "BIGINT UNSIGNED"}, made{"HEX(" + q + ")", "VARCHAR(20)"},
+				made{"COALESCE(" + q + ", b'1')", "BIT(64)"})
 		case strs, texts:
-			list = append(list, made{"LENGTH(" + q + ")", "INT"}, made{"CHAR_LENGTH(" + q + ")", "SMALLINT UNSIGNED"}, made{"COALESCE(" + q + ", 'none')", "TEXT"},
-				made{"LEFT(" + q + ", 2)", "VARCHAR(2)"}, made{"LOWER(" + q + ")", "VARCHAR(700)"}, made{"REVERSE(" + q + ")", "TEXT CHARACTER SET utf8mb4"},
-				made{"HEX(" + q + ")", "TEXT"}, made{"TRIM(" + q + ")", "MEDIUMTEXT"}, made{"CONCAT(" + q + ", '|')", "TEXT"}, made{"SHA1(" + q + ")", "CHAR(40)"},
-				made{"REPLACE(" + q + ", 'a', 'ab')", "TEXT"}, made{q + " = 'a'", "INT"}, made{"NULLIF(" + q + ", '')", "TEXT"}, made{q + " + 0", "DOUBLE"},
+			list = append(list, made{"LENGTH(" + q + ")", "INT"}, made{"CHAR_LENGTH(" + q + ")", "SMALLINT UNSIGNED"},
+				made{"COALESCE(" + q + ", 'none')", "TEXT"},
+				made{"LEFT(" + q + ", 2)", "VARCHAR(2)"}, made{"LOWER(" + q + ")", "VARCHAR(700)"},
+				made{"REVERSE(" + q + ")", "TEXT CHARACTER SET utf8mb4"},
+				made{"HEX(" + q + ")", "TEXT"}, made{"TRIM(" + q + ")", "MEDIUMTEXT"},
+				made{"CONCAT(" + q + ", '|')", "TEXT"}, made{"SHA1(" + q + ")", "CHAR(40)"},
+				made{"REPLACE(" + q + ", 'a', 'ab')", "TEXT"}, made{q + " = 'a'", "INT"},
+				made{"NULLIF(" + q + ", '')", "TEXT"}, made{q + " + 0", "DOUBLE"},
 				made{"SUBSTRING_INDEX(" + q + ", ' ', 1)", "VARCHAR(800)"}, made{"CAST(" + q + " AS BINARY)", "LONGBLOB"})
 		case bytesOf, blobs:
-			list = append(list, made{"HEX(" + q + ")", "TEXT"}, made{"REVERSE(" + q + ")", "BLOB"}, made{"COALESCE(" + q + ", 'none')", "VARBINARY(300)"},
+			list = append(list, made{"HEX(" + q + ")", "TEXT"}, made{"REVERSE(" + q + ")", "BLOB"},
+				made{"COALESCE(" + q + ", 'none')", "VARBINARY(300)"},
 				made{"LEFT(" + q + ", 3)", "VARBINARY(3)"}, made{"CRC32(" + q + ")", "INT UNSIGNED"})
 		case dates, moments, stamps:
-			list = append(list, made{"DATE(" + q + ")", "DATE"}, made{q + " + INTERVAL 1 DAY", "DATETIME(6)"}, made{"YEAR(" + q + ")", "INT"},
-				made{"CONCAT(" + q + ")", "VARCHAR(40)"}, made{"COALESCE(" + q + ", '2020-01-01')", "DATETIME"}, made{"HOUR(" + q + ")", "TINYINT"},
-				made{"WEEK(" + q + ")", "INT"}, made{"DATE_FORMAT(" + q + ", '%Y-%m')", "CHAR(7)"}, made{"TO_DAYS(" + q + ")", "INT"},
-				made{q + " + 0", "DECIMAL(30,6)"}, made{"LAST_DAY(" + q + ")", "DATE"}, made{"COALESCE(" + q + ", NULL)", "TIMESTAMP(6)"})
+			list = append(list, made{"DATE(" + q + ")", "DATE"}, made{q + " + INTERVAL 1 DAY", "DATETIME(6)"},
+				made{"YEAR(" + q + ")", "INT"},
+				made{"CONCAT(" + q + ")", "VARCHAR(40)"}, made{"COALESCE(" + q + ", '2020-01-01')", "DATETIME"},
+				made{"HOUR(" + q + ")", "TINYINT"},
+				made{"WEEK(" + q + ")", "INT"}, made{"DATE_FORMAT(" + q + ", '%Y-%m')", "CHAR(7)"},
+				made{"TO_DAYS(" + q + ")", "INT"},
+				made{q + " + 0", "DECIMAL(30,6)"}, made{"LAST_DAY(" + q + ")", "DATE"},
+				made{"COALESCE(" + q + ", NULL)", "TIMESTAMP(6)"})
 		case times:
-			list = append(list, made{"TIME_TO_SEC(" + q + ")", "INT"}, made{"COALESCE(" + q + ", '01:00:00')", "TIME(6)"}, made{"CONCAT(" + q + ")", "VARCHAR(30)"},
+			list = append(list, made{"TIME_TO_SEC(" + q + ")", "INT"},
+				made{"COALESCE(" + q + ", '01:00:00')", "TIME(6)"}, made{"CONCAT(" + q + ")", "VARCHAR(30)"},
 				made{"HOUR(" + q + ")", "SMALLINT"}, made{"ADDTIME(" + q + ", '00:00:01')", "TIME(6)"})
 		case years:
 			list = append(list, made{q + " + 1", "INT"}, made{"COALESCE(" + q + ", 2000)", "YEAR"})
 		case enums, sets:
-			list = append(list, made{q + " + 0", "INT"}, made{"CONCAT(" + q + ", '!')", "VARCHAR(80)"}, made{"COALESCE(" + q + ", '')", "VARCHAR(80)"},
+			list = append(list, made{q + " + 0", "INT"}, made{"CONCAT(" + q + ", '!')", "VARCHAR(80)"},
+				made{"COALESCE(" + q + ", '')", "VARCHAR(80)"},
 				made{"COALESCE(" + q + ", NULL)", c.Kind.sql}, made{"UPPER(" + q + ")", "TEXT"})
 		case jsons:
-			list = append(list, made{"JSON_LENGTH(" + q + ")", "INT"}, made{"JSON_EXTRACT(" + q + ", '$.a')", "JSON"}, made{"JSON_UNQUOTE(JSON_EXTRACT(" + q + ", '$.a'))", "TEXT"},
+			list = append(list, made{"JSON_LENGTH(" + q + ")", "INT"}, made{"JSON_EXTRACT(" + q + ", '$.a')", "JSON"},
+				made{"JSON_UNQUOTE(JSON_EXTRACT(" + q + ", '$.a'))", "TEXT"},
 				made{"JSON_SET(" + q + ", '$.z', 1)", "JSON"}, made{"LENGTH(" + q + ")", "INT"})
 		}
 	}
@@ -233,8 +253,8 @@ func (b *bench) give(ctx context.Context, c *Case, setup []string) error {
 	if len(c.Given) == 0 {
 		return nil
 	}
-	s, err := b.session(ctx, b.tables[1].Schema, append(slices.Clone(setup), "SET SESSION autocommit = 1, completion_type = 0, sql_safe_updates = 0,"+
-		" sql_select_limit = 18446744073709551615, sql_big_selects = 1, max_join_size = 18446744073709551615",
+	s, err := b.session(ctx, b.tables[1].Schema, append(slices.Clone(setup), "SET SESSION autocommit = 1, completion_type = 0,"+
+		" sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1, max_join_size = 18446744073709551615",
 		"SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')")...)
 	if err != nil {
 		return err
@@ -250,7 +270,8 @@ func (b *bench) give(ctx context.Context, c *Case, setup []string) error {
 	}
 	for _, column := range c.Columns { // an UPDATE sets some to its own time
 		given := func(g Given) bool { return g.Column == column.Name && g.Clause == "" }
-		if timely := column.Kind.family == stamps || column.Kind.family == moments; timely && !column.Generated && !slices.ContainsFunc(c.Given, given) {
+		timely := !column.Generated && (column.Kind.family == stamps || column.Kind.family == moments)
+		if timely && !slices.ContainsFunc(c.Given, given) {
 			sets = append(sets, quote(column.Name)+" = "+quote(column.Name))
 		}
 	}
