@@ -177,6 +177,9 @@ func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
 		r.says("undo", exitDone, "t", []string{"--plan", fill}, "former values of some rows", lost, "t_parked_values, is gone")
 		r.exec("RENAME TABLE moved TO t_parked_values")
 		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", fill}), lost)
+		r.exec("ALTER TABLE t_parked_values ADD COLUMN more INT")
+		r.says("undo", exitDone, "t", []string{"--plan", fill}, lost, "t_parked_values, is of another key", "SELECT * FROM `"+r.database+"`.`t_parked_values`")
+		r.exec("ALTER TABLE t_parked_values DROP COLUMN more")
 		r.says("undo", exitDone, "t", []string{fill})
 		if got := r.query("SELECT GROUP_CONCAT(s, note ORDER BY s) FROM t"); got != "1precious,2kept,3new" {
 			r.Errorf("after the second undo, the rows are %s", got)

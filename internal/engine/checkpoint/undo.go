@@ -77,6 +77,14 @@ type Undo struct {
 	Old string
 }
 
+// ValuesTable is Values. There may be no undo.
+func (u *Undo) ValuesTable() string {
+	if u == nil {
+		return ""
+	}
+	return u.Values
+}
+
 // Doubted reports whether more rows of the old table may differ than those that have changed since the swap.
 func (u *Undo) Doubted() bool { return u.Begun || u.Rebuilt }
 

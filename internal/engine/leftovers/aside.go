@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -126,7 +127,13 @@ func DropAside(ctx context.Context, pool *dbconn.Pool, a Aside) error {
 			return err
 		}
 	}
-	return old.Drop(ctx)
+	if err := old.Drop(ctx); err != nil {
+		return err
+	}
+	if delete(tables, a.Name); c.HasUndo(tables) || tables.hasOld(c.source) {
+		return nil
+	}
+	return dropOurs(ctx, &c, tables, plan.KeptOf(a.Source))
 }
 
 // betweenSlices is the least time for sessions that a slice has stalled to catch up; they get as

@@ -198,10 +198,10 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		t.Why = "marked: " + t.comment
 		filled, err := c.filled(ctx, t.Name)
 		return err == nil && !filled, err
-	case t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && c.HasUndo(tables),
+	case t.comment == schema.MarkFor(checkpoint.KeptKind, c.source) && (c.HasUndo(tables) || !old && tables.hasOld(c.source)),
 		t.comment == schema.MarkFor(trigger.SinceKind, c.source) && c.HasUndo(tables),
 		t.comment == schema.MarkFor(checkpoint.MergedKind, c.source) && c.HasUndo(tables):
-		return false, nil // they go with the end of the undo
+		return false, nil // they go with the end of the undo, or with the old table
 	case t.Clone:
 		return true, c.spareClone(ctx, t)
 	case t.comment == schema.MarkFor(checkpoint.ParkedKind, c.source):

@@ -91,7 +91,7 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 	}
 	undo := start.Undo
 	if former != nil {
-		old := Old{Pool: f.pool, Source: f.source, Name: former.Name, Rest: start.Filter != "", Needed: undo != nil}
+		old := Old{Pool: f.pool, Source: f.source, Name: former.Name, Rest: start.Filter != "", Needed: undo != nil, Values: undo.ValuesTable()}
 		if f.how.DropOld && undo == nil && !old.Rest {
 			err = old.Drop(ctx)
 		} else {

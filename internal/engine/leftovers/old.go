@@ -22,6 +22,8 @@ type Old struct {
 	// Rest means that the table has rows which the new one lacks (--keep). It gets the mark of MarkRest if an undo needs it (Needed).
 	// Otherwise it is the user's again, and gets none.
 	Rest, Needed bool
+	// Values is the name of the table with the values that columns of the table had in parked rows; "" for none.
+	Values string
 }
 
 // Drop drops the table.
@@ -72,7 +74,7 @@ func (o *Old) mark(name schema.Name, comment string) string {
 	case o.Truncated:
 		comment = schema.MarkTruncated(o.Source, comment)
 	default:
-		comment = plan.MarkOld(o.Source, name, comment, o.Rest)
+		comment = plan.MarkOld(o.Source, name, o.Values, comment, o.Rest)
 	}
 	return "COMMENT = " + schema.Literal(comment)
 }

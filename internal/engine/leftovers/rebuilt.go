@@ -35,6 +35,7 @@ func Rebuilt(table, old *schema.Table, pairs map[string]string, alter string) *c
 		},
 		Undo: &checkpoint.Undo{
 			For: rebuiltFor, Mode: plan.UndoLazy, Pairs: pairs, Rebuilt: true, Table: table.Name.Table, Old: old.Name.Table,
+			Values: schema.ValuesOfOld(old.Comment, table.Name),
 		},
 	}
 }
@@ -237,6 +238,7 @@ func ColdOnly(ctx context.Context, pool *dbconn.Pool, only *schema.Name) (all []
 		if err != nil {
 			return nil, fmt.Errorf("read the old table: %w", err)
 		}
+		u.Record.Values = schema.ValuesOfOld(old.Comment, t.Source)
 		if why, next := KeepsRows(table, old); why != "" {
 			u.Why, u.OnlyRows = why, next
 		}

@@ -170,7 +170,7 @@ func (c *Cleaner) restoreMark(ctx context.Context, saved *checkpoint.Saved, ther
 	}
 	o := Old{Pool: c.pool, Source: c.source, Name: old.Name, Needed: true}
 	if former, err := c.Undo(ctx); err == nil && former != nil && former.Start != nil {
-		o.Rest = former.Start.Filter != ""
+		o.Rest, o.Values = former.Start.Filter != "", former.Undo.ValuesTable()
 	}
 	o.Keep(ctx, old.comment, "", wait, note)
 }

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -54,6 +55,9 @@ type EndedUndo struct {
 	Rows string
 	// Parked are tables with rows that undos have set aside. No command drops them.
 	Parked []Parked
+	// Values is the table that keeps values of dropped columns for an undo by all rows, which is possible while the old table exists. It
+	// has no name if there are none.
+	Values schema.Name
 	// Killed is the undo by the server's own ALTER that was killed; nil if there was none.
 	Killed *Killed
 }
@@ -72,26 +76,32 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 		if err != nil {
 			return err
 		}
+		values := schema.Name{}
 		defer func() {
 			if left, listErr := c.List(ctx); err == nil && listErr == nil {
 				ended = endedUndo(there, left, table, old)
 				ended.Rest = schema.MarkedRest(there[old].comment, table)
-				ended.Killed = killed
+				ended.Killed, ended.Values = killed, values
 				ended.Parked, _ = ParkedOf(ctx, pool, table) // it is only told
 				ended.Rows = rowsBack(saved.Undo.Ledger, table, ended.Old)
 			}
 		}()
 		o := Old{Pool: pool, Source: table, Name: old}
-		if was, marked := schema.MarkedOld(there[old].comment, table); schema.MarkedRest(there[old].comment, table) {
+		switch was, marked := schema.MarkedOld(there[old].comment, table); {
+		case schema.MarkedRest(there[old].comment, table):
 			if err := o.alter(ctx, "COMMENT = "+schema.Literal(was), cutover.Budget{}.WithDefaults().Wait); err != nil {
 				return fmt.Errorf("make %s yours: %w", old, err)
 			}
-		} else if marked && (drop || saved.Undo.DropOld) {
+		case marked && (drop || saved.Undo.DropOld):
 			if err := o.Drop(ctx); err != nil {
 				return err
 			}
+		case marked:
+			if values, err = keepValues(ctx, c, there); err != nil {
+				return err
+			}
 		}
-		if err = c.DropUndo(ctx); err == nil {
+		if err = dropUndoBut(ctx, c, values); err == nil {
 			err = dropEmpty(ctx, c)
 		}
 		return err
@@ -153,14 +163,52 @@ func withUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, do func
 var ErrUndoBegun = errors.New("a run on the table was stopped, and is to be resumed or removed first")
 
 // DropUndo drops what was kept for an undo of the source, but not the old table. REQUIRES: the source is claimed.
-func (c *Cleaner) DropUndo(ctx context.Context) error {
+func (c *Cleaner) DropUndo(ctx context.Context) error { return dropUndoBut(ctx, c, schema.Name{}) }
+
+// dropUndoBut is DropUndo, but leaves one of the tables.
+func dropUndoBut(ctx context.Context, c *Cleaner, left schema.Name) error {
 	return RetryBriefly(ctx, func() error {
 		there, err := c.List(ctx)
 		if err != nil {
 			return err
 		}
+		delete(there, left)
 		return c.dropUndo(ctx, there, "")
 	})
+}
+
+// keepValues prepares the values of dropped columns that an undo has left which has not swapped: an undo by all rows takes them, while the
+// old table exists. It returns their table; no name if there are none.
+func keepValues(ctx context.Context, c *Cleaner, there Listing) (schema.Name, error) {
+	kept := plan.KeptOf(c.source)
+	if there[kept].comment != schema.MarkFor(checkpoint.KeptKind, c.source) {
+		return schema.Name{}, nil
+	}
+	session, err := c.pool.Session(ctx)
+	if err != nil {
+		return schema.Name{}, err
+	}
+	defer session.Close()
+	has, err := rowsync.SettleSide(ctx, session, kept)
+	if err != nil {
+		return schema.Name{}, fmt.Errorf("keep the values of dropped columns in %s: %w", kept, err)
+	}
+	if !has {
+		return schema.Name{}, nil
+	}
+	return kept, nil
+}
+
+// hasOld reports whether a change of the source can be taken back by all rows, although nothing was kept of it.
+func (there Listing) hasOld(source schema.Name) bool {
+	_, is := there[source]
+	for name, t := range there {
+		_, marked := schema.MarkedOld(t.comment, source)
+		if is && marked && !schema.MarkedRest(t.comment, source) && plan.IsAside(source, name, t.comment) {
+			return true
+		}
+	}
+	return false
 }
 
 // EndBefore drops what was kept for the undo of the change before the last one, but not its old table. kept means that the undo table

@@ -33,7 +33,9 @@ func (r *run) cleanUp() error {
 			// The old table proves the swap to leftovers.Finish. Once it is gone, the state table does.
 			oldErr = leftovers.RetryBriefly(ctx, func() error { return r.prepared.Load().checkpoint(ctx) })
 		}
-		old := leftovers.Old{Pool: r.pool, Source: r.plan.Source.Name, Name: r.old(), Rest: r.plan.Filter != "", Needed: undo != nil}
+		old := leftovers.Old{
+			Pool: r.pool, Source: r.plan.Source.Name, Name: r.old(), Rest: r.plan.Filter != "", Needed: undo != nil, Values: undo.ValuesTable(),
+		}
 		if drops && oldErr == nil {
 			oldErr = old.Drop(ctx)
 		}

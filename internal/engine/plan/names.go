@@ -41,16 +41,18 @@ func IsAside(source, name schema.Name, comment string) bool {
 		name == source.Sibling(schema.NamedOld(comment, source))
 }
 
-// MarkOld is the comment of the old table of a source. It has the table's name, if Midstream does not give such a name itself. rest means
-// that the table has rows which the change has left out.
-func MarkOld(source, name schema.Name, was string, rest bool) string {
+// MarkOld is the comment of the old table of a source. It has the table's name, if Midstream does not give such a name itself, and the name
+// of the table with the values that its columns had in parked rows, "" for none. rest means that the table has rows which the change has
+// left out.
+func MarkOld(source, name schema.Name, values, was string, rest bool) string {
 	if rest {
 		return schema.MarkRest(source, was)
 	}
+	chosen := name.Table
 	if IsAside(source, name, "") {
-		return schema.MarkOld(source, was)
+		chosen = ""
 	}
-	return schema.MarkOldAs(source, name.Table, was)
+	return schema.MarkOldWith(source, chosen, values, was)
 }
 
 // Wish holds the operator's names for artefacts; "" lets the plan choose a name. The state table

@@ -139,6 +139,14 @@ func (b *Back) Flags() []string {
 // itself is a run like any other.
 func (b *Back) Adopts() bool { return b != nil && !b.Native }
 
+// LeavesValues is ValuesAfter. There may be no undo.
+func (b *Back) LeavesValues() string {
+	if b == nil {
+		return ""
+	}
+	return b.ValuesAfter
+}
+
 // FromSwap reports whether the undo reads the changes since the swap.
 func (b *Back) FromSwap() bool { return b != nil && (b.Lazy || b.Moves) }
 

@@ -26,6 +26,7 @@ func (m *undoMaker) givenUp(ctx context.Context, p *plan.Plan) error {
 		what := rows + " lose their values of column " + strings.Join(columns.Kept, ", column ")
 		p.Risks = append(p.Risks, plan.Risk{Code: plan.CodeGivenUp, What: what, Why: why, Fix: fix})
 	}
+	const parkedBack = "rows that were parked and have come back"
 	const moved, back = "rows whose key has changed since the swap", "Change the keys of such rows back first, if you know them"
 	switch {
 	case p.Capture.By == plan.CaptureTrigger:
@@ -38,16 +39,20 @@ func (m *undoMaker) givenUp(ctx context.Context, p *plan.Plan) error {
 	}
 	parked := rowsync.Parked{Table: m.table.Name.Sibling(p.Back.Values), Mark: schema.MarkFor(checkpoint.ParkedKind, m.table.Name)}
 	session, err := m.server.Pool.Session(ctx)
-	if err == nil {
-		defer session.Close()
-		var has bool
-		if has, err = parked.Has(ctx, session); err == nil && !has {
-			warn("rows that were parked and have come back", "the table of these values, "+parked.Table.String()+", is gone, or has lost its mark",
-				"Give the table its name and its comment back ("+parked.Mark+"), if you have it")
-		}
-	}
 	if err != nil {
 		return failed(ReadFacts, m.table.Name, err)
+	}
+	defer session.Close()
+	has, fits, err := parked.Has(ctx, session, rowsync.ValueColumns(p.Key.Columns(), columns.Kept))
+	switch {
+	case err != nil:
+		return failed(ReadFacts, m.table.Name, err)
+	case !has:
+		warn(parkedBack, "the table of these values, "+parked.Table.String()+", is gone, or has lost its mark",
+			"Give the table its name and its comment back ("+parked.Mark+"), if you have it")
+	case !fits:
+		warn(parkedBack, "the table of these values, "+parked.Table.String()+", is of another key, or of other columns",
+			"Take them from there after "+p.Back.Verb()+": SELECT * FROM "+parked.Table.Quoted())
 	}
 	return nil
 }

@@ -59,12 +59,16 @@ var ErrNoValue = errors.New("a new row has no value for a column that only the s
 var ErrSideTaken = errors.New("the name of the side table is taken")
 
 // OpenSide creates the side table of the spec, with the mark as its comment, and returns the moves of the spec as LoadMoves does. It
-// leaves the table as it is if it is there and carries the mark. shadow is the shadow's definition. The values of parked rows are taken as
-// well, unless an undo has begun to use the side table.
+// leaves the table as it is if it is there and carries the mark, and has the columns and the shadow of the spec. Otherwise it replaces
+// the table, unless an undo has begun to use it. shadow is the shadow's definition. The values of parked rows are taken as well, unless an
+// undo has begun to use the side table.
 func OpenSide(
 	ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string, parked Parked, begun bool,
 ) (*Moves, error) {
 	created, err := spec.createSide(ctx, session, shadow, mark)
+	if err == nil && !created {
+		created, err = ownSide(ctx, session, spec, shadow, mark, begun)
+	}
 	if err == nil && (created || !begun) && parked.Table.Table != "" {
 		err = spec.takeValues(ctx, session, parked)
 	}
@@ -88,6 +92,42 @@ func (s *Spec) createSide(ctx context.Context, session *dbconn.Session, shadow *
 	return false, fmt.Errorf("create side table %s: %w", s.Side, err)
 }
 
+// ownSide proves that a side table that was there is that of this shadow and of these columns. It makes another one, or fails with
+// ErrSideTaken if an undo has begun to use it.
+func ownSide(
+	ctx context.Context, session *dbconn.Session, s *Spec, shadow *schema.Table, mark string, begun bool,
+) (created bool, err error) {
+	comments, err := columnsOf(ctx, session, s.Side, "column_comment")
+	if err != nil {
+		return false, fmt.Errorf("read side table %s: %w", s.Side, err)
+	}
+	want := slices.Concat(make([]string, len(s.ShadowKey)), namesOf(s.Kept), []string{s.Shadow.Table, "", ""})
+	if slices.Equal(comments, want) {
+		return false, nil
+	}
+	if begun && len(comments) == len(want) && strings.Join(comments, "") == "" { // an earlier version has made it
+		return false, nil
+	}
+	if begun {
+		return false, fmt.Errorf("%w: %s has values of other columns, because a column of the table was added, dropped or renamed during the undo; "+
+			"rename %[2]s, which has these values, and give the same command again", ErrSideTaken, s.Side)
+	}
+	if err := run(ctx, session, "DROP TABLE "+s.Side.Quoted()); err != nil {
+		return false, fmt.Errorf("drop side table %s, which has other columns: %w", s.Side, err)
+	}
+	return s.createSide(ctx, session, shadow, mark)
+}
+
+// SettleSide prepares a side table for an undo that does not know the one before: it forgets how far that has carried moves. has means
+// that it has values.
+func SettleSide(ctx context.Context, session *dbconn.Session, side schema.Name) (has bool, err error) {
+	err = session.Rows(ctx, fmt.Sprintf("SELECT 1 FROM %s WHERE %s = 0 LIMIT 1", side.Quoted(), sideNew), func(*sql.Rows) error { has = true; return nil })
+	if err == nil && has {
+		err = run(ctx, session, fmt.Sprintf("UPDATE %s SET %s = NULL, %s = NULL WHERE %[2]s IS NOT NULL", side.Quoted(), sideMove, sideStand), "COMMIT")
+	}
+	return has, err
+}
+
 // sideDefinition are the columns and keys of the side table. Its key has the types of the source's
 // key, which every key of a change fits. If the shadow compares keys in another way, it has those of
 // the shadow.
@@ -102,10 +142,11 @@ func (s *Spec) sideDefinition(shadow *schema.Table) string {
 		columns = append(columns, KeyAlias(i)+" "+plain(column))
 	}
 	for i, column := range s.Kept {
-		columns = append(columns, ValueAlias(i)+" "+plain(column))
+		columns = append(columns, ValueAlias(i)+" "+plain(column)+" COMMENT "+schema.Literal(column.Name))
 	}
-	return fmt.Sprintf(" (%s, %s TINYINT NOT NULL, %s BIGINT UNSIGNED NULL, %s VARCHAR(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,"+
-		" PRIMARY KEY (%s), KEY %[3]s (%[3]s))", strings.Join(columns, ", "), sideNew, sideMove, sideStand, stringSize, strings.Join(s.sideKeys(), ", "))
+	return fmt.Sprintf(" (%s, %s TINYINT NOT NULL COMMENT %s, %s BIGINT UNSIGNED NULL, %s VARCHAR(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,"+
+		" PRIMARY KEY (%s), KEY %[4]s (%[4]s))", strings.Join(columns, ", "), sideNew, schema.Literal(s.Shadow.Table), sideMove, sideStand, stringSize,
+		strings.Join(s.sideKeys(), ", "))
 }
 
 // plain is the definition of a column of the same values, without what the server might add to it. A

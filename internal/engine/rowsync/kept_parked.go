@@ -2,6 +2,7 @@ package rowsync
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,21 +29,36 @@ func (s *Spec) ValuesTable(name schema.Name, mark string) string {
 		strings.Join(definitions, ", "), strings.Join(keys, ", "), schema.Literal(mark))
 }
 
-// valueColumns are the columns of a values table, quoted: those of the key, and those of the values. A kept column with the name of
-// another one of them has another one.
+// valueColumns are the columns of a values table, quoted: those of the key, and those of the values.
 func (s *Spec) valueColumns() (keys, values []string) {
-	names := slices.Clone(s.Key.Names())
-	for _, name := range names {
-		keys = append(keys, schema.Quote(name))
+	names := valueNames(s)
+	for i, name := range names {
+		names[i] = schema.Quote(name)
 	}
-	for _, c := range s.Kept {
-		name := c.Name
+	return names[:len(names)-len(s.Kept)], names[len(names)-len(s.Kept):]
+}
+
+func valueNames(s *Spec) []string { return ValueColumns(s.Key.Names(), namesOf(s.Kept)) }
+
+func namesOf(columns []schema.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// ValueColumns are the names of the columns of a values table: those of a key, and those of kept columns. A kept column with the name of
+// another one of them has another one.
+func ValueColumns(key, kept []string) []string {
+	names := slices.Clone(key)
+	for _, name := range kept {
 		for n := 0; slices.ContainsFunc(names, func(taken string) bool { return strings.EqualFold(taken, name) }); n++ {
 			name = ValueAlias(n)
 		}
-		names, values = append(names, name), append(values, schema.Quote(name))
+		names = append(names, name)
 	}
-	return keys, values
+	return names
 }
 
 // ParkValues copies the kept values of rows, which the shadow refuses, to a values table. A row that is new has none. The session was
@@ -75,19 +91,36 @@ type Parked struct {
 	Mark  string
 }
 
-// Has reports whether the table is there, with its mark.
-func (p Parked) Has(ctx context.Context, session *dbconn.Session) (bool, error) {
-	return schema.HasComment(ctx, session.Rows, p.Table, p.Mark)
+// Has reports whether the table is there, with its mark, and whether these are its columns.
+func (p Parked) Has(ctx context.Context, session *dbconn.Session, columns []string) (has, fits bool, err error) {
+	if has, err = schema.HasComment(ctx, session.Rows, p.Table, p.Mark); err != nil || !has {
+		return false, false, err
+	}
+	found, err := columnsOf(ctx, session, p.Table, "column_name")
+	return true, slices.EqualFunc(found, columns, strings.EqualFold), err
+}
+
+// columnsOf reads something of each column of a table, in their order.
+func columnsOf(ctx context.Context, session *dbconn.Session, table schema.Name, what string) (all []string, err error) {
+	query := fmt.Sprintf("SELECT %s FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
+		what, schema.Literal(table.Schema), schema.Literal(table.Table))
+	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
+		var one string
+		err := rows.Scan(&one)
+		all = append(all, one)
+		return err
+	})
+	return all, err
 }
 
 // takeValues copies the values that a values table has of rows which the shadow lacks to the side table. Nothing was synced yet. A
-// table that is gone has none, and one without the mark is another one.
+// table that is gone has none, and one without the mark is another one. One with other columns has no complete rows.
 func (s *Spec) takeValues(ctx context.Context, session *dbconn.Session, parked Parked) error {
 	from := parked.Table
-	if has, err := parked.Has(ctx, session); err != nil || !has {
+	keyColumns, valueColumns := s.valueColumns()
+	if _, fits, err := parked.Has(ctx, session, valueNames(s)); err != nil || !fits {
 		return err
 	}
-	keyColumns, valueColumns := s.valueColumns()
 	aliases := slices.Clone(keyColumns)
 	for i, column := range valueColumns {
 		aliases = append(aliases, number(s.Kept[i], column)+" AS "+ValueAlias(i))

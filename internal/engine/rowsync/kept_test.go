@@ -434,6 +434,41 @@ func TestU5_SideTable(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		u.has("SELECT table_comment FROM information_schema.tables WHERE table_name = 't_kept' AND table_schema = DATABASE()", sideMark)
+		// Values of another column, or of another old table, are none of this one: they are replaced, or not touched if an undo has begun.
+		u.exec("INSERT INTO t_kept (midstream_key_0, midstream_value_0, midstream_value_new) VALUES (7, '77', 0)")
+		open := func(begun bool) error {
+			_, err := rowsync.OpenSide(t.Context(), u.session, u.spec, u.shadow, sideMark, rowsync.Parked{}, begun)
+			if _, failed := u.session.Exec(t.Context(), "COMMIT"); failed != nil {
+				t.Fatal(failed)
+			}
+			return err
+		}
+		for _, begun := range []bool{false, true} {
+			if err := open(begun); err != nil {
+				t.Error(err)
+			}
+			u.has("SELECT midstream_value_0 FROM t_kept", "77")
+		}
+		for _, other := range []string{
+			"MODIFY midstream_value_0 VARCHAR(10) NOT NULL COMMENT 'other'", "MODIFY midstream_value_new TINYINT COMMENT 't_old2'",
+			"ADD COLUMN midstream_value_3 INT",
+		} {
+			u.exec("ALTER TABLE t_kept "+other, "DELETE FROM t_kept",
+				"INSERT INTO t_kept (midstream_key_0, midstream_value_0, midstream_value_new) VALUES (7, '77', 0)")
+			if err := open(true); !errors.Is(err, rowsync.ErrSideTaken) {
+				t.Errorf("%s: got %v", other, err)
+			}
+			u.has("SELECT midstream_value_0 FROM t_kept", "77")
+			if err := open(false); err != nil {
+				t.Errorf("%s: %v", other, err)
+			}
+			u.has("SELECT midstream_value_0 FROM t_kept")
+		}
+		u.exec("ALTER TABLE t_kept MODIFY midstream_value_0 VARCHAR(10) NOT NULL, MODIFY midstream_value_1 INT NULL," +
+			" MODIFY midstream_value_2 TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, MODIFY midstream_value_new TINYINT NOT NULL")
+		if err := open(true); err != nil { // an earlier version has made it
+			t.Error(err)
+		}
 	})
 }
 

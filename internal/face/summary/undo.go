@@ -66,6 +66,10 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 			s.line("Rows", "%s", t.Ended.Rows)
 		}
 	}
+	if t.Ended.Values != (schema.Name{}) {
+		s.line("Kept", "%s, with values of dropped columns: midstream undo --cold %s takes them from there. It goes with the old table", t.Ended.Values,
+			only.Argument())
+	}
 	for i, p := range t.Ended.Parked {
 		s.line(map[bool]string{true: "Set aside"}[i == 0], "%s. No command of Midstream drops it. Once you do not need it: DROP TABLE %s", parked(p, *only), p.Table.Quoted())
 	}
@@ -165,8 +169,10 @@ func parked(p leftovers.Parked, source schema.Name) string {
 func parkedIn(p leftovers.Parked, u leftovers.Undoable) string {
 	text := parked(p, u.Table)
 	switch {
-	case p.Values && u.State != leftovers.UndoEnded:
+	case p.Values && (u.State != leftovers.UndoEnded || u.Late):
 		return text + "; an undo after the redo takes them from there"
+	case p.Values && u.Record.Rebuilt && u.Record.Values == p.Table.Table:
+		return text + "; a cold undo takes them from there"
 	case p.Copies(), p.Rows == 0:
 		return fmt.Sprintf("%s; nothing needs this table: DROP TABLE %s", text, p.Table.Quoted())
 	case u.Record.Back && u.SetAside:

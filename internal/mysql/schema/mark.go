@@ -47,8 +47,8 @@ func MarkedFor(comment string, source Name) bool {
 	return !slices.Contains(asideKinds, kind) && comment == MarkFor(kind, source)
 }
 
-// The kinds of tables that were put aside. wasMark separates the mark from the former comment, and namedMark the source from a name that
-// the operator has chosen for the table.
+// The kinds of tables that were put aside. wasMark separates the mark from the former comment, namedMark the source from a name that
+// the operator has chosen for the table, and valuesMark both from the name of a values table.
 const (
 	oldKind       = "old"       // by a change
 	restKind      = "rest"      // by a change that has left rows out of the new table
@@ -56,6 +56,7 @@ const (
 	droppedKind   = "dropped"   // by a DROP
 	wasMark       = "; it was: "
 	namedMark     = "; named: "
+	valuesMark    = "; values: "
 )
 
 var asideKinds = []string{oldKind, restKind, truncatedKind, droppedKind}
@@ -65,10 +66,20 @@ const MaxComment = 2048
 
 // MarkOld returns the comment that an old table carries: the mark, and what its comment
 // was, cut to what the server takes.
-func MarkOld(source Name, was string) string { return markWith(oldKind, source, "", was) }
+func MarkOld(source Name, was string) string { return MarkOldWith(source, "", "", was) }
 
-// MarkOldAs is MarkOld for an old table with a name that the operator has chosen: the mark has the name.
-func MarkOldAs(source Name, name, was string) string { return markWith(oldKind, source, name, was) }
+// MarkOldWith is MarkOld for an old table with a name that the operator has chosen, and with a table that has the values which its
+// columns had in parked rows: the mark has these names. "" is no name.
+func MarkOldWith(source Name, name, values, was string) string {
+	more := ""
+	if name != "" {
+		more = namedMark + name
+	}
+	if values != "" {
+		more += valuesMark + values
+	}
+	return markWith(oldKind, source, more, was)
+}
 
 // MarkRest is MarkOld for a table with rows that a change has left out: no other table has them.
 func MarkRest(source Name, was string) string { return markWith(restKind, source, "", was) }
@@ -90,29 +101,44 @@ func MarkedTruncated(comment string, source Name) bool {
 // MarkOld, but nothing has taken the table's place.
 func MarkDropped(source Name, was string) string { return markWith(droppedKind, source, "", was) }
 
-func markWith(kind string, source Name, name, was string) string {
-	mark := MarkFor(kind, source)
-	if name != "" {
-		mark += namedMark + name
-	}
-	text := []rune(mark + wasMark + was)
+func markWith(kind string, source Name, more, was string) string {
+	text := []rune(MarkFor(kind, source) + more + wasMark + was)
 	return string(text[:min(len(text), MaxComment)])
 }
 
-// IsMarkOld reports whether a comment is that of MarkOld, of MarkOldAs or of MarkRest, for a table with a former comment. A mark may
+// IsMarkOld reports whether a comment is that of MarkOld, of MarkOldWith or of MarkRest, for a table with a former comment. A mark may
 // have only the beginning of that.
 func IsMarkOld(comment string, source Name, was string) bool {
-	return comment == markWith(oldKind, source, NamedOld(comment, source), was) || comment == MarkRest(source, was)
+	name, values, _, _ := cutMarkOld(comment, source)
+	return comment == MarkOldWith(source, name, values, was) || comment == MarkRest(source, was)
 }
 
 // NamedOld returns the name that the operator has chosen for an old table, by its comment; "" for none.
 func NamedOld(comment string, source Name) string {
-	rest, named := strings.CutPrefix(comment, MarkFor(oldKind, source)+namedMark)
-	name, _, whole := strings.Cut(rest, wasMark)
-	if !named || !whole {
-		return ""
-	}
+	name, _, _, _ := cutMarkOld(comment, source)
 	return name
+}
+
+// ValuesOfOld returns the name of the table with the values that columns of an old table had in parked rows, by the comment of the old
+// table; "" for none.
+func ValuesOfOld(comment string, source Name) string {
+	_, values, _, _ := cutMarkOld(comment, source)
+	return values
+}
+
+// cutMarkOld takes a comment of MarkOldWith apart.
+func cutMarkOld(comment string, source Name) (name, values, was string, is bool) {
+	rest, marked := strings.CutPrefix(comment, MarkFor(oldKind, source))
+	names, was, complete := strings.Cut(rest, wasMark)
+	names, values, _ = strings.Cut(names, valuesMark)
+	name, named := strings.CutPrefix(names, namedMark)
+	if !marked || !complete || !named && names != "" {
+		return "", "", "", false
+	}
+	if !named {
+		name = ""
+	}
+	return name, values, was, true
 }
 
 // MarkedDropped reports whether a table's comment is that of MarkDropped, and returns the former
@@ -132,6 +158,7 @@ func SourceOfAside(comment, database string) (source Name, was string, is bool) 
 	for _, kind := range asideKinds {
 		rest, marked := strings.CutPrefix(comment, MarkFor(kind, Name{Schema: database}))
 		if name, was, whole := strings.Cut(rest, wasMark); marked && whole {
+			name, _, _ = strings.Cut(name, valuesMark)
 			name, _, _ = strings.Cut(name, namedMark)
 			return Name{Schema: database, Table: name}, was, true
 		}
@@ -156,11 +183,8 @@ func MarkedOld(comment string, source Name) (was string, marked bool) {
 			return was, true
 		}
 	}
-	mark := MarkFor(oldKind, source)
-	if name := NamedOld(comment, source); name != "" {
-		mark += namedMark + name
-	}
-	return strings.CutPrefix(comment, mark+wasMark)
+	_, _, was, marked = cutMarkOld(comment, source)
+	return was, marked
 }
 
 // Literal returns a text as an SQL string literal, for a session without the sql_mode

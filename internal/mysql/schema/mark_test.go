@@ -20,6 +20,31 @@ func TestL8_FormerSourceIsNoArtefact(t *testing.T) {
 	}
 }
 
+// TestU5_TheMarkNamesTheTableOfValues: whatever names and comment a mark has, it is the mark of an old table, and all of them are read.
+func TestU5_TheMarkNamesTheTableOfValues(t *testing.T) {
+	source := Name{"shop", "orders"}
+	for _, name := range []string{"", "mine"} {
+		for _, values := range []string{"", "orders_parked_values"} {
+			for _, was := range []string{"", "of orders", "; values: x", "; named: y; it was: z", strings.Repeat("ü", MaxComment)} {
+				mark := MarkOldWith(source, name, values, was)
+				kept, marked := MarkedOld(mark, source)
+				if !marked || !strings.HasPrefix(was, kept) || len(was) < 100 && kept != was || !IsMarkOld(mark, source, was) {
+					t.Errorf("%q: %t, the former comment is %q", mark, marked, kept)
+				}
+				if NamedOld(mark, source) != name || ValuesOfOld(mark, source) != values {
+					t.Errorf("%q: the names are %q and %q", mark, NamedOld(mark, source), ValuesOfOld(mark, source))
+				}
+				if of, was, is := SourceOfAside(mark, "shop"); of != source || was != kept || !is || MarkedFor(mark, source) {
+					t.Errorf("%q is of %v, %q, %t", mark, of, was, is)
+				}
+				if _, is := MarkedOld(mark, Name{"shop", "order"}); is {
+					t.Errorf("%q is a mark of another table", mark)
+				}
+			}
+		}
+	}
+}
+
 // TestL11_DefinitionsThatOneServerShowsInTwoWays: MySQL 5.7 shows a name in an expression with or
 // without backticks, depending on the session that opened the table.
 func TestL11_DefinitionsThatOneServerShowsInTwoWays(t *testing.T) {
