@@ -41,7 +41,7 @@ type Counts struct {
 	// Merged counts changes of a key that was already in the backlog.
 	Merged  int64
 	Dropped int64 // keys ahead of the row copy
-	Synced  int64 // keys
+	Synced  int64 // keys, each time that a batch with the key was done
 }
 
 // Batch is a set of keys that one worker syncs.
@@ -159,6 +159,17 @@ func (b *Backlog) Remembered() (keys []key.Key, all bool) {
 		return nil, false
 	}
 	return b.remembered.Keys(), true
+}
+
+// Changed is the number of keys that Remembered returns, less those of unfit rows, which are not synced; nil if it does not have all.
+func (b *Backlog) Changed(unfit int64) *int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.remembered == nil {
+		return nil
+	}
+	n := max(0, int64(b.remembered.Len())-unfit)
+	return &n
 }
 
 // AddUnknown adds a key that is to be remembered and is not yet. It does nothing if no keys are remembered any more.

@@ -96,7 +96,10 @@ type Progress struct {
 	Slowdown float64
 
 	Captured int64 // changed keys read from the binlog
-	Applied  int64 // keys synced from the backlog
+	Applied  int64 // keys synced from the backlog, counted at each sync
+	// Changed is the number of rows, by their keys, that a lazy undo has found changed since the swap, without unfit ones; nil if they are
+	// not counted.
+	Changed *int64
 	// Dropped are keys above the frontier, which the row copy reads anyway (law L4).
 	Dropped      int64
 	Merged       int64         // changes of a key that was already in the backlog

@@ -59,9 +59,10 @@ type Result struct {
 	Verify     time.Duration // of the comparison
 	Native     time.Duration // of the server's own statement
 	RowsCopied int64
-	Captured   int64 // changes
-	Applied    int64 // keys
-	Dropped    int64 // keys ahead of the row copy
+	Captured   int64  // changes
+	Applied    int64  // keys, counted at each sync
+	Changed    *int64 // as in event.Progress
+	Dropped    int64  // keys ahead of the row copy
 	// Merged counts changes of a key that was in the backlog already.
 	Merged     int64
 	Retries    int64

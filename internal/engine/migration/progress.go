@@ -77,7 +77,7 @@ func (w *work) report(p *event.Progress, before event.Progress) {
 	if w.intake.Stream != nil {
 		p.BinlogRead, p.Position = w.intake.Stream.BytesRead(), w.intake.Stream.Position().String()
 	}
-	p.Unfit = w.lot.Standing(w.unfit)
+	p.Unfit, p.Changed = w.lot.Standing(w.unfit), w.backlog.Changed(w.unfit.Number())
 	w.account.update(func() { w.account.rehearsed.CaptureDelay = max(w.account.rehearsed.CaptureDelay, p.CaptureDelay) })
 	w.estimate(p, before)
 }
@@ -117,7 +117,7 @@ func (r *run) result() Result {
 	if w := r.prepared.Load(); w != nil {
 		counts := w.backlog.Counts()
 		result.RowsCopied = w.copier.Rows()
-		result.Captured, result.Applied = counts.Added, counts.Synced
+		result.Captured, result.Applied, result.Changed = counts.Added, counts.Synced, w.backlog.Changed(w.unfit.Number())
 		result.Dropped, result.Merged = counts.Dropped, counts.Merged
 		if w.intake.Stream != nil {
 			result.BinlogRead, result.Binlog = w.intake.Stream.BytesRead(), w.intake.Stream.Weight()

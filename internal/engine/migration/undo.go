@@ -159,7 +159,7 @@ func (w *work) compareRows(ctx context.Context, verifier *verify.Verifier) (veri
 	if !all || w.comparesAll {
 		return verifier.Run(ctx)
 	}
-	w.note(fmt.Sprintf("only the rows that have changed since the swap are compared: %d", len(keys)))
+	w.note(fmt.Sprintf("only the rows that have changed since the swap are compared: %d keys, also of deleted rows", len(keys)))
 	return verifier.Changed(ctx, keys)
 }
 

@@ -107,3 +107,12 @@ func (s *Syncer) refit(ctx context.Context, session *dbconn.Session, p predicate
 	})
 	return result, err
 }
+
+// Number is the number of the rows. There may be no list.
+func (u *Unfit) Number() int64 {
+	if u == nil {
+		return 0
+	}
+	n, _ := u.Some(0)
+	return n
+}

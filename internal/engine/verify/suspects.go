@@ -68,7 +68,10 @@ func (v *Verifier) Changed(ctx context.Context, keys []key.Key) (verdict Verdict
 		}
 		verdict.Mismatches = append(verdict.Mismatches, judged.Mismatches...)
 		verdict.Left = append(verdict.Left, judged.Left...)
-		compared := int64(len(v.deps.Unfit.Without(part)))
+		compared, err := v.presentNow(ctx, v.deps.Unfit.Without(part))
+		if err != nil {
+			return verdict, fmt.Errorf("verify: %w", err)
+		}
 		v.mu.Lock()
 		v.rows += compared
 		v.mu.Unlock()
@@ -76,6 +79,20 @@ func (v *Verifier) Changed(ctx context.Context, keys []key.Key) (verdict Verdict
 	}
 	verdict.Uncompared = append(slices.Clone(v.deps.Spec.Uncompared), unchanged)
 	return verdict, nil
+}
+
+// presentNow is present in a session of its own. Locks of others are waited out.
+func (v *Verifier) presentNow(ctx context.Context, keys []key.Key) (rows int64, err error) {
+	session, err := v.deps.Pool.Session(ctx, v.deps.Spec.Setup()...)
+	if err != nil {
+		return 0, err
+	}
+	defer session.Close()
+	err = session.Patiently(ctx, func() error {
+		rows, err = v.present(ctx, session, keys)
+		return err
+	})
+	return rows, err
 }
 
 // Judge looks at rows that differ until each is equal or a mismatch, or its patience ends.

@@ -63,3 +63,16 @@ func Compared(at, now time.Time) string {
 	}
 	return "compared " + About(max(0, now.Sub(at))) + " ago"
 }
+
+// Synced says what a lazy undo has synced: the changed rows, or, if these are not counted, the changes. With was it is a sentence.
+func Synced(changed *int64, applied int64, was bool) string {
+	n, what, done := applied, "change", "applied"
+	if changed != nil {
+		n, what, done = *changed, "changed row", "synced"
+	}
+	text := Plural(n, what) + " "
+	if was {
+		text += Was(n) + " "
+	}
+	return text + done
+}

@@ -307,15 +307,17 @@ func TestUndoInReports(t *testing.T) {
 	says(change, "This change cannot be undone: the server changes the table itself.")
 
 	undo := story(1)
-	undo.Run.Table, undo.Run.Undoes, undo.Result.Applied = "shop.orders", true, 5
+	rows := int64(3)
+	undo.Run.Table, undo.Run.Undoes, undo.Result.Applied, undo.Result.Changed = "shop.orders", true, 5, &rows
 	undo.Plan.Undoes = &record.Undoes{Swapped: began, Alter: "ADD COLUMN n INT", Mode: "lazy"}
 	undo.Events = append(undo.Events, event.PhaseEntered{Phase: event.PhaseCopy, Undo: true, At: after(91)},
 		event.Parked{Table: "shop.orders_parked", Rows: 2, Keys: []string{"7", "8"}, At: after(92)})
 	undo.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "lazy", Until: until, Swapped: began}
-	says(undo, "takes back the change of 2026-01-02 03:04 UTC: ADD COLUMN n INT", "5 changed rows were synced", "The old definition refused rows",
+	says(undo, "takes back the change of 2026-01-02 03:04 UTC: ADD COLUMN n INT", "3 changed rows were synced", "The old definition refused rows",
 		"shop.orders_parked: 2, with the keys (7), (8). The redo brings the rows back", "could be redone until", "For the redo, the rows were not checked")
 	undo.Events = undo.Events[:len(undo.Events)-1]
-	says(undo, "The old definition took all rows.")
+	undo.Result.Changed = nil // of an earlier version, or too many
+	says(undo, "The old definition took all rows.", "5 changes were applied")
 	undo.Result.Outcome = "unfit"
 	undo.Events = append(undo.Events, event.Progress{Unfit: &event.Unfit{Rows: 3}, At: after(93)})
 	says(undo, "The old definition refuses 3 rows. They need a decision")

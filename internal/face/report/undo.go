@@ -96,7 +96,7 @@ func (r *Report) takenBack() []string {
 	if r.Result == nil {
 		return []string{text}
 	}
-	return []string{text, fmt.Sprintf("%s synced.", humanize.Plural(r.Result.Applied, "changed row")+" "+humanize.Was(r.Result.Applied))}
+	return []string{text, humanize.Synced(r.Result.Changed, r.Result.Applied, true) + "."}
 }
 
 // notTaken says which rows an undo could not bring back.

@@ -64,6 +64,8 @@ func TestGolden(t *testing.T) {
 	kept := result
 	kept.Undo = &undos[0]
 	keptByUndo, redo := kept, undos[0]
+	changed := int64(412) // some of them changed twice
+	keptByUndo.Changed = &changed
 	redo.Record.Back = true
 	keptByUndo.Undo = &redo
 	var listed []standings.Standing

@@ -447,7 +447,7 @@ func synced(p *plan.Plan, r migration.Result) string {
 	}
 	text := "; " + humanize.Plural(r.RowsCopied, "row") + " copied"
 	if p.Lazy() {
-		text = "; " + humanize.Plural(r.Applied, "changed row") + " synced"
+		text = "; " + humanize.Synced(r.Changed, r.Applied, false)
 		if p.Back.Unseen != "" && r.Verify > 0 {
 			return text + proof(r, "these rows verified") + "; other rows not compared"
 		}

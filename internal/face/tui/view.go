@@ -94,8 +94,11 @@ func (m model) rowsLine() string {
 	case m.phase == event.PhaseVerify:
 		text := fmt.Sprintf("%s of ~%s  %s", humanize.Count(p.Verified), humanize.Count(p.RowsTotal), humanize.ETA(p))
 		return m.barLine("verify", humanize.VerifiedFraction(p), text)
-	case p.Fraction >= 1 && m.undo:
-		return fmt.Sprintf("copy     %s %s synced", m.drawBar(p.Fraction), humanize.Plural(p.RowsCopied+p.Applied, "row"))
+	case p.Fraction >= 1 && p.Changed != nil:
+		left := max(0, *p.Changed-int64(p.Backlog))
+		return fmt.Sprintf("copy     %s %s", m.drawBar(p.Fraction), humanize.Synced(&left, p.Applied, false))
+	case p.Fraction >= 1 && m.undo && p.RowsCopied == 0:
+		return fmt.Sprintf("copy     %s %s", m.drawBar(p.Fraction), humanize.Synced(nil, p.Applied, false))
 	case p.Fraction >= 1:
 		return fmt.Sprintf("copy     %s %s copied", m.drawBar(p.Fraction), humanize.Count(p.RowsCopied))
 	}

@@ -130,7 +130,7 @@ func tilesOf(p event.Progress) []tile {
 		{"capture delay", humanize.Span(p.CaptureDelay)},
 	}
 	if p.Applied > 0 {
-		tiles = append(tiles, tile{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "key"), humanize.Rate(p.ApplyRate))})
+		tiles = append(tiles, tile{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "change"), humanize.Rate(p.ApplyRate))})
 	}
 	if d := p.Deadline; !d.By.IsZero() {
 		d.By = d.By.UTC()

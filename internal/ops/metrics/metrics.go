@@ -236,7 +236,7 @@ func ofWork() []metric {
 			"changes_captured_total", "Changed keys that were captured.", counter, nil,
 			told(func(p *event.Progress) int64 { return p.Captured }),
 		},
-		{"changes_applied_total", "Keys synced from the backlog.", counter, nil, told(func(p *event.Progress) int64 { return p.Applied })},
+		{"changes_applied_total", "Keys synced from the backlog; a key that changes again is counted again.", counter, nil, told(func(p *event.Progress) int64 { return p.Applied })},
 		{
 			"changes_dropped_total", "Changes ahead of the row copy, which reads their rows anyway.", counter, nil,
 			told(func(p *event.Progress) int64 { return p.Dropped }),

@@ -132,6 +132,7 @@ func ResultOf(r migration.Result, code int, outcome string) Result {
 		RowsCopied:      r.RowsCopied,
 		Captured:        r.Captured,
 		Applied:         r.Applied,
+		Changed:         r.Changed,
 		Dropped:         r.Dropped,
 		Merged:          r.Merged,
 		Retries:         r.Retries,

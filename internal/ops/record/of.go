@@ -92,7 +92,7 @@ func progressOf(e event.Progress) Progress {
 		RowsCopied: e.RowsCopied, RowsTotal: e.RowsTotal, Fraction: math.Round(1e4*e.Fraction) / 1e4, CopyRowsPerS: tenths(e.CopyRate),
 		ChunkRows: e.ChunkRows, Workers: hundredths(e.Workers),
 		Statements: tenths(e.Statements), FeltMS: MSOf(e.StatementTime), FeltAloneMS: MSOf(e.StatementTimeAlone),
-		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
+		Captured: e.Captured, Applied: e.Applied, Changed: e.Changed, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: MSOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead, BinlogPosition: e.Position,
 		Retries: e.Retries, IndexFraction: e.IndexFraction, BuildStep: e.BuildStep, Verified: e.Verified, Scanned: e.Scanned,

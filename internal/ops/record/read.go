@@ -145,6 +145,7 @@ func (r Progress) event(at time.Time) event.Event {
 		ReplicaLag:         knownDuration(r.ReplicaLagMS),
 		Captured:           r.Captured,
 		Applied:            r.Applied,
+		Changed:            r.Changed,
 		Dropped:            r.Dropped,
 		Merged:             r.Merged,
 		Backlog:            r.Backlog,

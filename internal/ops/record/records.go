@@ -169,7 +169,8 @@ type Progress struct {
 	ReplicaLagMS    *MS      `json:"replica_lag_ms" doc:"lag of the replica that is furthest behind; null: no replica is watched"`
 	Slower          *float64 `json:"application_slower" doc:"part by which this run makes the application's statements longer, on average; null: not known, or no application"`
 	Captured        int64    `json:"captured_changes" doc:"changes read from the binlog"`
-	Applied         int64    `json:"applied_keys" doc:"keys synced from the backlog"`
+	Applied         int64    `json:"applied_keys" doc:"keys synced from the backlog; a key that changes again is counted again"`
+	Changed         *int64   `json:"changed_rows" doc:"of a lazy undo: rows found changed, new or deleted since the swap, each key once, without unfit rows; null: not counted"`
 	Dropped         int64    `json:"dropped_changes" doc:"changes ahead of the row copy, which reads their rows anyway"`
 	Merged          int64    `json:"merged_changes" doc:"changes of a key that was in the backlog already"`
 	Backlog         int      `json:"backlog_keys" doc:"keys not yet applied"`
@@ -415,6 +416,7 @@ type Result struct {
 	ComparedAt      string    `json:"compared_at" doc:"as in progress"`
 	Captured        int64     `json:"captured_changes" doc:"as in progress"`
 	Applied         int64     `json:"applied_keys" doc:"as in progress"`
+	Changed         *int64    `json:"changed_rows" doc:"as in progress"`
 	Dropped         int64     `json:"dropped_changes" doc:"as in progress"`
 	Merged          int64     `json:"merged_changes" doc:"as in progress"`
 	Retries         int64     `json:"retries" doc:"as in progress"`
