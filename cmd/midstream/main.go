@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"midstream/internal/cli"
+	"midstream/internal/ops/password"
 )
 
 // version and commit are set by the build (make build, make release); else the program looks what Go has noted.
@@ -24,6 +25,6 @@ func main() {
 	executable, _ := os.Executable() // none: demo says so
 	os.Exit(cli.Main(ctx, cli.Env{
 		Program: filepath.Base(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-		Home: home, Executable: executable, Version: version, Commit: commit, Interrupts: interrupts, Wipe: cli.Wipe,
+		Home: home, Executable: executable, Version: version, Commit: commit, Interrupts: interrupts, Wipe: password.Wipe,
 	}))
 }

@@ -26,7 +26,7 @@ type connection struct {
 	known       *dbconn.Config // nil until config has put it together
 }
 
-// register adds the flags. --password is registered for the help only: takePassword
+// register adds the flags. --password is registered for the help only: password.Take
 // has taken it out before.
 func (c *connection) register(f *checks) {
 	c.checks = f
@@ -62,11 +62,11 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 		return *c.known, nil, nil
 	}
 	c.files.Home = c.app.Home
-	if typed := reach.Of(c.checks.flags, c.app.password.ask || c.app.password.password != nil); c.app.speech == nil {
+	if typed := reach.Of(c.checks.flags, c.app.password.Ask || c.app.password.Password != nil); c.app.speech == nil {
 		c.app.typed.Store(&typed)
 	}
 	options := c.flags
-	options.Password, options.AskPassword = c.app.password.password, c.app.password.ask
+	options.Password, options.AskPassword = c.app.password.Password, c.app.password.Ask
 	if options.Password != nil {
 		notes = append(notes, "other users can see a password on the command line for a moment, and the shell's history keeps it; "+
 			"use -p alone, an option file or MYSQL_PWD")

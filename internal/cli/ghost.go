@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/planning"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/password"
 	"midstream/internal/ops/session"
 )
 
@@ -40,7 +41,7 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	speaker := ghost.NewSpeaker(line, a.Version, a.Stdout, a.Stderr)
 	c, more := a.asRun(speaker, line.Flags())
 	speaker.Begin()
-	a.password = given{password: line.Password, ask: line.AskPassword && line.Password == nil}
+	a.password = password.Given{Password: line.Password, Ask: line.AskPassword && line.Password == nil}
 	ctx, undo := session.Keeping(ctx, line.KeepOnSignal())
 	defer undo()
 	steps := c.steps(more)

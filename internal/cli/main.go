@@ -18,6 +18,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/password"
 	"midstream/internal/ops/reach"
 	"midstream/internal/ops/session"
 )
@@ -47,7 +48,7 @@ type app struct {
 	// a screen draws on Env.Stdout itself.
 	Stdout, Stderr io.Writer
 
-	password  given
+	password  password.Given
 	flagNames map[string]bool // of the flags of all verbs
 	entered   bool            // a verb has begun: errors are its own, not the command line's
 	unhelped  error           // why --help has printed no help
@@ -77,7 +78,7 @@ func Main(ctx context.Context, env Env) int {
 	root := a.root()
 	args, dropIn := env.dropIn()
 	if !dropIn { // else they are another program's, in which -p may mean anything
-		args, a.password = takePassword(args, root, env.Wipe)
+		args, a.password = password.Take(args, valueFlags(root), env.Wipe)
 	}
 	root.SetArgs(args)
 	err := cmp.Or(root.ExecuteContext(ctx), a.unhelped)
@@ -150,8 +151,8 @@ func (a *app) onlyVerbs(group *cobra.Command) {
 	group.SuggestionsMinimumDistance = lettersWrong
 	group.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case a.password.detached(args):
-			return errDetached
+		case a.password.Detached(args):
+			return password.ErrDetached
 		case len(args) == 0:
 			return nil
 		}
@@ -244,4 +245,27 @@ func exitCodesTopic() *cobra.Command {
 		fmt.Fprintf(&b, "\n%5d  %s", o.code, humanize.Wrapped(o.meaning, 90, "       "))
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
+}
+
+// valueFlags are the flags, as they are typed, whose value may be the next argument.
+func valueFlags(root *cobra.Command) map[string]bool {
+	flags := map[string]bool{}
+	eachFlag(root, func(f *pflag.Flag) {
+		if f.NoOptDefVal == "" {
+			flags["--"+f.Name] = true
+			if f.Shorthand != "" {
+				flags["-"+f.Shorthand] = true
+			}
+		}
+	})
+	return flags
+}
+
+// eachFlag visits the flags of a command and of all below it.
+func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) {
+	c.Flags().VisitAll(visit)
+	c.PersistentFlags().VisitAll(visit)
+	for _, sub := range c.Commands() {
+		eachFlag(sub, visit)
+	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/password"
 	"midstream/internal/ops/record"
 )
 
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 			Executable: os.Args[0],
 			Version:    "test",
 			Interrupts: interrupts,
-			Wipe:       Wipe,
+			Wipe:       password.Wipe,
 		}))
 	}
 	mysqltest.Main(m)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/compat/ptosc"
+	"midstream/internal/ops/password"
 	"midstream/internal/ops/session"
 )
 
@@ -44,7 +45,7 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	for _, note := range asked.Notes {
 		speaker.Note(note)
 	}
-	a.password = given{password: ptosc.SecretOf(asked.Server.Password), ask: asked.AskPassword && asked.Server.Password == nil}
+	a.password = password.Given{Password: ptosc.SecretOf(asked.Server.Password), Ask: asked.AskPassword && asked.Server.Password == nil}
 	c.followers.User, c.followers.Password = asked.Replicas.Account, ptosc.SecretOf(asked.Replicas.Password)
 	if len(asked.Variables) > 0 {
 		c.connection.variables = asked.Variables

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/password"
 	"midstream/internal/ops/session"
 )
 
@@ -23,8 +24,8 @@ func oneTable(a *app, database string, args []string, verb string) (schema.Name,
 	switch {
 	case len(args) == 1:
 		return schema.ParseName(database, args[0])
-	case a.password.detached(args):
-		return schema.Name{}, errDetached
+	case a.password.Detached(args):
+		return schema.Name{}, password.ErrDetached
 	}
 	return schema.Name{}, fmt.Errorf("name one table: %s database.table", verb)
 }

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/password"
 )
 
 // verification is the verb verify.
@@ -86,8 +87,8 @@ func (v *verification) run(ctx context.Context, args []string) error {
 func (v *verification) names(args []string) (names [2]schema.Name, err error) {
 	elsewhere := v.elsewhere()
 	switch {
-	case v.connection.app.password.detached(args):
-		return names, errDetached
+	case v.connection.app.password.Detached(args):
+		return names, password.ErrDetached
 	case len(args) == 0 || len(args) > 2:
 		return names, errors.New("name two tables: midstream verify database.table database.other")
 	case len(args) == 1 && !elsewhere:

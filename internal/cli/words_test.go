@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/password"
 	"midstream/internal/ops/session"
 )
 
@@ -76,13 +77,13 @@ func TestTakePassword(t *testing.T) {
 		{"run -- -psecret", "run -- -psecret", "<nil>", false, 0},
 	} {
 		wiped := 0
-		rest, g := takePassword(strings.Fields(c.args), root, func(arg string, from int) { wiped++ })
-		password := "<nil>"
-		if g.password != nil {
-			password = string(*g.password)
+		rest, g := password.Take(strings.Fields(c.args), valueFlags(root), func(arg string, from int) { wiped++ })
+		taken := "<nil>"
+		if g.Password != nil {
+			taken = string(*g.Password)
 		}
-		if !slices.Equal(rest, strings.Fields(c.rest)) || password != c.password || g.ask != c.ask || wiped != c.wiped {
-			t.Errorf("%s: %q, %q, ask %t, wiped %d", c.args, rest, password, g.ask, wiped)
+		if !slices.Equal(rest, strings.Fields(c.rest)) || taken != c.password || g.Ask != c.ask || wiped != c.wiped {
+			t.Errorf("%s: %q, %q, ask %t, wiped %d", c.args, rest, taken, g.Ask, wiped)
 		}
 	}
 }

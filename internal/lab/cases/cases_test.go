@@ -16,6 +16,7 @@ import (
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/oracle"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/password"
 )
 
 const asMidstream = "CASES_TEST_MIDSTREAM"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		ctx, interrupts := cli.WatchInterrupts(context.Background(), os.Exit)
 		os.Exit(cli.Main(ctx, cli.Env{
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-			Home: os.Getenv("HOME"), Executable: os.Args[0], Version: "test", Interrupts: interrupts, Wipe: cli.Wipe,
+			Home: os.Getenv("HOME"), Executable: os.Args[0], Version: "test", Interrupts: interrupts, Wipe: password.Wipe,
 		}))
 	}
 	flag.Parse()

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cli
+package password
 
 // Wipe does nothing: where this system keeps the arguments is not known here.
 func Wipe(string, int) {}
