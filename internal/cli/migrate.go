@@ -19,11 +19,13 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/engine/together"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/history"
+	"midstream/internal/ops/password"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
 )
@@ -67,6 +69,9 @@ type change struct {
 	endUndo bool
 	// planOnly says that the plan is all that was asked for.
 	planOnly bool
+	// together has several changes swapped at once, and with are the tables of the others.
+	together bool
+	with     []schema.Name
 	// calibrate has the plan measure what the server does.
 	calibrate bool
 	followers replicaFlags
@@ -80,7 +85,7 @@ type change struct {
 	// resultFile is where the result is written as well, for midstream serve; "" for nowhere.
 	resultFile string
 	// page is what shows the runs in a browser, where that is asked for.
-	page page
+	page *page
 	// commanded has a run take commands in another program's way; nil where there is none.
 	commanded func(*session.Session) (undo func(), err error)
 	// watched hears of a run's events before it goes on; nil for nobody.
@@ -88,7 +93,7 @@ type change struct {
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
-	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, checks: checks{flags: cmd.Flags()},
+	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, page: &page{}, checks: checks{flags: cmd.Flags()},
 		target: session.Target{Verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
 	c.checks.flags.SortFlags = false
 	registerTarget(&c.target, &c.checks)
@@ -123,18 +128,24 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 	if !follows {
 		c.page.close()
 	}
-	if c.output.json || c.resultFile != "" {
-		record := c.told(ctx, result, err)
-		record.Tables = append(record.Tables, c.tables...)
-		if c.output.json {
-			c.app.record(record)
-		}
-		session.KeepResult(c.resultFile, record, c.app.Stderr, c.app.Interrupts)
-	}
+	conclude(ctx, c, result, err)
 	if follows {
 		return c.followOn(ctx, result.Undo)
 	}
 	return err
+}
+
+// conclude tells the result as JSON, if that is wanted.
+func conclude(ctx context.Context, c *change, result migration.Result, err error) {
+	if !c.output.json && c.resultFile == "" {
+		return
+	}
+	record := c.told(ctx, result, err)
+	record.Tables = append(record.Tables, c.tables...)
+	if c.output.json {
+		c.app.record(record)
+	}
+	session.KeepResult(c.resultFile, record, c.app.Stderr, c.app.Interrupts)
 }
 
 // prepare reads the command line, says all that is wrong with it, and connects.
@@ -202,8 +213,8 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.Undo > 0 && c.config.Warm {
 		err = errors.Join(err, session.RepeatableAll(session.AgainAfter(c.checks.flags)))
 	}
-	if err != nil && c.app.password.detached(args) {
-		err = errDetached
+	if err != nil && c.app.password.Detached(args) {
+		err = password.ErrDetached
 	}
 	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
@@ -264,6 +275,9 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	})
 	if err != nil {
 		return nil, unplanned(ctx, err)
+	}
+	if refused := plan.Together(p, c.with); len(c.with) > 0 && len(refused) > 0 {
+		return nil, &plan.Refused{Table: p.Source.Name.String(), Blocking: refused, Others: p.Risks}
 	}
 	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), c.risks, session.UnfitRisks(c.follower, p.Back))
 	return p, nil
@@ -326,7 +340,14 @@ func unwritten(ctx context.Context, err error, next string) error {
 // carryOut makes the plan and does with it what do does.
 func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	do func(*migration.Migration, context.Context) (migration.Result, error)) (*plan.Plan, migration.Result, error) {
-	p, err := c.plan(ctx, alter, s)
+	var p *plan.Plan
+	err := c.config.Together.Do(ctx, together.Planned, func(ctx context.Context) (err error) {
+		p, err = c.plan(ctx, alter, s)
+		return err
+	})
+	if err == nil {
+		err = c.config.Together.All(ctx, together.Planned)
+	}
 	if err != nil {
 		return nil, migration.Result{}, err
 	}

@@ -46,6 +46,8 @@ type output struct {
 	quiet   bool
 	verbose bool
 	noColor bool
+	// table is in each line, if the lines are those of several tables; else "".
+	table string
 }
 
 // style is how plans, refusals and results are written.
@@ -81,11 +83,11 @@ func (o *output) display(table string) display {
 	case o.own != nil:
 		return shown{o.own}
 	case o.json:
-		return &session.Lines{Out: o.app.Stdout}
-	case onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
+		return &session.Lines{Out: o.app.Stdout, Table: o.table}
+	case o.table == "" && onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
 		return tui.New(o.app.Env.Stdout, table, o.quiet, o.colors())
 	}
-	return &tui.Lines{Out: o.app.Stdout, Quiet: o.quiet, Verbose: o.verbose}
+	return &tui.Lines{Out: o.app.Stdout, Quiet: o.quiet, Verbose: o.verbose, Table: o.table}
 }
 
 func (o *output) colors() bool { return !o.noColor && o.app.Getenv("NO_COLOR") == "" }

@@ -33,6 +33,9 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	c.registerTuning()
 	c.registerResultFile()
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		if c.together {
+			return grouped{c}.conduct(ctx, args, func(member *change) doing { return doing{alter: member.migrate} })
+		}
 		return c.conduct(ctx, args, doing{c.migrate, c.runTables})
 	})
 	return c, cmd
@@ -129,6 +132,7 @@ func (c *change) registerKeeping() {
 	f.enum("undo-method", string(plan.UndoRequire), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
 		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
 		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
+	f.boolean(&c.together, "", "together", "swap several tables in one step: the statement is several ALTER TABLE, each one of another table")
 	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 }
 
@@ -162,7 +166,12 @@ func (a *app) planCommand() *cobra.Command {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.planOnly = true
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return c.conduct(ctx, args, onlyPlan(c)) })
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		if c.together {
+			return grouped{c}.conduct(ctx, args, onlyPlan)
+		}
+		return c.conduct(ctx, args, onlyPlan(c))
+	})
 	return cmd
 }
 

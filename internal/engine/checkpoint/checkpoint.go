@@ -32,7 +32,9 @@ type Start struct {
 	Map    map[string]string // the operator's
 	Filter string            `json:",omitempty"` // the condition of the rows that are kept; "" for all
 	Set    map[string]string `json:",omitempty"` // expressions for columns of the shadow
-	Zone   string            // of the server
+	// Together are the tables that swap together with this one, in the order of their names; nil for none.
+	Together []string `json:",omitempty"`
+	Zone     string   // of the server
 	// Deciding are the settings of the server, by their names, that decided which rows meet the filter; nil without one.
 	Deciding map[string]string `json:",omitempty"`
 	// ServerTime and UTC are the time when the run began, by the server's clock, in its zone and in

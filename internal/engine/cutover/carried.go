@@ -15,8 +15,8 @@ import (
 // What an attempt does about foreign keys and triggers, under its lock.
 
 // declare adds each constraint a second time, with the shadow, and a stand-in for each trigger.
-func (a *swapAttempt) declare(bounded context.Context) error {
-	for _, statement := range a.tables.Carried.Declare() {
+func (a *swapAttempt) declare(bounded context.Context, p *part) error {
+	for _, statement := range p.Tables.Carried.Declare() {
 		if err := a.finishAtWork(bounded, a.holder, statement); err != nil {
 			return err
 		}
@@ -26,8 +26,8 @@ func (a *swapAttempt) declare(bounded context.Context) error {
 
 // inRestOfBudget runs do within what is left of the budget, and at least within leastSettled. It is for
 // work after the RENAME, or after a RENAME that failed.
-func (a *swapAttempt) inRestOfBudget(ctx context.Context, do func(bounded context.Context) error) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
+func (a *swapAttempt) inRestOfBudget(ctx context.Context, p *part, do func(bounded context.Context) error) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), p.leastSettled()), ErrOverrun)
 	defer cancel()
 	return do(bounded)
 }
@@ -38,10 +38,10 @@ func (a *swapAttempt) inRestOfBudget(ctx context.Context, do func(bounded contex
 const atWork = 10 * time.Second
 
 // statementsLeft returns the statements about foreign keys that are still to run.
-func (a *swapAttempt) statementsLeft(ctx context.Context, find carry.FindWork) (carry.Work, error) {
+func (p *part) statementsLeft(ctx context.Context, find carry.FindWork) (carry.Work, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, atWork, ErrOverrun)
 	defer cancel()
-	return find(ctx, a.pool.DB())
+	return find(ctx, p.Pool.DB())
 }
 
 // errBackup is why a statement was withdrawn that waited for a backup, as every other one would. Its state is that of
@@ -84,17 +84,17 @@ func (a *swapAttempt) finishAtWork(bounded context.Context, session *dbconn.Sess
 func (a *swapAttempt) state(ctx context.Context, session *dbconn.Session) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	return a.pool.StateOf(ctx, session.ID())
+	return a.one().Pool.StateOf(ctx, session.ID())
 }
 
 // undeclare removes what declare has added, as long as the lock is still held. Whoever cleans up
 // after the attempt looks for leftovers again.
-func (a *swapAttempt) undeclare(ctx context.Context) {
-	if heldUp := a.undeclareKeys(ctx); heldUp {
+func (a *swapAttempt) undeclare(ctx context.Context, p *part) {
+	if heldUp := a.undeclareKeys(ctx, p); heldUp {
 		return
 	}
-	_ = a.inRestOfBudget(ctx, func(bounded context.Context) error {
-		triggers, err := a.tables.Carried.UndeclareTriggers(bounded, a.pool.DB())
+	_ = a.inRestOfBudget(ctx, p, func(bounded context.Context) error {
+		triggers, err := p.Tables.Carried.UndeclareTriggers(bounded, p.Pool.DB())
 		if err != nil {
 			return err
 		}
@@ -105,13 +105,13 @@ func (a *swapAttempt) undeclare(ctx context.Context) {
 // undeclareKeys gives each statement its own time, and runs all of them even if one fails. A
 // constraint with the shadow that stays makes the server refuse good rows as soon as the lock is
 // released. But the statements that a backup holds up share one such time.
-func (a *swapAttempt) undeclareKeys(ctx context.Context) (heldUp bool) {
-	keys, err := a.statementsLeft(ctx, a.tables.Carried.UndeclareKeys)
+func (a *swapAttempt) undeclareKeys(ctx context.Context, p *part) (heldUp bool) {
+	keys, err := p.statementsLeft(ctx, p.Tables.Carried.UndeclareKeys)
 	if err != nil {
 		return false
 	}
 	for _, statement := range keys.Statements {
-		err := a.inRestOfBudget(ctx, func(bounded context.Context) error { return a.finishAtWork(bounded, a.holder, statement) })
+		err := a.inRestOfBudget(ctx, p, func(bounded context.Context) error { return a.finishAtWork(bounded, a.holder, statement) })
 		// The server may give up the wait as early as we do. All tables of the statement are
 		// locked, so it waits for nothing else.
 		if errors.Is(err, errBackup) || dbconn.OutWaited(err) {
@@ -125,8 +125,8 @@ func (a *swapAttempt) undeclareKeys(ctx context.Context) (heldUp bool) {
 // that failed, however much of the budget is used up. Unfinished work on triggers hurts no session.
 // But a leftover foreign key makes the server refuse the application's rows until it is dropped. To
 // let the application wait is better than that.
-func (a *swapAttempt) leastSettled() time.Duration {
-	if a.tables.Carried.HasKeys() {
+func (p *part) leastSettled() time.Duration {
+	if p.Tables.Carried.HasKeys() {
 		return plan.LeastForKeys
 	}
 	return plan.LeastForTriggers
@@ -135,36 +135,36 @@ func (a *swapAttempt) leastSettled() time.Duration {
 // settle gives the constraints and the triggers their last form. It is bounded because a session
 // with LOCK INSTANCE FOR BACKUP may keep DDL waiting. As in undeclare, each statement about foreign
 // keys has its own time.
-func (a *swapAttempt) settle(ctx context.Context) error {
-	if a.tables.Carried.Empty() {
+func (a *swapAttempt) settle(ctx context.Context, p *part) error {
+	if p.Tables.Carried.Empty() {
 		return nil
 	}
 	var session *dbconn.Session
-	err := a.inRestOfBudget(ctx, func(bounded context.Context) (err error) {
+	err := a.inRestOfBudget(ctx, p, func(bounded context.Context) (err error) {
 		session, err = a.finisher(bounded)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	keys, err := a.statementsLeft(ctx, a.tables.Carried.SettleKeys)
+	keys, err := p.statementsLeft(ctx, p.Tables.Carried.SettleKeys)
 	if err != nil {
 		return err
 	}
 	names := keys.Statements
 	for ; len(names) > 0 && names[0].Refusing; names = names[1:] {
-		err := a.inRestOfBudget(ctx, func(bounded context.Context) error { return a.finishAtWork(bounded, session, names[0]) })
+		err := a.inRestOfBudget(ctx, p, func(bounded context.Context) error { return a.finishAtWork(bounded, session, names[0]) })
 		if err != nil {
 			return err
 		}
 	}
-	return a.settleNames(ctx, session, names)
+	return a.settleNames(ctx, p, session, names)
 }
 
 // settleNames does the work that can also be done later: until then constraints have other names,
 // and stand-ins do the work of triggers. All statements share one time, because queries must not
 // wait for each statement of a slow server. The rest is done after the lock, one by one.
-func (a *swapAttempt) settleNames(ctx context.Context, session *dbconn.Session, names []carry.Statement) error {
+func (a *swapAttempt) settleNames(ctx context.Context, p *part, session *dbconn.Session, names []carry.Statement) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), plan.LeastForTriggers), ErrOverrun)
 	defer cancel()
 	for _, statement := range names {
@@ -172,7 +172,7 @@ func (a *swapAttempt) settleNames(ctx context.Context, session *dbconn.Session, 
 			return err
 		}
 	}
-	triggers, err := a.tables.Carried.SettleTriggers(bounded, a.pool.DB())
+	triggers, err := p.Tables.Carried.SettleTriggers(bounded, p.Pool.DB())
 	if err != nil {
 		return err
 	}

@@ -23,21 +23,21 @@ type counters struct{ source, shadow uint64 }
 //
 // One connection more is left open and free in the pool, for whoever else asks the server something under the
 // lock (intake, and carry).
-func (h *underLock) openReaders(ctx context.Context) (err error) {
-	for i := range h.readers {
-		if h.readers[i], err = h.pool.DB().Conn(ctx); err != nil {
+func (p *part) openReaders(ctx context.Context) (err error) {
+	for i := range p.readers {
+		if p.readers[i], err = p.Pool.DB().Conn(ctx); err != nil {
 			return err
 		}
-		if err = h.readers[i].PingContext(ctx); err != nil { // it may have been idle for long
+		if err = p.readers[i].PingContext(ctx); err != nil { // it may have been idle for long
 			return err
 		}
 	}
-	return h.pool.DB().PingContext(ctx)
+	return p.Pool.DB().PingContext(ctx)
 }
 
 // closeReaders gives the connections back that check has not used.
-func (h *underLock) closeReaders() {
-	for _, reader := range h.readers {
+func (p *part) closeReaders() {
+	for _, reader := range p.readers {
 		if reader != nil {
 			reader.Close()
 		}
@@ -46,7 +46,7 @@ func (h *underLock) closeReaders() {
 
 // check begins to read whether the source is still the plan's. found waits for the result, and must be
 // called. REQUIRES: the source is locked.
-func (h *underLock) check(ctx context.Context) (found func() (counters, error)) {
+func (p *part) check(ctx context.Context) (found func() (counters, error)) {
 	var read counters
 	reading, ctx := errgroup.WithContext(ctx)
 	with := func(reader *sql.Conn, do func(q schema.Querier) error) {
@@ -55,11 +55,11 @@ func (h *underLock) check(ctx context.Context) (found func() (counters, error)) 
 			return becauseOf(ctx, do(reader))
 		})
 	}
-	with(h.readers[0], func(q schema.Querier) (err error) {
-		read, err = h.checkDefinition(ctx, q)
+	with(p.readers[0], func(q schema.Querier) (err error) {
+		read, err = p.checkDefinition(ctx, q)
 		return err
 	})
-	with(h.readers[1], func(q schema.Querier) error { return h.checkRelated(ctx, q) })
+	with(p.readers[1], func(q schema.Querier) error { return p.checkRelated(ctx, q) })
 	return func() (counters, error) {
 		err := reading.Wait()
 		return read, err
@@ -75,19 +75,19 @@ func becauseOf(ctx context.Context, err error) error {
 }
 
 // checkDefinition fails with ErrSourceChanged if the source's definition differs from the plan's.
-func (h *underLock) checkDefinition(ctx context.Context, q schema.Querier) (read counters, err error) {
-	source, err := showCreate(ctx, q, h.tables.Source)
+func (p *part) checkDefinition(ctx context.Context, q schema.Querier) (read counters, err error) {
+	source, err := showCreate(ctx, q, p.Tables.Source)
 	if err != nil {
 		return read, err
 	}
 	definition, next := schema.SplitAutoIncrement(source)
-	if !schema.SameDefinition(definition, h.tables.Definition) {
-		return read, fmt.Errorf("%s: %w", h.tables.Source, ErrSourceChanged)
+	if !schema.SameDefinition(definition, p.Tables.Definition) {
+		return read, fmt.Errorf("%s: %w", p.Tables.Source, ErrSourceChanged)
 	}
-	if !h.tables.AutoIncrement || next == 0 {
+	if !p.Tables.AutoIncrement || next == 0 {
 		return read, nil
 	}
-	shadow, err := showCreate(ctx, q, h.tables.Shadow)
+	shadow, err := showCreate(ctx, q, p.Tables.Shadow)
 	_, has := schema.SplitAutoIncrement(shadow)
 	return counters{source: next, shadow: has}, err
 }
@@ -101,20 +101,20 @@ func showCreate(ctx context.Context, q schema.Querier, table schema.Name) (text 
 }
 
 // checkRelated fails with ErrRelated if the triggers or foreign keys differ from the plan's.
-func (h *underLock) checkRelated(ctx context.Context, q schema.Querier) error {
-	if err := h.checkTriggers(ctx, q); err != nil || !h.tables.RenameUnderLock {
+func (p *part) checkRelated(ctx context.Context, q schema.Querier) error {
+	if err := p.checkTriggers(ctx, q); err != nil || !p.Tables.RenameUnderLock {
 		return err // there nobody refers to the source, and older servers open all tables to tell; its own are in its definition
 	}
-	now, err := schema.ForeignKeys(ctx, q, h.tables.Source)
+	now, err := schema.ForeignKeys(ctx, q, p.Tables.Source)
 	if err != nil {
-		return fmt.Errorf("read the foreign keys of %s: %w", h.tables.Source, err)
+		return fmt.Errorf("read the foreign keys of %s: %w", p.Tables.Source, err)
 	}
-	if len(now) != len(h.tables.Related) {
-		return fmt.Errorf("%s: %w", h.tables.Source, ErrRelated)
+	if len(now) != len(p.Tables.Related) {
+		return fmt.Errorf("%s: %w", p.Tables.Source, ErrRelated)
 	}
 	for _, fk := range now {
-		if !contains(h.tables.Related, fk) {
-			return fmt.Errorf("%s: foreign key %s of %s: %w", h.tables.Source, fk.Constraint, fk.Child, ErrRelated)
+		if !contains(p.Tables.Related, fk) {
+			return fmt.Errorf("%s: foreign key %s of %s: %w", p.Tables.Source, fk.Constraint, fk.Child, ErrRelated)
 		}
 	}
 	return nil
@@ -130,10 +130,10 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 }
 
 // checkTriggers fails with ErrRelated if the source's triggers differ from the plan's.
-func (h *underLock) checkTriggers(ctx context.Context, q schema.Querier) error {
-	now, err := schema.Triggers(ctx, q, h.tables.Source)
-	if err == nil && !carry.SameTriggers(now, h.tables.Carried.Triggers) {
-		err = fmt.Errorf("triggers of %s: %w", h.tables.Source, ErrRelated)
+func (p *part) checkTriggers(ctx context.Context, q schema.Querier) error {
+	now, err := schema.Triggers(ctx, q, p.Tables.Source)
+	if err == nil && !carry.SameTriggers(now, p.Tables.Carried.Triggers) {
+		err = fmt.Errorf("triggers of %s: %w", p.Tables.Source, ErrRelated)
 	}
 	return err
 }

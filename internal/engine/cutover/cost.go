@@ -151,10 +151,19 @@ func (m *meter) median(ctx context.Context, statement func(n int) string) (time.
 // measureCost measures the time of the swap, if the swap may be long. It fails with ErrSlow if that time
 // exceeds the bound of the work under the lock.
 func (a *swapAttempt) measureCost(ctx context.Context) error {
-	if !a.tables.Shape.ManyFiles() && !a.tables.Shape.ManyStatements() {
+	for _, p := range a.parts {
+		if err := p.measureCost(ctx); err != nil {
+			return err
+		}
+	}
+	return a.checkCost(a.budget.Work)
+}
+
+func (p *part) measureCost(ctx context.Context) error {
+	if !p.Tables.Shape.ManyFiles() && !p.Tables.Shape.ManyStatements() {
 		return nil
 	}
-	swap, err := Measure(ctx, a.pool, a.tables.Source, a.tables.Shape)
+	swap, err := Measure(ctx, p.Pool, p.Tables.Source, p.Tables.Shape)
 	switch {
 	case err == nil:
 	case dbconn.ConnectionLost(err), ctx.Err() != nil:
@@ -162,17 +171,21 @@ func (a *swapAttempt) measureCost(ctx context.Context) error {
 	case dbconn.Contended(err): // by a backup, as the swap would be
 		return fmt.Errorf("%w: %w", ErrNotGranted, err)
 	default:
-		swap = a.tables.Shape.Assumed()
+		swap = p.Tables.Shape.Assumed()
 	}
-	a.cost = swap
-	return a.checkCost(a.budget.Work)
+	p.cost = swap
+	return nil
 }
 
 // checkCost fails with ErrSlow if the swap takes longer than is left.
 func (a *swapAttempt) checkCost(left time.Duration) error {
-	if takes := a.cost.Rename + a.cost.Declare; plan.Safely(takes) > left {
+	var sum plan.Swap
+	for _, p := range a.parts {
+		sum.Rename, sum.Declare, sum.Files = sum.Rename+p.cost.Rename, sum.Declare+p.cost.Declare, sum.Files+p.cost.Files
+	}
+	if takes := sum.Rename + sum.Declare; plan.Safely(takes) > left {
 		return fmt.Errorf("%w: it takes about %s now, %d files take %s of it, and %s is left", ErrSlow,
-			takes.Round(time.Millisecond), a.cost.Files, a.cost.Rename.Round(time.Millisecond), max(left, 0).Round(time.Millisecond))
+			takes.Round(time.Millisecond), sum.Files, sum.Rename.Round(time.Millisecond), max(left, 0).Round(time.Millisecond))
 	}
 	return nil
 }
@@ -199,7 +212,10 @@ func (h *underLock) measureDistance(ctx context.Context) error {
 const distanceRounds = 3
 
 func (h *underLock) distance() plan.Distance {
-	trips := h.tables.Shape.Trips(h.tables.RenameUnderLock, h.tables.Log != (schema.Name{}))
+	trips := 0
+	for _, p := range h.parts {
+		trips += p.Tables.Shape.Trips(p.Tables.RenameUnderLock, p.Tables.Log != (schema.Name{}))
+	}
 	return plan.Distance{Trip: h.trip, Trips: trips, Work: h.budget.Work}
 }
 

@@ -135,7 +135,18 @@ type Drain interface {
 	Unfreeze()
 }
 
-// Report describes an attempt, or a rehearsal of one, whether it succeeded or failed.
+// Part is what one table has in an attempt. An attempt with several parts is one lock and one RENAME for all of them.
+// REQUIRES: RenameUnderLock, if there are several.
+type Part struct {
+	Pool   *dbconn.Pool
+	Tables Tables
+	// Setup are the statements of a session that does the part's work. Settings are those of them that run again after another
+	// part's work.
+	Setup, Settings []string
+	Drain           Drain
+}
+
+// Report describes an attempt, or a rehearsal of one, for one part, whether it succeeded or failed.
 type Report struct {
 	// Held is the time from the grant of the lock to its release.
 	Held   time.Duration
@@ -151,21 +162,24 @@ type Report struct {
 }
 
 // Attempt tries once to swap. On error nothing has happened and no lock is left,
-// except with ErrUnknown.
-func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Report, error) {
-	a := &swapAttempt{underLock: underLock{pool: pool, tables: tables, budget: budget, drain: drain}}
+// except with ErrUnknown. It returns a report for each part.
+func Attempt(ctx context.Context, parts []Part, budget Budget) ([]Report, error) {
+	a := &swapAttempt{underLock: newUnderLock(parts, budget)}
 	defer a.close()
-	return a.run(ctx, setup)
+	err := a.run(ctx)
+	return a.reports(), err
 }
 
 // swapAttempt is an underLock that ends in the swap.
 type swapAttempt struct {
 	underLock
 	renamer *dbconn.Session  // session B, without RenameUnderLock
-	cost    plan.Swap        // if the swap may be long
 	queued  []*queuedSession // of the lock, there
 	guard   *renameGuard     // guards B's place in the queue
 }
+
+// one is the only part of a swap by two sessions.
+func (a *swapAttempt) one() *part { return a.parts[0] }
 
 func (a *swapAttempt) close() {
 	a.underLock.close()
@@ -179,23 +193,23 @@ func (a *swapAttempt) close() {
 	a.closeGuard()
 }
 
-func (a *swapAttempt) run(ctx context.Context, setup []string) (Report, error) {
+func (a *swapAttempt) run(ctx context.Context) error {
 	if err := a.measureCost(ctx); err != nil {
-		return a.report, err
+		return err
 	}
-	if err := a.open(ctx, setup); err != nil {
-		return a.report, err
+	if err := a.open(ctx); err != nil {
+		return err
 	}
-	locked := a.tables.locked()
-	if !a.tables.RenameUnderLock {
+	locked := a.locked()
+	if !a.one().Tables.RenameUnderLock {
 		if err := a.prepareTwo(ctx); err != nil {
-			return a.report, fmt.Errorf("prepare the sessions of the swap: %w", err)
+			return fmt.Errorf("prepare the sessions of the swap: %w", err)
 		}
-		locked = append(locked, a.tables.Old)
+		locked = append(locked, a.one().Tables.Old)
 	}
 	if err := a.lock(ctx, locked...); err != nil {
 		a.dropSentinel()
-		return a.report, err
+		return err
 	}
 	err := a.drainAll(ctx)
 	if err == nil {
@@ -203,12 +217,12 @@ func (a *swapAttempt) run(ctx context.Context, setup []string) (Report, error) {
 	}
 	if err != nil {
 		a.release()
-		return a.report, err
+		return err
 	}
 	// From here on the swap happens or fails as one step; an abort comes too late.
 	err = a.rename(context.WithoutCancel(ctx))
-	a.report.Held = time.Since(a.granted)
-	return a.report, err
+	a.whole.Held = time.Since(a.granted)
+	return err
 }
 
 // release gives everything back: nothing has happened.
@@ -217,50 +231,71 @@ func (a *swapAttempt) release() {
 	a.dropSentinel()
 }
 
+// renameStatement swaps all parts: the server renames all tables, or none.
 func (a *swapAttempt) renameStatement() string {
-	return schema.Swap(a.tables.Source, a.tables.Old, a.tables.Shadow)
+	swaps := make([]schema.Exchange, len(a.parts))
+	for i, p := range a.parts {
+		swaps[i] = schema.Exchange{Source: p.Tables.Source, Old: p.Tables.Old, Shadow: p.Tables.Shadow}
+	}
+	return schema.Swap(swaps...)
 }
 
 // rename swaps, or gives everything back. A RENAME may have to wait, although its tables
 // are locked: LOCK INSTANCE FOR BACKUP keeps every DDL waiting, and does not hinder LOCK
 // TABLES.
 func (a *swapAttempt) rename(ctx context.Context) error {
-	a.drain.Freeze()
+	for _, p := range a.parts {
+		p.Drain.Freeze()
+	}
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastRename), ErrOverrun)
 	defer cancel()
-	err := a.declare(bounded)
-	if err == nil {
-		err = a.dropHelper(bounded)
-	}
+	err := a.prepareRename(bounded)
 	switch {
 	case err != nil:
-	case a.tables.RenameUnderLock:
+	case a.one().Tables.RenameUnderLock:
 		err = a.renameFromOne(ctx, bounded)
 	default:
 		err = a.renameFromTwo(ctx, bounded)
 	}
 	if err == nil {
-		a.report.Unsettled = a.settle(ctx)
+		for _, p := range a.parts {
+			p.report.Unsettled = a.settle(ctx, p)
+		}
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
 		_, _ = a.holder.Exec(ctx, "UNLOCK TABLES")
 		a.dismissQueue()
 		return nil
 	}
 	if !errors.Is(err, ErrUnknown) {
-		a.undeclare(ctx)
-		a.drain.Unfreeze()
+		for _, p := range a.parts {
+			a.undeclare(ctx, p)
+			p.Drain.Unfreeze()
+		}
 		a.release()
 	}
-	return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+	return fmt.Errorf("swap %s: %w", a.tables(), err)
+}
+
+// prepareRename does under the lock what precedes the RENAME.
+func (a *swapAttempt) prepareRename(bounded context.Context) error {
+	for _, p := range a.parts {
+		if err := a.declare(bounded, p); err != nil {
+			return err
+		}
+		if err := a.dropHelper(bounded, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropHelper takes the index of the run from the shadow. No change is left that would need it.
-func (a *swapAttempt) dropHelper(bounded context.Context) error {
-	if a.tables.DropHelper == "" {
+func (a *swapAttempt) dropHelper(bounded context.Context, p *part) error {
+	if p.Tables.DropHelper == "" {
 		return nil
 	}
-	a.report.Bare = true
-	return a.finishAtWork(bounded, a.holder, carry.Statement{What: "drop the index of the run", Text: a.tables.DropHelper})
+	p.report.Bare = true
+	return a.finishAtWork(bounded, a.holder, carry.Statement{What: "drop the index of the run", Text: p.Tables.DropHelper})
 }
 
 // renameFromOne has the tables renamed in the session that holds the lock.
@@ -272,12 +307,17 @@ func (a *swapAttempt) renameFromOne(ctx, bounded context.Context) error {
 	case a.holder.Lost():
 		err = a.look(ctx, err, a.holder)
 	case dbconn.Number(err) != 0 && !dbconn.Interrupted(err): // refused
-	case !a.tables.Carried.Empty():
+	case a.carries():
 		err = a.resolveStopped(ctx, err)
 	default: // the lock is gone: nothing to withdraw
 		err = a.look(ctx, err, a.holder)
 	}
 	return asNameTaken(err)
+}
+
+// carries reports whether any part declares foreign keys or triggers.
+func (a *swapAttempt) carries() bool {
+	return slices.ContainsFunc(a.parts, func(p *part) bool { return !p.Tables.Carried.Empty() })
 }
 
 // resolveStopped resolves a RENAME that the server was asked to stop and has answered: the KILL may have

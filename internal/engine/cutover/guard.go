@@ -29,21 +29,21 @@ type renameGuard struct {
 
 // openGuard locks the guard's table. It fails with ErrNotGranted if a backup has its lock.
 func (a *swapAttempt) openGuard(ctx context.Context) error {
-	if !a.tables.RenameYields {
+	if !a.one().Tables.RenameYields {
 		return nil
 	}
 	h := fnv.New64a()
-	h.Write([]byte(a.tables.Source.String()))
-	g := &renameGuard{table: a.tables.Source.Sibling(fmt.Sprintf("midstream_guard_%016x", h.Sum64()))}
+	h.Write([]byte(a.one().Tables.Source.String()))
+	g := &renameGuard{table: a.one().Tables.Source.Sibling(fmt.Sprintf("midstream_guard_%016x", h.Sum64()))}
 	var err error
-	if g.session, err = a.pool.Session(ctx, a.shortLived()); err != nil {
+	if g.session, err = a.one().Pool.Session(ctx, a.shortLived()); err != nil {
 		return err
 	}
 	a.guard = g
 	bounded, cancel := context.WithTimeout(ctx, a.budget.Wait)
 	defer cancel()
 	for _, statement := range []string{
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s", g.table.Quoted(), schema.Literal(schema.MarkFor("guard", a.tables.Source))),
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s", g.table.Quoted(), schema.Literal(schema.MarkFor("guard", a.one().Tables.Source))),
 		schema.LockTables(g.table),
 	} {
 		if _, err := g.session.Exec(bounded, statement); err != nil {
@@ -72,7 +72,7 @@ func (a *swapAttempt) closeGuard() {
 	defer cancel()
 	a.releaseGuard(ctx)
 	a.guard.session.Close()
-	_ = a.pool.Exec(ctx, "DROP TABLE IF EXISTS "+a.guard.table.Quoted()) // its mark identifies it
+	_ = a.one().Pool.Exec(ctx, "DROP TABLE IF EXISTS "+a.guard.table.Quoted()) // its mark identifies it
 }
 
 // longestRename is how long B may take that has been let through, seen or unseen.
@@ -85,14 +85,14 @@ var errYielded = fmt.Errorf("%w: a backup, or FLUSH TABLES WITH READ LOCK, asks 
 // awaitRename waits for the answer of B's RENAME. It withdraws the RENAME if it has released its
 // tables, or if other sessions have come before it (BACKUP LOCK) and stay.
 func (a *swapAttempt) awaitRename(ctx, bounded context.Context, renamed *answer, withdraw context.CancelCauseFunc) {
-	for end := time.Now().Add(longestRename); a.tables.RenameYields; {
+	for end := time.Now().Add(longestRename); a.one().Tables.RenameYields; {
 		select {
 		case <-renamed.came:
 			return
 		case <-time.After(time.Millisecond):
 		}
-		looking, cancel := context.WithDeadline(ctx, end)   // the network may be gone
-		state, _ := a.pool.StateOf(looking, a.renamer.ID()) // "" where nobody can tell
+		looking, cancel := context.WithDeadline(ctx, end)         // the network may be gone
+		state, _ := a.one().Pool.StateOf(looking, a.renamer.ID()) // "" where nobody can tell
 		cancel()
 		if state == waitingForBackup {
 			withdraw(errYielded)

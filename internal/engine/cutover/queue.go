@@ -38,19 +38,19 @@ var errDismissed = errors.New("the lock is not needed any more")
 // openQueue opens the queued sessions: the finisher's, and the table keepers' in the order of
 // inQueue.
 func (a *swapAttempt) openQueue(ctx context.Context) error {
-	if a.tables.Carried.Empty() {
+	if a.one().Tables.Carried.Empty() {
 		return nil
 	}
-	finisher := []schema.Name{a.tables.Source, a.tables.Old} // free until B has the source
+	finisher := []schema.Name{a.one().Tables.Source, a.one().Tables.Old} // free until B has the source
 	wanted := [][]schema.Name{finisher}
-	if others := a.tables.Carried.Others(); len(others) > 0 && a.tables.WritersApart {
+	if others := a.one().Tables.Carried.Others(); len(others) > 0 && a.one().Tables.WritersApart {
 		wanted[0] = append(finisher, others...)
-		for _, table := range slices.SortedFunc(slices.Values(append(others, a.tables.Source)), inQueue) {
+		for _, table := range slices.SortedFunc(slices.Values(append(others, a.one().Tables.Source)), inQueue) {
 			wanted = append(wanted, []schema.Name{table})
 		}
 	}
 	for _, tables := range wanted {
-		session, err := a.pool.Session(ctx, a.shortLived())
+		session, err := a.one().Pool.Session(ctx, a.shortLived())
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (a *swapAttempt) joinQueue(ctx, bounded context.Context) error {
 
 // finisher is the session that has the tables locked after the swap. REQUIRES: there is something to settle.
 func (a *swapAttempt) finisher(ctx context.Context) (*dbconn.Session, error) {
-	if a.tables.RenameUnderLock {
+	if a.one().Tables.RenameUnderLock {
 		return a.holder, nil
 	}
 	finisher := a.queued[0]
@@ -93,10 +93,10 @@ func (a *swapAttempt) finisher(ctx context.Context) (*dbconn.Session, error) {
 	select {
 	case <-finisher.granted.came:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("lock %s: %w", a.tables.Source, context.Cause(ctx))
+		return nil, fmt.Errorf("lock %s: %w", a.one().Tables.Source, context.Cause(ctx))
 	}
 	if err := finisher.granted.err; err != nil {
-		return nil, fmt.Errorf("lock %s: %w", a.tables.Source, err)
+		return nil, fmt.Errorf("lock %s: %w", a.one().Tables.Source, err)
 	}
 	return finisher.session, nil
 }

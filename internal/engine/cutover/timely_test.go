@@ -20,8 +20,8 @@ func TestL9_WhatIsLeftOfTheBudgetIsForSettling(t *testing.T) {
 		{10 * time.Second, 2 * time.Second, 7 * time.Second, 8 * time.Second},
 		{250 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 250 * time.Millisecond},
 	} {
-		a := &swapAttempt{underLock: underLock{tables: triggers, budget: Budget{Work: c.work}, granted: time.Now().Add(-c.used)}}
-		_ = a.inRestOfBudget(t.Context(), func(bounded context.Context) error {
+		a := &swapAttempt{underLock: underLock{budget: Budget{Work: c.work}, granted: time.Now().Add(-c.used)}}
+		_ = a.inRestOfBudget(t.Context(), &part{Part: Part{Tables: triggers}}, func(bounded context.Context) error {
 			end, _ := bounded.Deadline()
 			if left := time.Until(end); left < c.least || left > c.most {
 				t.Errorf("of %s, with %s used, %s are left", c.work, c.used, left)

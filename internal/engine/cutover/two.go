@@ -16,7 +16,7 @@ import (
 // succeeding until A drops it.
 func (a *swapAttempt) prepareTwo(ctx context.Context) error {
 	var err error
-	if a.renamer, err = a.pool.Session(ctx, a.shortLived()); err != nil {
+	if a.renamer, err = a.one().Pool.Session(ctx, a.shortLived()); err != nil {
 		return err
 	}
 	if err := a.openQueue(ctx); err != nil {
@@ -27,22 +27,23 @@ func (a *swapAttempt) prepareTwo(ctx context.Context) error {
 	}
 	a.dropSentinel() // left by a lost attempt, perhaps
 	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
-		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
+		a.one().Tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.one().Tables.Source))))
 	if err != nil {
-		return fmt.Errorf("create sentinel %s: %w", a.tables.Old, asNameTaken(err))
+		return fmt.Errorf("create sentinel %s: %w", a.one().Tables.Old, asNameTaken(err))
 	}
 	return nil
 }
 
 // dropSentinel removes the sentinel after a failed attempt. REQUIRES: no lock is held.
 func (a *swapAttempt) dropSentinel() {
-	if a.tables.RenameUnderLock {
+	if a.one().Tables.RenameUnderLock {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if table, err := schema.LoadOwn(ctx, a.pool.DB(), a.tables.Old); err == nil && schema.MarkedFor(table.Comment, a.tables.Source) {
-		_ = a.pool.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted()) // its mark identifies it
+	p := a.one()
+	if table, err := schema.LoadOwn(ctx, p.Pool.DB(), p.Tables.Old); err == nil && schema.MarkedFor(table.Comment, p.Tables.Source) {
+		_ = p.Pool.Exec(ctx, "DROP TABLE "+p.Tables.Old.Quoted()) // its mark identifies it
 	}
 }
 
@@ -98,7 +99,7 @@ func (a *swapAttempt) queueBehindLock(ctx, bounded context.Context, renamed *ans
 	if err := a.joinQueue(ctx, bounded); err != nil {
 		return err
 	}
-	_, err := a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
+	_, err := a.holder.Exec(bounded, "DROP TABLE "+a.one().Tables.Old.Quoted())
 	return err
 }
 
@@ -121,7 +122,7 @@ func ask(ctx context.Context, session *dbconn.Session, statement string) *answer
 // waitQueued waits until a session is seen to wait for a metadata lock.
 func (a *swapAttempt) waitQueued(ctx context.Context, session *dbconn.Session, asked *answer) error {
 	for {
-		state, err := a.pool.StateOf(ctx, session.ID())
+		state, err := a.one().Pool.StateOf(ctx, session.ID())
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("check whether a session of the swap waits: %w", err)
 		}
@@ -146,7 +147,7 @@ func (a *swapAttempt) look(ctx context.Context, cause error, session *dbconn.Ses
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		err := a.pool.End(ctx, session.ID())
+		err := a.one().Pool.End(ctx, session.ID())
 		swapped := false
 		if err == nil {
 			swapped, err = a.swapped(ctx)
@@ -165,12 +166,29 @@ func (a *swapAttempt) look(ctx context.Context, cause error, session *dbconn.Ses
 	}
 }
 
-// swapped reports whether the tables have each other's names. REQUIRES: the RENAME has ended.
+// swapped reports whether the tables of all parts have each other's names. REQUIRES: the RENAME has ended.
 func (a *swapAttempt) swapped(ctx context.Context) (bool, error) {
-	db := a.pool.DB()
-	_, shadowErr := schema.LoadOwn(ctx, db, a.tables.Shadow)
-	old, oldErr := schema.LoadOwn(ctx, db, a.tables.Old)
-	shadowThere, oldThere := shadowErr == nil, oldErr == nil && !schema.MarkedFor(old.Comment, a.tables.Source)
+	done := 0
+	for _, p := range a.parts {
+		swapped, err := p.swapped(ctx)
+		if err != nil {
+			return false, err
+		}
+		if swapped {
+			done++
+		}
+	}
+	if done > 0 && done < len(a.parts) {
+		return false, fmt.Errorf("%d of %d tables are swapped", done, len(a.parts))
+	}
+	return done > 0, nil
+}
+
+func (p *part) swapped(ctx context.Context) (bool, error) {
+	db := p.Pool.DB()
+	_, shadowErr := schema.LoadOwn(ctx, db, p.Tables.Shadow)
+	old, oldErr := schema.LoadOwn(ctx, db, p.Tables.Old)
+	shadowThere, oldThere := shadowErr == nil, oldErr == nil && !schema.MarkedFor(old.Comment, p.Tables.Source)
 	switch {
 	case !shadowThere && errors.Is(shadowErr, schema.ErrNotFound) && oldThere:
 		return true, nil

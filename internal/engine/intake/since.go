@@ -143,7 +143,7 @@ func (l *Link) watchOld(ctx context.Context, saved *checkpoint.Saved, old *schem
 	source := l.Plan.Source.Name
 	s := &Since{
 		old: old.Name, columns: old.BinlogColumns(), begun: saved.Undo.Begun,
-		swap: schema.Swap(source, source.Sibling(saved.Start.Old), saved.Start.Shadow.Name),
+		swap: schema.Swap(schema.Exchange{Source: source, Old: source.Sibling(saved.Start.Old), Shadow: saved.Start.Shadow.Name}),
 	}
 	for _, name := range spec.ShadowKey {
 		if column, is := old.Column(name); is && !spec.KeyChanged {

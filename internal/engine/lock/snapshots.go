@@ -204,3 +204,37 @@ func (w *Watcher) Snapshots(ctx context.Context, before string) ([]event.Blocker
 	}
 	return w.sized(ctx, blockers)
 }
+
+// SwapLookout finds what blocks a swap: old snapshots, and sessions that hold metadata locks. It is a Lookout.
+type SwapLookout struct {
+	Watcher *Watcher
+	// Before is the time, as Snapshots takes it, before which snapshots are too old; "" if they are of no matter.
+	Before string
+	// Blind means that the server does not show metadata locks: the budget bounds what they do.
+	Blind bool
+	// Saw takes what was found at a time.
+	Saw func([]event.Blocker, time.Time)
+}
+
+// Blockers is Lookout's.
+func (l *SwapLookout) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
+	blockers, err := l.blockers(ctx, longer)
+	if err == nil || dbconn.Contended(err) {
+		l.Saw(blockers, time.Now())
+	}
+	return blockers, err
+}
+
+func (l *SwapLookout) blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
+	if l.Before != "" {
+		old, err := l.Watcher.Snapshots(ctx, l.Before)
+		if err != nil || len(old) > 0 {
+			return old, err
+		}
+		l.Before = "" // such snapshots do not come back
+	}
+	if l.Blind {
+		return nil, nil
+	}
+	return l.Watcher.Blockers(ctx, longer)
+}

@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/prescan"
 	"midstream/internal/engine/rowcopy"
+	"midstream/internal/engine/together"
 	"midstream/internal/engine/verify"
 )
 
@@ -49,6 +50,8 @@ type Config struct {
 	DropOld bool
 	// Undo is how long the change may be taken back after the swap; 0 for not at all.
 	Undo time.Duration
+	// Together is the run's place in a group of runs that swap together. The zero value is a run that is alone.
+	Together together.Member
 	// Warm means that a process is to follow the table in that time (docs/undo.md).
 	Warm bool
 

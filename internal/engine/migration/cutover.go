@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/apply"
@@ -18,6 +19,7 @@ import (
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/together"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -40,19 +42,24 @@ func (w *work) cutOver(ctx context.Context) error {
 	return nil
 }
 
-// attemptFunc is cutover.Attempt, or cutover.Rehearse.
-type attemptFunc func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Report, error)
-
-// attempts makes attempts of the swap, or of a rehearsal's lock, until one succeeds. A rehearsal gets
-// the same figures, and does not emit them as a swap.
-func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (event.SwapDone, error) {
+// attempts makes attempts of the swap, or of a rehearsal's lock, until one succeeds: with the other runs of the group, if there are
+// any. A rehearsal gets the same figures, and does not emit them as a swap.
+func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (event.SwapDone, error) {
 	w.enter(event.PhaseCatchUp)
-	asker := lock.Asker{
+	if others := w.cfg.Together.Others(); len(others) > 0 {
+		w.note("ready for the swap, together with " + strings.Join(others, ", "))
+	}
+	before := w.copyEnd
+	if w.cfg.OldSnapshots != SnapshotsWait {
+		before = ""
+	}
+	done, last, err := w.cfg.Together.Swap(ctx, try, together.Part{
 		Pool: w.pool,
-		Lookout: &lookout{work: w, watcher: &lock.Watcher{
+		Turn: turn,
+		Lookout: &lock.SwapLookout{Watcher: &lock.Watcher{
 			DB:     w.pool.DB(),
 			Tables: slices.Concat([]schema.Name{w.plan.Source.Name, w.shadow.Name}, w.plan.Others(), w.shadow.Table.Sequences()),
-		}},
+		}, Before: before, Blind: !w.plan.Server.MetadataLocks, Saw: w.account.blockers.Saw},
 		Terms: func() lock.Terms {
 			t := w.control.Terms(w.plan.Server)
 			// Every server shows old snapshots. Where it shows no metadata locks, lookout returns no
@@ -60,36 +67,20 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 			t.SeesNobody = false
 			return t
 		},
-		Turn: turn,
-		Emit: w.emit,
-		For:  "cut over",
-	}
-	var report cutover.Report
-	// attempt reads the budget itself, with the budget of the work.
-	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
-		began := time.Now()
-		report, err = w.attempt(ctx, try)
-		asked = lock.Outcome{Granted: report.Granted, Waited: report.Waited, Took: time.Since(began)}
-		switch {
-		case err == nil:
-		case WorthAnotherAttempt(err):
-			w.follower.Undone(err)
-			asked.Undone, err = err, nil
-		default:
-			w.debts.keep = errors.Is(err, cutover.ErrUnknown)
-		}
-		return asked, err
+		Budget:    func() cutover.Budget { return w.live().Lock },
+		Begin:     w.beginAttempt,
+		End:       w.endAttempt,
+		Again:     WorthAnotherAttempt,
+		Meanwhile: w.follower.Meanwhile,
+		Emit:      w.emit,
 	})
 	switch {
 	case errors.Is(err, lock.ErrGivenUp):
-		err = fmt.Errorf("%w in %d attempts: %w", ErrGaveUp, attempts, last.Undone)
+		err = fmt.Errorf("%w in %d attempts: %w", ErrGaveUp, done.Attempts, last.Undone)
 	case errors.Is(err, lock.ErrTooLong):
 		err = fmt.Errorf("%w within %s", ErrGaveUp, w.live().GiveUp)
 	}
-	if err != nil {
-		return event.SwapDone{}, err
-	}
-	return event.SwapDone{LockHeld: report.Held, Drained: report.Drained, Attempts: attempts, At: time.Now()}, nil
+	return done, err
 }
 
 // lockTurn decides when a rehearsal may ask for the lock.
@@ -179,38 +170,6 @@ func (t *swapTurn) unmark(ctx context.Context) (bool, error) {
 	return t.unmarked, err
 }
 
-// lookout finds what blocks the swap: old snapshots, and sessions that hold metadata locks.
-type lookout struct {
-	work    *work
-	watcher *lock.Watcher
-
-	snapshotsGone bool
-}
-
-func (l *lookout) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
-	blockers, err := l.blockers(ctx, longer)
-	if err == nil || dbconn.Contended(err) {
-		l.work.account.blockers.Saw(blockers, time.Now())
-	}
-	return blockers, err
-}
-
-func (l *lookout) blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
-	if l.work.cfg.OldSnapshots == SnapshotsWait && !l.snapshotsGone {
-		old, err := l.watcher.Snapshots(ctx, l.work.copyEnd)
-		if err != nil || len(old) > 0 {
-			return old, err
-		}
-		// Views from before the copy's end do not come back.
-		l.snapshotsGone = true
-	}
-	if !l.work.plan.Server.MetadataLocks {
-		// This server does not show them; the budget bounds what they do.
-		return nil, nil
-	}
-	return l.watcher.Blockers(ctx, longer)
-}
-
 // old is the name that the source gets.
 func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.oldName) }
 
@@ -218,6 +177,9 @@ func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.oldN
 // The state table has it before any swap uses it: by it leftovers.Finish knows the old table.
 func (w *work) nextOld(ctx context.Context) error {
 	taken := w.old()
+	if _, err := schema.LoadOwn(ctx, w.pool.DB(), taken); errors.Is(err, schema.ErrNotFound) && len(w.cfg.Together.Others()) > 0 {
+		return nil // the name of another run of the group is taken
+	}
 	w.takenNames = append(w.takenNames, taken)
 	old, free, err := facts.FreeOld(ctx, w.pool.DB(), w.plan.Source.Name, w.takenNames)
 	if err != nil {
@@ -244,8 +206,8 @@ func (w *work) catchUp(ctx context.Context) error {
 	return err
 }
 
-// attempt makes one attempt, with apply stopped.
-func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, error) {
+// beginAttempt makes the run ready for an attempt: apply holds still.
+func (w *work) beginAttempt() cutover.Part {
 	definition, next := schema.SplitAutoIncrement(w.plan.Source.Create)
 	tables := cutover.Tables{
 		Source:          w.plan.Source.Name,
@@ -279,27 +241,42 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Report, er
 		setup = slices.Concat(w.specs.Sync.Values.Setup(), w.specs.Compare.StageSetup(), setup)
 	}
 	w.intake.Ready()
-	report, err := try(ctx, w.pool, tables, w.live().Lock, setup,
-		&drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, save: w.saveForUndo})
-	w.unsettled = report.Unsettled
-	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
-		w.swapsAt.Store(nil)
-		w.intake.Unfreeze()
-		if failed := (carrier{w.run}).undeclare(ctx, tables.Carried); failed != nil {
-			return report, errors.Join(err, failed)
-		}
+	return cutover.Part{
+		Pool: w.pool, Tables: tables, Setup: setup, Settings: w.specs.Sync.Settings(),
+		Drain: &drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, save: w.saveForUndo},
 	}
-	if err != nil && WorthAnotherAttempt(err) && ctx.Err() == nil {
+}
+
+// endAttempt takes what has become of an attempt. Apply goes on if another may follow.
+func (w *work) endAttempt(ctx context.Context, report cutover.Report, err error) error {
+	w.unsettled = report.Unsettled
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, cutover.ErrUnknown) {
+		w.debts.keep = true
+		return err
+	}
+	w.swapsAt.Store(nil)
+	w.intake.Unfreeze()
+	if failed := (carrier{w.run}).undeclare(ctx, w.carried()); failed != nil {
+		return errors.Join(err, failed)
+	}
+	if !WorthAnotherAttempt(err) {
+		return err
+	}
+	if ctx.Err() == nil {
 		if report.Bare {
 			restore := func() error { return w.shadow.RestoreHelper(ctx, w.pool) }
 			if failed := leftovers.RetryBriefly(ctx, restore); failed != nil {
 				w.apply.fail(failed) // no change could be applied
-				return report, failed
+				return failed
 			}
 		}
 		w.apply.start(w.apply.ctx, w.apply.fail)
 	}
-	return report, err
+	w.follower.Undone(err)
+	return err
 }
 
 // drain is the engine's part of the work under the lock.

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/together"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -125,12 +126,19 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 				return err
 			}
 		}
-		w, err := r.prepare(ctx)
+		var w *work
+		err := r.cfg.Together.Do(ctx, together.Prepared, func(ctx context.Context) (err error) {
+			w, err = r.prepare(ctx)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 		return w.following(ctx, func(ctx context.Context) error {
-			if err := w.fill(ctx); err != nil {
+			if err := r.cfg.Together.All(ctx, together.Prepared); err != nil {
+				return err
+			}
+			if err := r.cfg.Together.Do(ctx, together.Filled, w.fill); err != nil {
 				return err
 			}
 			return w.cutOver(ctx)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/checkpoint"
@@ -226,11 +227,20 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 	}
 	undoes := start.Purpose == string(plan.Undoing)
 	if undoes != (r.plan.Back != nil) || !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name ||
-		!maps.Equal(start.Map, r.plan.Map) || start.Filter != r.plan.Filter || !maps.Equal(start.Set, r.plan.Set) {
+		!maps.Equal(start.Map, r.plan.Map) || start.Filter != r.plan.Filter || !maps.Equal(start.Set, r.plan.Set) ||
+		!slices.Equal(start.Together, r.cfg.Together.Others()) {
 		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
-			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter), start.Key, c.Rows)
+			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter)+inGroup(start), start.Key, c.Rows)
 	}
 	return r.rangesUsable(f)
+}
+
+// inGroup names the tables that a stopped run would have swapped together with its own.
+func inGroup(start *checkpoint.Start) string {
+	if len(start.Together) == 0 {
+		return ""
+	}
+	return " together with " + strings.Join(start.Together, ", ")
 }
 
 // rangesUsable is the part of canResume about the copied ranges.

@@ -132,6 +132,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Map:        r.plan.Map,
 		Filter:     r.plan.Filter,
 		Set:        r.plan.Set,
+		Together:   r.cfg.Together.Others(),
 		Zone:       r.plan.Server.TimeZone,
 		Deciding:   r.plan.Deciding(),
 		ServerTime: now.Server,

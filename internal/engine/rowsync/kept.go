@@ -198,7 +198,7 @@ func (s *Spec) sideValues() []string {
 }
 
 func (s *Spec) temporary(name string) string {
-	return schema.Quote(s.Shadow.Schema) + "." + schema.Quote(name)
+	return s.Shadow.Temporary(name).Quoted()
 }
 
 // of returns columns with their table.

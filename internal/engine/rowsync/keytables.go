@@ -23,13 +23,28 @@ const (
 	shadowKeys = "midstream_shadow_keys"
 )
 
-// Setup returns the statements that make a session fit for syncs by this spec.
-func (s *Spec) Setup() []string {
-	var setup []string
+// Settings returns the statements that give a session the settings for syncs by this spec, after syncs by another one.
+func (s *Spec) Settings() []string {
+	checked := []string{"SET SESSION foreign_key_checks = DEFAULT"}
 	if s.Unchecked {
-		setup = append(setup, "SET SESSION foreign_key_checks = 0")
+		checked = nil
 	}
-	setup = append(append(setup, s.values().Setup()...), s.keptSetup()...)
+	return slices.Concat(checked, settings(s), Setup)
+}
+
+// settings are those of both.
+func settings(s *Spec) []string {
+	var set []string
+	if s.Unchecked {
+		set = append(set, "SET SESSION foreign_key_checks = 0")
+	}
+	return append(set, sessionValues(s).Setup()...)
+}
+
+// Setup returns the statements that make a session fit for syncs by this spec. The temporary tables come before the transactions:
+// 5.7 creates none in a transaction (gtid_mode).
+func (s *Spec) Setup() []string {
+	setup := append(settings(s), s.keptSetup()...)
 	if !s.KeyChanged {
 		return append(setup, Setup...)
 	}
@@ -38,15 +53,15 @@ func (s *Spec) Setup() []string {
 		numbers = " (" + strings.Join(s.RowNumbers(), ", ") + ")"
 	}
 	create := func(temporary string, table schema.Name, columns []string) string {
-		return fmt.Sprintf("CREATE TEMPORARY TABLE %s.%s%s SELECT %s FROM %s LIMIT 0",
-			schema.Quote(table.Schema), schema.Quote(temporary), numbers, schema.QuoteAll(columns), table.Quoted())
+		return fmt.Sprintf("CREATE TEMPORARY TABLE %s%s SELECT %s FROM %s LIMIT 0",
+			s.temporary(temporary), numbers, schema.QuoteAll(columns), table.Quoted())
 	}
 	setup = append(setup, dbconn.Lenient(create(sourceKeys, s.Source, s.Key.Names()), create(shadowKeys, s.Shadow, s.ShadowKey))...)
 	return append(setup, Setup...)
 }
 
-// values are the settings of sessions. A kept date may be a zero date, whatever the sql_mode is.
-func (s *Spec) values() dbconn.Values {
+// sessionValues are the settings of sessions. A kept date may be a zero date, whatever the sql_mode is.
+func sessionValues(s *Spec) dbconn.Values {
 	v := s.Values
 	if slices.ContainsFunc(s.Kept, schema.Column.Temporal) {
 		v.Modes = slices.DeleteFunc(slices.Clone(v.Modes), func(mode string) bool { return mode == "NO_ZERO_DATE" || mode == "NO_ZERO_IN_DATE" })
@@ -72,9 +87,8 @@ func (s *Syncer) deleteConverted(ctx context.Context, session *dbconn.Session, k
 // convert fills the temporary table of the shadow's types. A key that can't be
 // converted has no row in the shadow, and is left out.
 func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
-	database := schema.Quote(s.Shadow.Schema) + "."
 	for _, table := range []string{sourceKeys, shadowKeys} {
-		if _, err := session.Exec(ctx, "DELETE FROM "+database+schema.Quote(table)); err != nil {
+		if _, err := session.Exec(ctx, "DELETE FROM "+s.temporary(table)); err != nil {
 			return err
 		}
 	}
@@ -95,7 +109,7 @@ func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key
 	for i, k := range keys {
 		rows[i] = "(" + strings.Join(s.Key.Literals(k), ", ") + ")"
 	}
-	fill := fmt.Sprintf("INSERT INTO %s.%s (%s) VALUES %s", schema.Quote(s.Shadow.Schema), schema.Quote(sourceKeys),
+	fill := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", s.temporary(sourceKeys),
 		schema.QuoteAll(s.Key.Names()), strings.Join(rows, ", "))
 	_, _, err := leniently(ctx, session, fill)
 	return err
@@ -117,9 +131,8 @@ func leniently(ctx context.Context, session *dbconn.Session, statement string) (
 
 // conversion fills the temporary table of the shadow's types from the other one.
 func (s *Spec) conversion() string {
-	database := schema.Quote(s.Shadow.Schema) + "."
-	return fmt.Sprintf("INSERT INTO %s%s (%s) SELECT %s FROM %[1]s%[5]s",
-		database, schema.Quote(shadowKeys), schema.QuoteAll(s.ShadowKey), s.keyExprs(), schema.Quote(sourceKeys))
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s",
+		s.temporary(shadowKeys), schema.QuoteAll(s.ShadowKey), s.keyExprs(), s.temporary(sourceKeys))
 }
 
 // keyExprs are the values that a sync of a row gives the columns of its key, over the source's key.
@@ -139,9 +152,8 @@ func (s *Spec) keyExprList() []string {
 }
 
 func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
-	database := schema.Quote(s.Shadow.Schema) + "."
 	for _, k := range keys {
-		if _, err := session.Exec(ctx, "DELETE FROM "+database+schema.Quote(sourceKeys)); err != nil {
+		if _, err := session.Exec(ctx, "DELETE FROM "+s.temporary(sourceKeys)); err != nil {
 			return err
 		}
 		if err := s.take(ctx, session, []key.Key{k}); err != nil {
@@ -174,8 +186,8 @@ func (s *Spec) joined() string {
 		k := "k." + schema.Quote(s.ShadowKey[i])
 		equal = append(equal, column+" = "+k, fmt.Sprintf("CAST(%s AS BINARY) = CAST(%s AS BINARY)", column, k))
 	}
-	return fmt.Sprintf("%s.%s AS k STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s", schema.Quote(s.Shadow.Schema),
-		schema.Quote(shadowKeys), s.Shadow.Quoted(), schema.Quote(s.ShadowIndex), strings.Join(equal, " AND "))
+	return fmt.Sprintf("%s AS k STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s",
+		s.temporary(shadowKeys), s.Shadow.Quoted(), schema.Quote(s.ShadowIndex), strings.Join(equal, " AND "))
 }
 
 func (s *Spec) shadowKeyColumns() []string {

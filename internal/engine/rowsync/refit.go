@@ -44,7 +44,7 @@ func (f *fitter) prepare(ctx context.Context, session *dbconn.Session, p predica
 		return
 	}
 	if _, tried := f.sessions.Load(session.ID()); !tried {
-		_, err := session.Exec(ctx, "CREATE TEMPORARY TABLE "+p.spec.Shadow.Sibling(fitting).Quoted()+" LIKE "+p.spec.Shadow.Quoted())
+		_, err := session.Exec(ctx, "CREATE TEMPORARY TABLE "+p.spec.Shadow.Temporary(fitting).Quoted()+" LIKE "+p.spec.Shadow.Quoted())
 		f.sessions.Store(session.ID(), err == nil)
 	}
 }
@@ -70,7 +70,7 @@ func (s *Syncer) fillFit(ctx context.Context, session *dbconn.Session, p predica
 		return s.insert(ctx, session, p)
 	}
 	into := *s.spec
-	into.Shadow = s.spec.Shadow.Sibling(fitting)
+	into.Shadow = s.spec.Shadow.Temporary(fitting)
 	p.spec = &into
 	if err := run(ctx, session, "DELETE FROM "+into.Shadow.Quoted()); err != nil {
 		return 0, err

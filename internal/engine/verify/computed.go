@@ -21,7 +21,7 @@ import (
 // settings of the session.
 const computedStage = "midstream_computed"
 
-func (s *Spec) computedName() string { return s.Sync.Shadow.Sibling(computedStage).Quoted() }
+func (s *Spec) computedName() string { return s.Sync.Shadow.Temporary(computedStage).Quoted() }
 
 // createComputed returns the statement that makes the temporary table.
 func (s *Spec) createComputed() string {

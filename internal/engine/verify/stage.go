@@ -24,7 +24,7 @@ func (s *Spec) StageSetup() []string {
 // stage is the temporary table that rows to be converted go through.
 const stage = "midstream_verify"
 
-func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted() }
+func (s *Spec) stageName() string { return s.Sync.Shadow.Temporary(stage).Quoted() }
 
 // createStage returns the statement that creates the stage. The stage has the types of the source's
 // key, unless the shadow's key is the same, and all columns that are compared. If it would be wider

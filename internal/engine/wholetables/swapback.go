@@ -62,10 +62,11 @@ func (s swapBack) attempts(ctx context.Context, held operator.Permission, result
 		RenameUnderLock: p.Server.RenameUnderLock, RenameYields: p.Server.Version.MariaDB, WritersApart: p.Server.Version.WritersApart(),
 		AutoIncrement: p.Table.HasCounter(), Definition: definition, Shape: b.Shape,
 	}
-	lookout := &snapshotLookout{watcher: &lock.Watcher{DB: s.pool.DB(), Tables: p.Watched}, blind: !p.Server.MetadataLocks}
+	lookout := &lock.SwapLookout{Watcher: &lock.Watcher{DB: s.pool.DB(), Tables: p.Watched}, Blind: !p.Server.MetadataLocks,
+		Saw: func([]event.Blocker, time.Time) {}}
 	var err error
 	if b.Merge {
-		if lookout.before, err = s.mergeAhead(ctx, s.merge); err != nil {
+		if lookout.Before, err = s.mergeAhead(ctx, s.merge); err != nil {
 			return err
 		}
 		tables.Side = s.merge.merged
@@ -79,9 +80,11 @@ func (s swapBack) attempts(ctx context.Context, held operator.Permission, result
 		},
 	}
 	var report cutover.Report
+	part := cutover.Part{Pool: s.pool, Tables: tables, Drain: s}
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
 		began := time.Now()
-		report, err = cutover.Attempt(ctx, s.pool, tables, s.control.Settings().WithDefaults().Lock, nil, s)
+		reports, err := cutover.Attempt(ctx, []cutover.Part{part}, s.control.Settings().WithDefaults().Lock)
+		report = reports[0]
 		asked = lock.Outcome{Granted: report.Granted, Waited: report.Waited, Took: time.Since(began)}
 		if err != nil && migration.WorthAnotherAttempt(err) {
 			asked.Undone, err = err, nil
@@ -93,28 +96,6 @@ func (s swapBack) attempts(ctx context.Context, held operator.Permission, result
 		s.emit(event.SwapDone{LockHeld: report.Held, Drained: report.Drained, Attempts: attempts, At: time.Now()})
 	}
 	return err
-}
-
-// snapshotLookout finds what blocks the swap.
-type snapshotLookout struct {
-	watcher *lock.Watcher
-	before  string // old snapshots are of no matter if it is ""
-	blind   bool   // the server does not show metadata locks
-}
-
-// Blockers is lock.Lookout's.
-func (l *snapshotLookout) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
-	if l.before != "" {
-		old, err := l.watcher.Snapshots(ctx, l.before)
-		if err != nil || len(old) > 0 {
-			return old, err
-		}
-		l.before = "" // such views do not come back
-	}
-	if l.blind {
-		return nil, nil
-	}
-	return l.watcher.Blockers(ctx, longer)
 }
 
 // markAgain gives the table that stays aside its mark back.

@@ -17,8 +17,9 @@ const lineEvery = 5 * time.Second
 // the result of each step, and everything that may need an operator.
 type Lines struct {
 	Out     io.Writer
-	Quiet   bool // only what may need an operator
-	Verbose bool // each phase and each lock attempt too
+	Quiet   bool   // only what may need an operator
+	Verbose bool   // each phase and each lock attempt too
+	Table   string // in each line, if the lines are those of several tables; else ""
 
 	shown   time.Time      // of the last line of progress, or of the first phase
 	last    event.Progress // the last one with a line
@@ -89,8 +90,15 @@ func (l *Lines) enter(e event.PhaseEntered) {
 
 // print writes a line.
 func (l *Lines) print(at time.Time, text string) {
-	fmt.Fprintln(l.Out, lineOf(at, text))
+	line := lineOf(at, text)
+	if l.Table != "" {
+		line = line[:clock] + "  " + l.Table + line[clock:]
+	}
+	fmt.Fprintln(l.Out, line)
 }
+
+// clock is the length of a line's time.
+const clock = len("15:04:05")
 
 // lineOf is a text with its time of day. A text that begins with a step gets the number of the step.
 func lineOf(at time.Time, text string) string {

@@ -24,10 +24,10 @@ var house = []place{
 	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}}},
 	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
 	{"compat", "the command lines of other tools", [][]string{{"ghost", "ptosc"}, {"speech"}}},
-	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers"}, {"socket"}, {"hook", "metrics", "retention"}, {"history"}, {"record"}, {"reach"}}},
+	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers"}, {"socket"}, {"hook", "metrics", "retention"}, {"history"}, {"password", "record"}, {"reach"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
 	{"engine", "the migration, its stages, and what they share", [][]string{
-		{"planning"}, {"wholetables"}, {"migration"}, {"follow", "intake", "leftovers", "specs"}, {"operator"},
+		{"planning"}, {"wholetables"}, {"migration"}, {"follow", "intake", "leftovers", "specs", "together"}, {"operator"},
 		// The stages: only migration and wholetables join them.
 		{"apply", "capture", "compare", "cutover", "desired", "native", "park", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
 		{"checkpoint", "deadline", "facts", "lock", "onreplica", "rowsync", "throttle"},

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"regexp"
 	"strings"
 	"unicode"
@@ -190,6 +191,13 @@ func ansiQuoted(text string) string {
 // Sibling returns the name of another table of the same schema.
 func (n Name) Sibling(table string) Name { return Name{Schema: n.Schema, Table: table} }
 
+// Temporary returns the name of a temporary table for work on the table: a session may work on several tables.
+func (n Name) Temporary(what string) Name {
+	of := fnv.New32a()
+	of.Write([]byte(n.Table))
+	return n.Sibling(fmt.Sprintf("%s_%08x", what, of.Sum32()))
+}
+
 // LockTables is the statement that locks tables for its session alone.
 func LockTables(tables ...Name) string {
 	var locked []string
@@ -199,9 +207,16 @@ func LockTables(tables ...Name) string {
 	return "LOCK TABLES " + strings.Join(locked, ", ")
 }
 
-// Swap is the statement that gives the shadow the name of the source, and the source the name of the old table.
-func Swap(source, old, shadow Name) string {
-	return "RENAME TABLE " + source.Quoted() + " TO " + old.Quoted() + ", " + shadow.Quoted() + " TO " + source.Quoted()
+// Exchange is a swap: the shadow gets the name of the source, and the source the name of the old table.
+type Exchange struct{ Source, Old, Shadow Name }
+
+// Swap is the statement that makes exchanges, all of them or none.
+func Swap(exchanges ...Exchange) string {
+	var pairs []string
+	for _, e := range exchanges {
+		pairs = append(pairs, e.Source.Quoted()+" TO "+e.Old.Quoted(), e.Shadow.Quoted()+" TO "+e.Source.Quoted())
+	}
+	return "RENAME TABLE " + strings.Join(pairs, ", ")
 }
 
 // Quote returns an identifier in backticks, fit for a statement.

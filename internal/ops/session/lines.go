@@ -11,9 +11,11 @@ import (
 
 // Lines is a Display that writes records as JSON, one a line. It is safe for concurrent use.
 type Lines struct {
-	Out  io.Writer
-	mu   sync.Mutex
-	last event.Progress // that was written
+	Out io.Writer
+	// Table is the first field of the records of events, if the lines are those of several tables; else "".
+	Table string
+	mu    sync.Mutex
+	last  event.Progress // that was written
 }
 
 // Write writes one record. It reports no error: a migration continues if no program reads any more,
@@ -40,8 +42,21 @@ func (l *Lines) Show(e event.Event) {
 		}
 	}
 	if record := record.Of(e); record != nil {
-		l.Write(record)
+		l.Write(l.named(record))
 	}
+}
+
+// named is a record with the table.
+func (l *Lines) named(record any) any {
+	text, err := json.Marshal(record)
+	if l.Table == "" || err != nil || len(text) < 2 {
+		return record
+	}
+	table, err := json.Marshal(map[string]string{"table": l.Table})
+	if err != nil {
+		return record
+	}
+	return json.RawMessage(string(table[:len(table)-1]) + "," + string(text[1:]))
 }
 
 // Close does nothing: each line was written at once.

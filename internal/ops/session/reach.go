@@ -128,7 +128,7 @@ func (r *Reach) look(ctx context.Context) error {
 			}
 		}
 	}
-	if err := together(refusals); err != nil {
+	if err := Refusals(refusals); err != nil {
 		return err
 	}
 	r.changes = desired.Order(r.changes)
@@ -162,8 +162,8 @@ func (r *Reach) find(ctx context.Context, s desired.Statement) (*desired.Change,
 	return change, nil
 }
 
-// together makes one refusal of those of several tables.
-func together(refusals []*plan.Refused) error {
+// Refusals makes one refusal of those of several tables.
+func Refusals(refusals []*plan.Refused) error {
 	switch len(refusals) {
 	case 0:
 		return nil
@@ -223,7 +223,7 @@ func (r *Reach) planAll(ctx context.Context) error {
 			return err
 		}
 	}
-	return together(refusals)
+	return Refusals(refusals)
 }
 
 // all works on one table after the other. A run stops at the first that fails; a plan reports
@@ -242,7 +242,7 @@ func (r *Reach) all(ctx context.Context) error {
 			return r.partly(i, err)
 		}
 	}
-	return together(refusals)
+	return Refusals(refusals)
 }
 
 // partly says which tables are done, and which are not begun.
@@ -319,8 +319,10 @@ func (r *Reach) create(ctx context.Context, c *desired.Change) (state string, er
 }
 
 // add sums up what runs did; of what is no number the last counts.
-func (r *Reach) add(x migration.Result) {
-	s := &r.sum
+func (r *Reach) add(x migration.Result) { Add(&r.sum, x) }
+
+// Add adds the result of one run to the sum of several.
+func Add(s *migration.Result, x migration.Result) {
 	s.Elapsed, s.Prescan, s.Scanned = s.Elapsed+x.Elapsed, s.Prescan+x.Prescan, s.Scanned+x.Scanned
 	s.Copy, s.Index, s.Verify, s.Native = s.Copy+x.Copy, s.Index+x.Index, s.Verify+x.Verify, s.Native+x.Native
 	s.RowsCopied, s.Captured = s.RowsCopied+x.RowsCopied, s.Captured+x.Captured

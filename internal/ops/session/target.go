@@ -202,6 +202,23 @@ func (t *Target) parseFlags(d token.Dialect) (*ddl.Alter, error) {
 	return ddl.ParseClausesIn(d, name, t.Alter)
 }
 
+// Statements are the statements of several arguments: a semicolon ends one.
+func Statements(args []string) (all []string) {
+	for _, text := range args {
+		tokens, _ := token.Split(text)
+		start := 0
+		for i, t := range tokens {
+			if t.Is(";") {
+				all, start = append(all, text[start:t.Start]), t.Start+1
+			}
+			if i == len(tokens)-1 && start < t.End {
+				all = append(all, text[start:])
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
 // OnlyClauses says that --alter has a whole statement.
 func OnlyClauses(alter string) error {
 	words := strings.Fields(alter)

@@ -1,0 +1,70 @@
+package together
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"midstream/internal/engine/lock"
+)
+
+// turns are the turns of all members: it is the group's turn when it is the turn of each of them.
+type turns []lock.Turn
+
+// Wait waits until no member is held. While one was waited for, another may have been held.
+func (t turns) Wait(ctx context.Context) (held time.Duration, err error) {
+	for again := true; again; {
+		again = false
+		for _, turn := range t {
+			waited, err := turn.Wait(ctx)
+			if err != nil {
+				return held, err
+			}
+			held, again = held+waited, again || waited > 0 && len(t) > 1
+		}
+	}
+	return held, nil
+}
+
+// Ready reports whether all members are.
+func (t turns) Ready() bool {
+	for _, turn := range t {
+		if !turn.Ready() {
+			return false
+		}
+	}
+	return true
+}
+
+// Prepare prepares all members.
+func (t turns) Prepare(ctx context.Context) (bool, error) {
+	for _, turn := range t {
+		if clear, err := turn.Prepare(ctx); !clear || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Begin begins all members' requests, or none.
+func (t turns) Begin() bool {
+	for i, turn := range t {
+		if turn.Begin() {
+			continue
+		}
+		for _, begun := range t[:i] {
+			_ = begun.End(context.Background(), lock.Outcome{}, nil) // no request was made: it has nothing to say
+		}
+		return false
+	}
+	return true
+}
+
+// End gives all members the outcome.
+func (t turns) End(ctx context.Context, last lock.Outcome, failed error) error {
+	var errs []error
+	for _, turn := range t {
+		errs = append(errs, turn.End(ctx, last, failed))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,111 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/together"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
+)
+
+// Together is what makes the changes of several tables, which are swapped in one step.
+type Together struct {
+	// Statements are one for each table, and Names the tables.
+	Statements []string
+	Names      []schema.Name
+	// End is the state that a table ends with, as of Reach.
+	End  string
+	Note func(text string)
+	// Tables are what has become of each table.
+	Tables []record.Table
+	group  *together.Group
+}
+
+// ReadTogether reads the statements, and returns all that is wrong with them.
+func ReadTogether(verb, database string, args []string) (t *Together, problems []error) {
+	t = &Together{Statements: Statements(args)}
+	if len(t.Statements) < 2 {
+		problems = append(problems, errors.New(`--together needs several statements: "ALTER TABLE shop.orders ...; ALTER TABLE shop.items ..."`))
+	}
+	for _, text := range t.Statements {
+		target := Target{Verb: verb, Database: database}
+		statement, err := target.Parse([]string{text})
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+		case statement.Alter == nil:
+			problems = append(problems, fmt.Errorf("--together takes ALTER TABLE only, and not %s", statement.Kind))
+		case slices.Contains(t.Names, statement.Alter.Table):
+			problems = append(problems, fmt.Errorf("%s is altered twice: put the clauses into one ALTER TABLE", statement.Alter.Table))
+		default:
+			t.Names = append(t.Names, statement.Alter.Table)
+			t.Tables = append(t.Tables, record.Table{Table: statement.Alter.Table.Dotted(), State: StateWaiting})
+		}
+	}
+	t.group = together.New(t.Names)
+	return t, problems
+}
+
+// Member is the place of a run, and Others are the tables of the others.
+func (t *Together) Member(i int) together.Member { return t.group.Member(i) }
+
+// Others are the tables but for one.
+func (t *Together) Others(i int) []schema.Name { return slices.Delete(slices.Clone(t.Names), i, i+1) }
+
+// Run does work for each table, side by side if the tables are changed. It returns the sum of the results, and the error of the table
+// that has ended the work on the others, or all that is refused.
+func (t *Together) Run(
+	ctx context.Context, work func(ctx context.Context, i int) (migration.Result, error),
+) (sum migration.Result, err error) {
+	results, errs := make([]migration.Result, len(t.Names)), make([]error, len(t.Names))
+	one := func(ctx context.Context, i int) (err error) {
+		results[i], err = work(ctx, i)
+		return err
+	}
+	if t.End == StateChanged {
+		errs = t.group.Run(ctx, one)
+	} else {
+		for i := range t.Names {
+			errs[i] = one(ctx, i)
+		}
+	}
+	var refusals []*plan.Refused
+	for i, result := range results {
+		Add(&sum, result)
+		table := &t.Tables[i]
+		table.Method, table.Old, table.Elapsed = string(result.Method), result.Old, record.MSOf(result.Elapsed)
+		table.State = t.state(table.Table, errs[i])
+		var refused *plan.Refused
+		switch {
+		case errs[i] == nil || table.State == StateWaiting:
+		case errors.As(errs[i], &refused):
+			refusals = append(refusals, refused)
+		case err == nil:
+			err = &Partly{Err: errs[i], Table: table.Table}
+		}
+	}
+	if refused := Refusals(refusals); refused != nil {
+		err = refused
+	}
+	return sum, err
+}
+
+// state is what has become of a table. What is left of one whose work was ended is noted: the error is that of another table.
+func (t *Together) state(table string, err error) string {
+	var ended *together.Ended
+	var failure *migration.Failure
+	switch {
+	case err == nil:
+		return t.End
+	case !errors.As(err, &ended):
+		return StateFailed
+	case errors.As(err, &failure) && failure.Left != "":
+		t.Note(table + ": " + failure.Left)
+	}
+	return StateWaiting
+}
