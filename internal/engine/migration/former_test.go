@@ -16,6 +16,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
 	"midstream/internal/lab/mysqltest"
@@ -138,6 +139,26 @@ func TestL9_AnotherAlterIsRefused(t *testing.T) {
 		}
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
 			b.Error("the first ALTER was not resumed")
+		}
+		b.equal()
+	})
+}
+
+// TestL9_AnotherConditionOrExpressionIsNamed: a command with the same ALTER, and with another condition or expression, is refused, and
+// the message has both.
+func TestL9_AnotherConditionOrExpressionIsNamed(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.stopped()
+		b.filter, b.set = "id > 3", plan.Settings{"added": "id + 1", "v": "v"}
+		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
+		if !errors.Is(err, migration.ErrOtherAlter) || !strings.Contains(err.Error(),
+			`it had neither --keep nor --set, and this command has --keep "id > 3" --set "added=id + 1" --set "v=v"`) {
+			b.Errorf("error is %v", err)
+		}
+		b.filter, b.set = "", nil
+		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
+			b.Error("the run without them was not resumed")
 		}
 		b.equal()
 	})

@@ -26,7 +26,7 @@ import (
 
 // ErrOtherAlter means that an earlier run on the table was stopped, can be resumed, and was asked
 // for another ALTER. Nothing was done.
-var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
+var ErrOtherAlter = errors.New("an earlier run of another change was stopped on this table")
 
 // earlier decides for a run what becomes of the work that a stopped run on the source left.
 type earlier struct{ *run }
@@ -229,8 +229,9 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 	if undoes != (r.plan.Back != nil) || !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name ||
 		!maps.Equal(start.Map, r.plan.Map) || start.Filter != r.plan.Filter || !maps.Equal(start.Set, r.plan.Set) ||
 		!slices.Equal(start.Together, r.cfg.Together.Others()) {
-		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
-			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter)+inGroup(start), start.Key, c.Rows)
+		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped%s",
+			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter)+inGroup(start), start.Key, c.Rows,
+			plan.Otherwise(r.plan, start.Filter, start.Set))
 	}
 	return r.rangesUsable(f)
 }

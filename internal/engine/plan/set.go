@@ -37,6 +37,29 @@ func (s Settings) List() []string {
 	return all
 }
 
+// Otherwise names --keep and --set of a stopped run, and those of this one, if they differ; "" otherwise.
+func Otherwise(p *Plan, filter string, set Settings) string {
+	if filter == p.Filter && maps.Equal(set, p.Set) {
+		return ""
+	}
+	return "; it had " + flags(filter, set) + ", and this command has " + flags(p.Filter, p.Set)
+}
+
+// flags are --keep and --set as they are given.
+func flags(filter string, set Settings) string {
+	var all []string
+	if filter != "" {
+		all = append(all, `--keep "`+filter+`"`)
+	}
+	for _, given := range set.List() {
+		all = append(all, `--set "`+given+`"`)
+	}
+	if len(all) == 0 {
+		return "neither --keep nor --set"
+	}
+	return strings.Join(all, " ")
+}
+
 // unsettable is why an expression cannot give a column its values.
 type unsettable struct{ column, why, fix string }
 
