@@ -99,7 +99,7 @@ func TestU4_ThePlanCountsRowsThatTakeThePlaceOfLeftOutOnes(t *testing.T) {
 		if got := r.query(plan[i:j]); got != "3" {
 			r.Errorf("%s gives %s", plan[i:j], got)
 		}
-		r.says("undo", exitUnfit, "t", nil, "some rows do not fit: 3")
+		r.says("undo", exitUnfit, "t", nil, "some rows do not fit: 3", "which --keep had left out: key PRIMARY", "which --keep had left out: key u")
 		r.says("undo", exitDone, "t", []string{"--park"}, "Set aside: 3 rows")
 		if got := r.query("SELECT GROUP_CONCAT(id ORDER BY id) FROM t"); got != "1,2,3,4,5" {
 			r.Errorf("the table has the rows %s", got)
@@ -120,7 +120,7 @@ func TestU4_AConditionIsUndone(t *testing.T) {
 		r.exec("INSERT INTO t VALUES ('ann', '2024-02-01', 1), ('Dan', '2019-01-01', 1)", "UPDATE t SET id = 'BOB', at = '2000-01-01' WHERE id = 'Bob'")
 		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
 		r.says("undo", exitDone, "t", []string{"--plan"}, "which --keep had left out", "there is no redo", "counts them")
-		r.says("undo", exitUnfit, "t", nil, "which --keep had left out")
+		r.says("undo", exitUnfit, "t", nil, "which --keep had left out: key PRIMARY")
 		out := r.says("undo", exitDone, "t", []string{"--park"}, "Set aside: 1 row")
 		if strings.Contains(out, "redo brings") {
 			r.Errorf("the result promises a redo: %s", out)

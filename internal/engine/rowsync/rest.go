@@ -38,9 +38,13 @@ type beside struct {
 	*Syncer
 	session *dbconn.Session
 	keys    []key.Key
-	// own are rows of the shadow's own that the keys find, and taken the source's rows that have a unique value of one.
-	own, taken []finding
+	// own are rows of the shadow's own that the keys find, and taken, for each unique key, the source's rows that have a value of one.
+	own   []finding
+	taken [][]finding
 }
+
+// leftOut is the cause for a row that has a value of such a row in an index of the shadow.
+func leftOut(index string) error { return fmt.Errorf("%w: key %s", ErrLeftOut, index) }
 
 // sync syncs the keys that no row of the shadow's own stands in the way of, and sets the others apart.
 func (b *beside) sync(ctx context.Context) (result Result, err error) {
@@ -51,7 +55,7 @@ func (b *beside) sync(ctx context.Context) (result Result, err error) {
 	if err != nil {
 		return result, fmt.Errorf("look for rows that were left out: %w", err)
 	}
-	found := finders(slices.Concat(b.own, b.taken))
+	found := finders(slices.Concat(b.own, slices.Concat(b.taken...)))
 	if len(found) > 0 {
 		if result, err = b.setApart(ctx); err != nil {
 			return result, err
@@ -75,39 +79,53 @@ func has(sorted []key.Key, k key.Key) bool {
 func (b *beside) find(ctx context.Context) error {
 	p := predicate{spec: b.spec, keys: b.keys}
 	return b.clear(ctx, b.session, "keys", func() (err error) {
-		b.taken = nil
+		b.taken = make([][]finding, len(b.spec.Unique))
 		b.own, err = p.findings(ctx, b.session, p.ownRows())
 		for i := 0; i < len(b.spec.Unique) && err == nil; i++ {
-			var more []finding
-			more, err = p.findings(ctx, b.session, p.takersOfRest(b.spec.Unique[i]))
-			b.taken = append(b.taken, more...)
+			b.taken[i], err = p.findings(ctx, b.session, p.takersOfRest(b.spec.Unique[i]))
 		}
 		return err
 	})
 }
 
-// setApart sets the source's rows of these keys apart.
+// setApart sets the source's rows of these keys apart. A row is set apart for the first key in which it stands in the way.
 func (b *beside) setApart(ctx context.Context) (result Result, err error) {
-	if b.unfit == nil {
-		return result, fmt.Errorf("row with key (%s): %w", b.spec.Key.Format(slices.Concat(b.own, b.taken)[0].row), ErrLeftOut)
-	}
-	own := finders(b.own)
-	if len(own) > 0 {
-		var there []finding // the application may have deleted such a row again
-		err = b.clear(ctx, b.session, "keys", func() (err error) {
-			there, err = b.spec.present(ctx, b.session, own, "")
-			return err
-		})
-		if err != nil {
-			return result, err
+	apart, err := b.setOwnApart(ctx)
+	for i := 0; i < len(b.taken) && err == nil; i++ {
+		keys := slices.DeleteFunc(finders(b.taken[i]), func(k key.Key) bool { return has(apart, k) })
+		if len(keys) == 0 {
+			continue
 		}
-		b.unfit.settle(slices.Concat(own, foundRows(b.own)), refusing(foundRows(there), ErrLeftOut), there)
+		cause := leftOut(b.spec.Unique[i].Name)
+		if b.unfit == nil {
+			return result, fmt.Errorf("row with key (%s): %w", b.spec.Key.Format(b.taken[i][0].row), cause)
+		}
+		var one Result
+		one, err = b.Syncer.setApart(ctx, b.session, keys, cause)
+		result.Deleted += one.Deleted
+		apart = slices.Sorted(slices.Values(append(apart, keys...)))
 	}
-	taken := slices.DeleteFunc(finders(b.taken), func(k key.Key) bool { return has(own, k) })
-	if len(taken) == 0 {
-		return result, nil
+	return result, err
+}
+
+// setOwnApart sets apart the rows whose key a row of the shadow's own has, and returns the keys that find one.
+func (b *beside) setOwnApart(ctx context.Context) (own []key.Key, err error) {
+	if own = finders(b.own); len(own) == 0 {
+		return nil, nil
 	}
-	return b.Syncer.setApart(ctx, b.session, taken, ErrLeftOut)
+	cause := leftOut(b.spec.ShadowIndex)
+	if b.unfit == nil {
+		return own, fmt.Errorf("row with key (%s): %w", b.spec.Key.Format(b.own[0].row), cause)
+	}
+	var there []finding // the application may have deleted such a row again
+	err = b.clear(ctx, b.session, "keys", func() (err error) {
+		there, err = b.spec.present(ctx, b.session, own, "")
+		return err
+	})
+	if err == nil {
+		b.unfit.settle(slices.Concat(own, foundRows(b.own)), refusing(foundRows(there), cause), there)
+	}
+	return own, err
 }
 
 // ownRows returns a query for the rows of the shadow's own that P finds.

@@ -176,10 +176,8 @@ func (p *carried) mayResume(result migration.Result, err error) bool {
 	}
 	var refused *plan.Refused
 	if errors.As(err, &refused) {
-		passes := func(r plan.Risk) bool {
-			return r.Code == plan.CodeReadOnly || r.Code == plan.CodeAtWork || r.Code == plan.CodeCapture
-		}
-		return p.lost != nil && !slices.ContainsFunc(refused.Blocking, func(r plan.Risk) bool { return !passes(r) })
+		passing := []plan.Code{plan.CodeReadOnly, plan.CodeAtWork, plan.CodeCapture, plan.CodeConnections}
+		return p.lost != nil && !slices.ContainsFunc(refused.Blocking, func(r plan.Risk) bool { return !slices.Contains(passing, r.Code) })
 	}
 	return p.lost != nil && !errors.Is(err, ErrGone)
 }
