@@ -32,12 +32,7 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.registerResultFile()
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		if c.together {
-			return grouped{c}.conduct(ctx, args, func(member *change) doing { return doing{alter: member.migrate} })
-		}
-		return c.conduct(ctx, args, doing{c.migrate, c.runTables})
-	})
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, changing) })
 	return c, cmd
 }
 
@@ -145,13 +140,7 @@ func (a *app) checkCommand() *cobra.Command {
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		return c.conduct(ctx, args, doing{alter: func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
-			c.options.Method, c.options.Checks = plan.MethodShadow, true // a shadow is what rows are looked at for
-			_, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Check)
-			return result, err
-		}})
-	})
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, checking) })
 	return cmd
 }
 
@@ -166,13 +155,28 @@ func (a *app) planCommand() *cobra.Command {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.planOnly = true
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		if c.together {
-			return grouped{c}.conduct(ctx, args, onlyPlan)
-		}
-		return c.conduct(ctx, args, onlyPlan(c))
-	})
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, onlyPlan) })
 	return cmd
+}
+
+// conductAny does what a verb does about one statement, or about several.
+func conductAny(ctx context.Context, c *change, args []string, do func(*change) doing) error {
+	if c.together {
+		return grouped{c}.conduct(ctx, args, do)
+	}
+	return c.conduct(ctx, args, do(c))
+}
+
+// changing changes the table.
+func changing(c *change) doing { return doing{c.migrate, c.runTables} }
+
+// checking looks for rows that do not fit.
+func checking(c *change) doing {
+	return doing{alter: func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+		c.options.Method, c.options.Checks = plan.MethodShadow, true // a shadow is what rows are looked at for
+		_, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Check)
+		return result, err
+	}}
 }
 
 // onlyPlan prints the plan of a change, and does no more.

@@ -55,7 +55,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		member.target = session.Target{Verb: c.target.Verb, Database: c.target.Database}
 		member.with = all.Others(i)
 		member.output.table, member.resultFile, member.options.Method = all.Tables[i].Table, "", plan.MethodShadow
-		if !c.planOnly {
+		if all.End == session.StateChanged {
 			member.config.Together = all.Member(i)
 		}
 		return member.prepare(ctx, all.Statements[i:i+1], do(&member))

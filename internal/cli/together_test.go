@@ -31,6 +31,10 @@ func TestSeveralTablesAreChangedTogether(t *testing.T) {
 	r.says("plan", exitRefused, "ALTER TABLE t DROP COLUMN no; ALTER TABLE u DROP COLUMN no", together, database+".t, "+database+".u")
 	r.are("t,u")
 
+	r.exec("ALTER TABLE u ADD COLUMN v INT", "INSERT INTO u VALUES (1, 1000)")
+	r.says("check", exitUnfit, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u MODIFY v TINYINT", together, database+".u unfit: 1 row out of range")
+	r.are("t,u")
+
 	out := r.says("run", exitDone, both, append(together, "--json"), `{"table":"`+database+`.u","event":"swapped"`, `"state":"changed"`)
 	for _, table := range []string{"t", "u"} {
 		contains(t, out, fmt.Sprintf(`{"table":"%s.%s","place":"","state":"changed","method":"shadow","old":"%[1]s.%[2]s_old"`, database, table))
