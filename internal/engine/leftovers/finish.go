@@ -50,17 +50,17 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, how Endi
 	defer held.Release()
 	f := finisher{Cleaner: Cleaner{pool: pool, source: source}, how: how, note: note}
 	f.how.Lock = how.Lock.WithDefaults()
-	start, former, err := f.swapped(lost)
+	saved, former, err := f.swapped(lost)
 	if err != nil {
 		return nil, fmt.Errorf("check whether an earlier run on %s has swapped: %w", source, err)
 	}
-	if start == nil {
+	if saved == nil {
 		if err := f.unfinished(lost); err != nil {
 			return nil, err
 		}
 		return nativeRecord{&f.Cleaner}.finish(lost)
 	}
-	finished, err := f.finish(lost, start, former)
+	finished, err := f.finish(lost, saved, former)
 	if err != nil {
 		return nil, fmt.Errorf("%w of %s, and finishing its work failed: %w", ErrSwapped, source, err)
 	}
@@ -82,8 +82,9 @@ type finisher struct {
 	note func(string)
 }
 
-// finish does what the run that began with start had left to do.
-func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
+// finish does what the run that saved this had left to do.
+func (f *finisher) finish(ctx context.Context, saved *checkpoint.Saved, former *candidate) (*Finished, error) {
+	start := saved.Start
 	finished := &Finished{Alter: start.Alter, Undid: start.Purpose == string(plan.Undoing)}
 	err := f.FixCarried(ctx, f.how.Lock.Wait, f.note, false)
 	if err != nil {
@@ -91,12 +92,18 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 	}
 	undo := start.Undo
 	if former != nil {
-		old := Old{Pool: f.pool, Source: f.source, Name: former.Name, Rest: start.Filter != "", Needed: undo != nil, Values: undo.ValuesTable()}
+		values := schema.ParkedValues{Now: undo.ValuesTable(), Next: saved.Checkpoint.Values}
+		old := Old{Pool: f.pool, Source: f.source, Name: former.Name, Rest: start.Filter != "", Needed: undo != nil, Values: values}
 		if f.how.DropOld && undo == nil && !old.Rest {
 			err = old.Drop(ctx)
 		} else {
-			if _, marked := schema.MarkedOld(former.comment, f.source); !marked {
-				old.Keep(ctx, former.comment, start.Kept, f.how.Lock.Wait, f.note)
+			was, marked := schema.MarkedOld(former.comment, f.source)
+			if !marked {
+				was = former.comment
+			}
+			// The statement on its foreign keys gives it a mark without the values of rows that were parked under the lock.
+			if !marked || !old.Rest && schema.ValuesOfOld(former.comment, f.source) != values {
+				old.Keep(ctx, was, start.Kept, f.how.Lock.Wait, f.note)
 			}
 			finished.Old = old.Name.Dotted()
 			if undo != nil {
@@ -129,9 +136,9 @@ func (f *finisher) sweep(ctx context.Context) error {
 	return err
 }
 
-// swapped returns what a run began with that has swapped, or nil, and the old table, if it is
+// swapped returns what a run saved that has swapped, or nil, and the old table, if it is
 // there.
-func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
+func (f *finisher) swapped(ctx context.Context) (saved *checkpoint.Saved, former *candidate, err error) {
 	there, err := f.List(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -140,15 +147,15 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	if !f.HasState(there) || shadowThere {
 		return nil, nil, nil
 	}
-	if start, former, err = f.ended(ctx); err != nil && !errors.Is(err, ErrElsewhere) && !errors.Is(err, checkpoint.ErrNewer) {
+	if saved, former, err = f.ended(ctx); err != nil && !errors.Is(err, ErrElsewhere) && !errors.Is(err, checkpoint.ErrNewer) {
 		err = fmt.Errorf("%w: %w", cutover.ErrUnknown, err)
 	}
-	return start, former, err
+	return saved, former, err
 }
 
 // ended is swapped for a state table without a shadow.
-func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
-	saved, err := f.SavedHere(ctx)
+func (f *finisher) ended(ctx context.Context) (saved *checkpoint.Saved, former *candidate, err error) {
+	saved, err = f.SavedHere(ctx)
 	if err == nil && saved.Start != nil {
 		err = f.EndRun(ctx, saved.Run, f.how.Lock, f.note) // its swap may be on its way
 	}
@@ -166,7 +173,7 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 	if !is || err != nil {
 		return nil, nil, err
 	}
-	return saved.Start, former, nil
+	return saved, former, nil
 }
 
 // HasSwapped reports whether the run that saved this has swapped, among these tables. It returns

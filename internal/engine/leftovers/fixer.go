@@ -192,7 +192,7 @@ func (c *Cleaner) Carried(start *checkpoint.Start, there Listing) carry.Set {
 	old := c.source.Sibling(start.Old)
 	comment := there[old].comment
 	if _, marked := schema.MarkedOld(comment, c.source); !marked {
-		comment = plan.MarkOld(c.source, old, start.Undo.ValuesTable(), comment, start.Filter != "")
+		comment = plan.MarkOld(c.source, old, schema.ParkedValues{Now: start.Undo.ValuesTable()}, comment, start.Filter != "")
 	}
 	return carry.Set{
 		Source:     c.source,

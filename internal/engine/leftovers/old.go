@@ -22,8 +22,8 @@ type Old struct {
 	// Rest means that the table has rows which the new one lacks (--keep). It gets the mark of MarkRest if an undo needs it (Needed).
 	// Otherwise it is the user's again, and gets none.
 	Rest, Needed bool
-	// Values is the name of the table with the values that columns of the table had in parked rows; "" for none.
-	Values string
+	// Values are the tables with values of parked rows.
+	Values schema.ParkedValues
 }
 
 // Drop drops the table.

@@ -27,15 +27,16 @@ const rebuiltFor = 24 * time.Hour
 func Rebuilt(table, old *schema.Table, pairs map[string]string, alter string) *checkpoint.Saved {
 	was, _ := schema.MarkedOld(old.Comment, table.Name)
 	definition, _ := schema.SplitAutoIncrement(old.Create)
+	values := schema.ValuesOfOld(old.Comment, table.Name)
 	return &checkpoint.Saved{
-		Checkpoint: checkpoint.Checkpoint{Version: checkpoint.Version},
+		Checkpoint: checkpoint.Checkpoint{Version: checkpoint.Version, Values: values.Next},
 		Start: &checkpoint.Start{
 			Source: definition, Alter: alter, Shadow: table, Comment: table.Comment, Was: was, Old: old.Name.Table, Columns: old.Columns,
 			Foreign: table.ForeignKeys,
 		},
 		Undo: &checkpoint.Undo{
 			For: rebuiltFor, Mode: plan.UndoLazy, Pairs: pairs, Rebuilt: true, Table: table.Name.Table, Old: old.Name.Table,
-			Values: schema.ValuesOfOld(old.Comment, table.Name),
+			Values: values.Now,
 		},
 	}
 }
@@ -54,7 +55,7 @@ func UndoPlanned(ctx context.Context, c *Cleaner, table *schema.Table, back *pla
 }
 
 // keepRebuilt writes a rebuilt record. A kill may have left an undo table without rows.
-func keepRebuilt(ctx context.Context, c *Cleaner, start *checkpoint.Start, record checkpoint.Undo) error {
+func keepRebuilt(ctx context.Context, c *Cleaner, saved *checkpoint.Saved, record checkpoint.Undo) error {
 	_, err := c.UndoOfAlter(ctx)
 	if !errors.Is(err, ErrNoUndo) {
 		if err == nil {
@@ -75,13 +76,13 @@ func keepRebuilt(ctx context.Context, c *Cleaner, start *checkpoint.Start, recor
 			return err
 		}
 		defer session.Close()
-		at := checkpoint.Checkpoint{Version: checkpoint.Version, Phase: "done"}
+		at := checkpoint.Checkpoint{Version: checkpoint.Version, Phase: "done", Values: saved.Checkpoint.Values}
 		err = session.Rows(ctx, "SELECT "+schema.ThisServer, func(rows *sql.Rows) error { return rows.Scan(&at.ServerUUID) })
 		if err != nil {
 			return fmt.Errorf("read server_uuid: %w", err)
 		}
 		store := checkpoint.New(plan.UndoOf(c.source), c.source, c.pool.Name(), "")
-		return store.CreateUndo(ctx, session, &checkpoint.Saved{Checkpoint: at, Start: start, Undo: &record})
+		return store.CreateUndo(ctx, session, &checkpoint.Saved{Checkpoint: at, Start: saved.Start, Undo: &record})
 	})
 }
 
@@ -238,7 +239,7 @@ func ColdOnly(ctx context.Context, pool *dbconn.Pool, only *schema.Name) (all []
 		if err != nil {
 			return nil, fmt.Errorf("read the old table: %w", err)
 		}
-		u.Record.Values = schema.ValuesOfOld(old.Comment, t.Source)
+		u.Record.Values = schema.ValuesOfOld(old.Comment, t.Source).Now
 		if why, next := KeepsRows(table, old); why != "" {
 			u.Why, u.OnlyRows = why, next
 		}

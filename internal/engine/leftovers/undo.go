@@ -83,9 +83,9 @@ func AfterTaken(source schema.Name) (left, next string) {
 // what an undo needs.
 func (c *Cleaner) keepSwapped(ctx context.Context, note func(string)) error {
 	f := finisher{Cleaner: *c, how: Ending{Lock: cutover.Budget{}.WithDefaults()}, note: note}
-	start, former, err := f.swapped(ctx)
-	if err == nil && start != nil && start.Undo != nil {
-		_, err = f.finish(ctx, start, former)
+	saved, former, err := f.swapped(ctx)
+	if err == nil && saved != nil && saved.Start.Undo != nil {
+		_, err = f.finish(ctx, saved, former)
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (c *Cleaner) BeginUndo(ctx context.Context, saved *checkpoint.Saved) error 
 	record := *saved.Undo
 	record.Begun = true
 	if record.Rebuilt {
-		return keepRebuilt(ctx, c, saved.Start, record)
+		return keepRebuilt(ctx, c, saved, record)
 	}
 	return c.Amend(ctx, record)
 }
@@ -170,7 +170,7 @@ func (c *Cleaner) restoreMark(ctx context.Context, saved *checkpoint.Saved, ther
 	}
 	o := Old{Pool: c.pool, Source: c.source, Name: old.Name, Needed: true}
 	if former, err := c.Undo(ctx); err == nil && former != nil && former.Start != nil {
-		o.Rest, o.Values = former.Start.Filter != "", former.Undo.ValuesTable()
+		o.Rest, o.Values = former.Start.Filter != "", schema.ParkedValues{Now: former.Undo.ValuesTable(), Next: former.Checkpoint.Values}
 	}
 	o.Keep(ctx, old.comment, "", wait, note)
 }

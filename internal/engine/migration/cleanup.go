@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
 )
 
 // cleanUp removes what the run created, unless its debts say keep. After a swap it also settles the
@@ -34,7 +35,8 @@ func (r *run) cleanUp() error {
 			oldErr = leftovers.RetryBriefly(ctx, func() error { return r.prepared.Load().checkpoint(ctx) })
 		}
 		old := leftovers.Old{
-			Pool: r.pool, Source: r.plan.Source.Name, Name: r.old(), Rest: r.plan.Filter != "", Needed: undo != nil, Values: undo.ValuesTable(),
+			Pool: r.pool, Source: r.plan.Source.Name, Name: r.old(), Rest: r.plan.Filter != "", Needed: undo != nil,
+			Values: schema.ParkedValues{Now: undo.ValuesTable(), Next: r.prepared.Load().lot.Values()},
 		}
 		if drops && oldErr == nil {
 			oldErr = old.Drop(ctx)

@@ -61,7 +61,7 @@ func (r *run) carried() carry.Set {
 		Dropped:    r.plan.Dropped,
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
-		OldComment: plan.MarkOld(source.Name, r.old(), r.plan.Back.LeavesValues(), source.Comment, r.plan.Filter != ""),
+		OldComment: plan.MarkOld(source.Name, r.old(), schema.ParkedValues{Now: r.plan.Back.LeavesValues()}, source.Comment, r.plan.Filter != ""),
 		Triggers:   source.Triggers,
 	}
 }

@@ -41,10 +41,9 @@ func IsAside(source, name schema.Name, comment string) bool {
 		name == source.Sibling(schema.NamedOld(comment, source))
 }
 
-// MarkOld is the comment of the old table of a source. It has the table's name, if Midstream does not give such a name itself, and the name
-// of the table with the values that its columns had in parked rows, "" for none. rest means that the table has rows which the change has
-// left out.
-func MarkOld(source, name schema.Name, values, was string, rest bool) string {
+// MarkOld is the comment of the old table of a source. It has the table's name, if Midstream does not give such a name itself, and the
+// names of the tables with values of parked rows. rest means that the table has rows which the change has left out.
+func MarkOld(source, name schema.Name, values schema.ParkedValues, was string, rest bool) string {
 	if rest {
 		return schema.MarkRest(source, was)
 	}

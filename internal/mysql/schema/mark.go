@@ -48,7 +48,7 @@ func MarkedFor(comment string, source Name) bool {
 }
 
 // The kinds of tables that were put aside. wasMark separates the mark from the former comment, namedMark the source from a name that
-// the operator has chosen for the table, and valuesMark both from the name of a values table.
+// the operator has chosen for the table, and valuesMark and nextMark these from the names of tables of values.
 const (
 	oldKind       = "old"       // by a change
 	restKind      = "rest"      // by a change that has left rows out of the new table
@@ -57,6 +57,7 @@ const (
 	wasMark       = "; it was: "
 	namedMark     = "; named: "
 	valuesMark    = "; values: "
+	nextMark      = "; next values: "
 )
 
 var asideKinds = []string{oldKind, restKind, truncatedKind, droppedKind}
@@ -66,17 +67,27 @@ const MaxComment = 2048
 
 // MarkOld returns the comment that an old table carries: the mark, and what its comment
 // was, cut to what the server takes.
-func MarkOld(source Name, was string) string { return MarkOldWith(source, "", "", was) }
+func MarkOld(source Name, was string) string { return MarkOldWith(source, "", ParkedValues{}, was) }
 
-// MarkOldWith is MarkOld for an old table with a name that the operator has chosen, and with a table that has the values which its
-// columns had in parked rows: the mark has these names. "" is no name.
-func MarkOldWith(source Name, name, values, was string) string {
+// ParkedValues are the names of the tables with the values that columns had in parked rows; "" for none.
+type ParkedValues struct {
+	// Now has those of columns of the old table: the undo by all rows takes them. Next has those of columns of the table that has its
+	// place: the undo after that takes them.
+	Now, Next string
+}
+
+// MarkOldWith is MarkOld for an old table with a name that the operator has chosen, "" for none, and with tables that have values of
+// parked rows: the mark has these names.
+func MarkOldWith(source Name, name string, values ParkedValues, was string) string {
 	more := ""
 	if name != "" {
 		more = namedMark + name
 	}
-	if values != "" {
-		more += valuesMark + values
+	if values.Now != "" {
+		more += valuesMark + values.Now
+	}
+	if values.Next != "" {
+		more += nextMark + values.Next
 	}
 	return markWith(oldKind, source, more, was)
 }
@@ -119,21 +130,21 @@ func NamedOld(comment string, source Name) string {
 	return name
 }
 
-// ValuesOfOld returns the name of the table with the values that columns of an old table had in parked rows, by the comment of the old
-// table; "" for none.
-func ValuesOfOld(comment string, source Name) string {
+// ValuesOfOld returns the names of the tables with values of parked rows, by the comment of the old table.
+func ValuesOfOld(comment string, source Name) ParkedValues {
 	_, values, _, _ := cutMarkOld(comment, source)
 	return values
 }
 
 // cutMarkOld takes a comment of MarkOldWith apart.
-func cutMarkOld(comment string, source Name) (name, values, was string, is bool) {
+func cutMarkOld(comment string, source Name) (name string, values ParkedValues, was string, is bool) {
 	rest, marked := strings.CutPrefix(comment, MarkFor(oldKind, source))
 	names, was, complete := strings.Cut(rest, wasMark)
-	names, values, _ = strings.Cut(names, valuesMark)
+	names, values.Next, _ = strings.Cut(names, nextMark)
+	names, values.Now, _ = strings.Cut(names, valuesMark)
 	name, named := strings.CutPrefix(names, namedMark)
 	if !marked || !complete || !named && names != "" {
-		return "", "", "", false
+		return "", ParkedValues{}, "", false
 	}
 	if !named {
 		name = ""
@@ -158,6 +169,7 @@ func SourceOfAside(comment, database string) (source Name, was string, is bool) 
 	for _, kind := range asideKinds {
 		rest, marked := strings.CutPrefix(comment, MarkFor(kind, Name{Schema: database}))
 		if name, was, whole := strings.Cut(rest, wasMark); marked && whole {
+			name, _, _ = strings.Cut(name, nextMark)
 			name, _, _ = strings.Cut(name, valuesMark)
 			name, _, _ = strings.Cut(name, namedMark)
 			return Name{Schema: database, Table: name}, was, true

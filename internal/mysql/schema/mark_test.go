@@ -24,7 +24,9 @@ func TestL8_FormerSourceIsNoArtefact(t *testing.T) {
 func TestU5_TheMarkNamesTheTableOfValues(t *testing.T) {
 	source := Name{"shop", "orders"}
 	for _, name := range []string{"", "mine"} {
-		for _, values := range []string{"", "orders_parked_values"} {
+		for _, values := range []ParkedValues{
+			{}, {Now: "orders_parked_values"}, {Next: "orders_parked_values"}, {Now: "orders_parked_values2", Next: "orders_parked_values"},
+		} {
 			for _, was := range []string{"", "of orders", "; values: x", "; named: y; it was: z", strings.Repeat("ü", MaxComment)} {
 				mark := MarkOldWith(source, name, values, was)
 				kept, marked := MarkedOld(mark, source)
