@@ -87,8 +87,13 @@ func (s *Spec) unchanged(shadow string) bool {
 	return ok && from.Definition == to.Definition && s.allUnchanged(s.Shadow.Mentioned(to.Expression))
 }
 
+// allUnchanged reports whether the columns of the shadow that an expression names have the values that it finds by these names in the
+// source. A column may have taken the name of another one.
 func (s *Spec) allUnchanged(columns []string) bool {
-	return !slices.ContainsFunc(columns, func(name string) bool { return !s.unchanged(name) })
+	return !slices.ContainsFunc(columns, func(name string) bool {
+		c, made := s.column(name)
+		return !s.unchanged(name) || made && !strings.EqualFold(c.From.Name, name)
+	})
 }
 
 // keeps reports whether columns of the shadow take a value of a kept one. Only the shadow has that value: a
