@@ -382,7 +382,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 // that was all there is to do.
 func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {
 	ending := leftovers.Ending{Lock: c.settings.Lock, DropOld: c.config.DropOld}
-	name, result, done, err := session.Finish(ctx, s, alter, ending, c.output.note)
+	name, result, done, err := session.Finish(ctx, s, alter, ending, c.config.Together, c.output.note)
 	if err != nil || !done {
 		return result, false, unheld(ctx, err)
 	}

@@ -19,6 +19,8 @@ type Finished struct {
 	Alter string // the clauses
 	Undid bool   // it was an undo
 	Old   string // the old table; "" if it was dropped
+	// Together are the tables that were swapped in the same step; nil for none.
+	Together []string
 }
 
 // Ending defines how Finish completes a run that has swapped.
@@ -85,7 +87,7 @@ type finisher struct {
 // finish does what the run that saved this had left to do.
 func (f *finisher) finish(ctx context.Context, saved *checkpoint.Saved, former *candidate) (*Finished, error) {
 	start := saved.Start
-	finished := &Finished{Alter: start.Alter, Undid: start.Purpose == string(plan.Undoing)}
+	finished := &Finished{Alter: start.Alter, Undid: start.Purpose == string(plan.Undoing), Together: start.Together}
 	err := f.FixCarried(ctx, f.how.Lock.Wait, f.note, false)
 	if err != nil {
 		return nil, err

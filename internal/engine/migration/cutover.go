@@ -54,7 +54,7 @@ func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (
 		before = ""
 	}
 	done, last, err := w.cfg.Together.Swap(ctx, try, together.Part{
-		Pool: w.pool,
+		Table: w.plan.Source.Name, Pool: w.pool,
 		Turn: turn,
 		Lookout: &lock.SwapLookout{Watcher: &lock.Watcher{
 			DB:     w.pool.DB(),

@@ -103,11 +103,13 @@ func (b *bench) probing(sessions int) (stop func() int64) {
 	return func() int64 { end(); all.Wait(); return reads.Load() }
 }
 
-// together are the arguments of a run that gives both tables another character set.
+// together are the arguments of a run that gives both tables another character set and another type of the key: the keys of both go
+// through temporary tables of one session.
 func (b *bench) together(charset string) []string {
 	var statements []string
 	for _, table := range []string{"t", "u"} {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s.%s MODIFY c VARCHAR(20) CHARACTER SET %s", b.schema, table, charset))
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s.%s MODIFY c VARCHAR(20) CHARACTER SET %s, MODIFY id %s NOT NULL",
+			b.schema, table, charset, map[string]string{"latin1": "INT", "utf8mb4": "BIGINT"}[charset]))
 	}
 	return []string{"run", "--together", strings.Join(statements, "; ")}
 }
@@ -204,6 +206,58 @@ func TestL7_NoTableOfAGroupIsSwappedAlone(t *testing.T) {
 		}
 		b.process("", nil, b.together("utf8mb4")...).mustEnd()
 		b.mustPair()
+	})
+}
+
+// TestL7_AGroupThatWasSwappedIsNotChangedAgain: a run on two tables was killed behind its swap, and the work of one of them is
+// complete. The same command completes the other one, and copies nothing.
+func TestL7_AGroupThatWasSwappedIsNotChangedAgain(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		b.pair(1000)
+		charset := "latin1"
+		for _, table := range []string{"t", "u"} {
+			charset = map[string]string{"latin1": "utf8mb4", "utf8mb4": "latin1"}[charset]
+			if code, last := b.killIf(fault.Rule{At: "midstream old of "}, func() *child { return b.process("", nil, b.together(charset)...) }); code != -1 {
+				b.Fatalf("exit code %d: %s", code, last)
+			}
+			b.process("", nil, "run", "--method=shadow", fmt.Sprintf("ALTER TABLE %s.%s MODIFY c VARCHAR(20) CHARACTER SET %s, MODIFY id %s NOT NULL",
+				b.schema, table, charset, map[string]string{"latin1": "INT", "utf8mb4": "BIGINT"}[charset])).mustEnd()
+			again := b.process("", nil, b.together(charset)...)
+			again.mustEnd()
+			if again.heard(phaseLine(event.PhaseCopy)) {
+				b.Errorf("after %s was completed alone, rows are copied again", table)
+			}
+			if got := b.charsets(); got != charset+","+charset {
+				b.Errorf("the tables have %s", got)
+			}
+			b.exec("DROP TABLE " + b.schema + ".t_old, " + b.schema + ".u_old")
+		}
+		b.mustPair()
+	})
+}
+
+// TestL9_AnAbortEndsAGroup: the run of one table is aborted while the swap is held. That ends both, the result names both, and nothing is
+// left.
+func TestL9_AnAbortEndsAGroup(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		b.pair(1000)
+		for _, table := range []string{"t", "u"} {
+			sockets := "--control-dir=" + filepath.Join(b.TempDir(), "sockets")
+			held := b.process("", nil, append(b.together("utf8mb4"), "--hold", sockets)...)
+			held.await("ready for the swap, together with " + b.schema + ".t")
+			held.await("ready for the swap, together with " + b.schema + ".u")
+			if code := b.commanding("abort", b.schema+"."+table, sockets); code != 0 {
+				b.Errorf("exit code %d of the abort", code)
+			}
+			if code, last := held.wait(); code != 12 || !strings.Contains(last, fmt.Sprintf(`"object":"%[1]s.t, %[1]s.u"`, b.schema)) {
+				b.Errorf("abort of %s: exit code %d: %s", table, code, last)
+			}
+			if got := b.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + b.schema + "'"); got != "2" {
+				b.Errorf("%s tables are there", got)
+			}
+		}
 	})
 }
 

@@ -2,10 +2,12 @@ package together
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
 
@@ -14,7 +16,8 @@ type Stage int
 
 // The stages, in their order.
 const (
-	Planned Stage = iota
+	Settled Stage = iota
+	Planned
 	Prepared
 	Filled
 	stages
@@ -28,6 +31,9 @@ type Group struct {
 	passed [stages][]bool
 	// changed is closed, and made anew, when a member has passed a stage.
 	changed chan struct{}
+	// before are members that an earlier run of the same group has swapped, and apart is one that a run has swapped without the others.
+	before  int
+	apart   *schema.Name
 	round   *round // of the swap
 	swapped bool
 }
@@ -75,12 +81,18 @@ func (m Member) Do(ctx context.Context, stage Stage, work func(ctx context.Conte
 	if err := work(ctx); err != nil {
 		return err
 	}
+	m.pass(stage, func() {})
+	return nil
+}
+
+// pass notes that the member has passed a stage, with what it has found there.
+func (m Member) pass(stage Stage, note func()) {
 	m.group.mu.Lock()
 	defer m.group.mu.Unlock()
+	note()
 	m.group.passed[stage][m.index] = true
 	close(m.group.changed)
 	m.group.changed = make(chan struct{})
-	return nil
 }
 
 // All waits until every member has passed a stage.
@@ -107,6 +119,34 @@ func (g *Group) wait(ctx context.Context, come func() bool) error {
 	}
 }
 
+// Settle takes whether an earlier run has swapped this member's table by the same change, and with which tables. It waits for all
+// members. done means that the table is swapped: if an earlier run of the group has swapped one table, it has swapped all of them.
+// It fails with a *plan.Refused if a table was swapped without the others.
+func (m Member) Settle(ctx context.Context, swapped bool, with []string) (done bool, err error) {
+	if m.group == nil {
+		return swapped, nil
+	}
+	g := m.group
+	m.pass(Settled, func() {
+		switch {
+		case swapped && slices.Equal(with, m.Others()):
+			g.before++
+		case swapped:
+			g.apart = &g.tables[m.index]
+		}
+	})
+	if err = m.All(ctx, Settled); err != nil {
+		return false, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.apart != nil {
+		return false, &plan.Refused{Table: g.apart.String(), Blocking: []plan.Risk{{Code: plan.CodeTogether, Blocking: true,
+			What: fmt.Sprintf("an earlier run has changed %s without the others", *g.apart), Fix: "Change the other tables without it"}}}
+	}
+	return g.before > 0, nil
+}
+
 // Ended is why a run ends: another run of its group has ended before the swap.
 type Ended struct {
 	Table schema.Name
@@ -120,7 +160,8 @@ func (e *Ended) Error() string {
 // Unwrap is the error of the other run.
 func (e *Ended) Unwrap() error { return e.Err }
 
-// Run does the work of each member side by side, and returns their errors. An error before the swap ends the others.
+// Run does the work of each member side by side, and returns their errors. An error before the swap ends the others: each of them has an
+// Ended among its errors.
 func (g *Group) Run(ctx context.Context, work func(ctx context.Context, index int) error) []error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -128,10 +169,15 @@ func (g *Group) Run(ctx context.Context, work func(ctx context.Context, index in
 	var all sync.WaitGroup
 	for i := range g.tables {
 		all.Go(func() {
-			errs[i] = work(ctx, i)
-			if errs[i] != nil && !g.hasSwapped() {
-				end(&Ended{g.tables[i], errs[i]})
+			err := work(ctx, i)
+			if err != nil && !g.hasSwapped() {
+				end(&Ended{g.tables[i], err}) // the first one counts
+				var ended, has *Ended
+				if errors.As(context.Cause(ctx), &ended) && ended.Table != g.tables[i] && !errors.As(err, &has) {
+					err = errors.Join(err, ended) // such as "context canceled"
+				}
 			}
+			errs[i] = err
 		})
 	}
 	all.Wait()

@@ -10,12 +10,14 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
 )
 
 // Part is what a run does about the swap of its table.
 type Part struct {
-	Pool *dbconn.Pool
-	Turn lock.Turn
+	Table schema.Name
+	Pool  *dbconn.Pool
+	Turn  lock.Turn
 	lock.Lookout
 	Terms  func() lock.Terms
 	Budget func() cutover.Budget
@@ -45,6 +47,7 @@ func (m Member) Swap(ctx context.Context, try Try, part Part) (done event.SwapDo
 	if complete {
 		r.swap(ctx, try)
 		m.group.swapEnded(r)
+		close(r.done)
 	} else if err := r.await(ctx, m.index); err != nil {
 		return event.SwapDone{}, lock.Outcome{}, err
 	}
@@ -153,24 +156,66 @@ func (r *round) hasBegun() bool {
 	return r.begun
 }
 
+// blamed is a member whose own end has ended a round.
+type blamed struct {
+	index int
+	error
+}
+
+func (b *blamed) Unwrap() error { return b.error }
+
 // swap makes the attempts. REQUIRES: the round has begun.
 func (r *round) swap(ctx context.Context, try Try) {
-	defer close(r.done)
-	ctx, end := context.WithCancelCause(ctx)
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx)) // a member's end is known as that
 	defer end(nil)
 	turns := make(turns, len(r.members))
 	for i, m := range r.members {
 		m.busy.Lock()
 		defer m.busy.Unlock()
-		defer context.AfterFunc(m.ctx, func() { end(context.Cause(m.ctx)) })()
-		turns[i] = m.Turn
+		defer context.AfterFunc(m.ctx, func() { end(&blamed{i, context.Cause(m.ctx)}) })()
+		turns[i] = m
 	}
-	first := r.members[0]
-	asker := lock.Asker{Pool: first.Pool, Lookout: r, Terms: first.Terms, Turn: turns, Emit: r.emit, For: "cut over"}
+	asker := lock.Asker{Pool: r.members[0].Pool, Lookout: r, Terms: r.terms, Turn: turns, Emit: r.emit, For: "cut over"}
 	r.attempts, r.last, r.err = asker.Run(ctx, func(ctx context.Context, _ time.Duration) (lock.Outcome, error) {
 		return r.attempt(ctx, try)
 	})
 	r.at = time.Now()
+	var by *blamed
+	if r.err != nil && !errors.Is(r.err, cutover.ErrUnknown) && errors.As(context.Cause(ctx), &by) {
+		r.err = by
+	}
+}
+
+// terms are those of all members: the narrowest bounds, and the kills of the first one that has any.
+func (r *round) terms() lock.Terms {
+	terms := r.members[0].Terms()
+	for _, m := range r.members[1:] {
+		t := m.Terms()
+		terms.Wait, terms.Backoff = min(terms.Wait, t.Wait), max(terms.Backoff, t.Backoff)
+		terms.GiveUp, terms.Most = least(terms.GiveUp, t.GiveUp), least(terms.Most, t.Most)
+		if terms.Kills.After <= 0 {
+			terms.Kills = t.Kills
+		}
+	}
+	return terms
+}
+
+// budget is the narrowest one of the members.
+func (r *round) budget() cutover.Budget {
+	budget := r.members[0].Budget().WithDefaults()
+	for _, m := range r.members[1:] {
+		other := m.Budget().WithDefaults()
+		budget.Wait, budget.Work = min(budget.Wait, other.Wait), min(budget.Work, other.Work)
+	}
+	return budget
+}
+
+// least is the lower one of two bounds, of which 0 is none.
+func least[T int | time.Duration](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // attempt makes one attempt.
@@ -180,7 +225,7 @@ func (r *round) attempt(ctx context.Context, try Try) (asked lock.Outcome, err e
 	for i, m := range r.members {
 		parts[i] = m.Begin()
 	}
-	r.reports, err = try(ctx, parts, r.members[0].Budget())
+	r.reports, err = try(ctx, parts, r.budget())
 	var failed error
 	for i, m := range r.members {
 		if ended := m.End(ctx, r.reports[i], err); ended != nil && !errors.Is(ended, err) {
@@ -198,6 +243,13 @@ func (r *round) attempt(ctx context.Context, try Try) (asked lock.Outcome, err e
 
 // result is what the round has made of a member. REQUIRES: the round has ended.
 func (r *round) result(index int) (event.SwapDone, lock.Outcome, error) {
+	var by *blamed
+	if errors.As(r.err, &by) {
+		if by.index == index {
+			return event.SwapDone{Attempts: r.attempts}, r.last, by.error
+		}
+		return event.SwapDone{Attempts: r.attempts}, r.last, &Ended{r.members[by.index].Table, by.error}
+	}
 	if r.err != nil {
 		return event.SwapDone{Attempts: r.attempts}, r.last, r.err
 	}

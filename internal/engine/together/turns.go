@@ -9,18 +9,24 @@ import (
 )
 
 // turns are the turns of all members: it is the group's turn when it is the turn of each of them.
-type turns []lock.Turn
+type turns []*waiting
 
-// Wait waits until no member is held. While one was waited for, another may have been held.
+// Wait waits until no member is held. While one was waited for, another may have been held, and the comparison of another may have become
+// old: it does what is due.
 func (t turns) Wait(ctx context.Context) (held time.Duration, err error) {
 	for again := true; again; {
 		again = false
-		for _, turn := range t {
-			waited, err := turn.Wait(ctx)
+		for _, m := range t {
+			waited, err := m.Turn.Wait(ctx)
 			if err != nil {
 				return held, err
 			}
 			held, again = held+waited, again || waited > 0 && len(t) > 1
+		}
+		for i := 0; again && i < len(t); i++ {
+			if err := t[i].Meanwhile(ctx); err != nil {
+				return held, err
+			}
 		}
 	}
 	return held, nil
@@ -28,8 +34,8 @@ func (t turns) Wait(ctx context.Context) (held time.Duration, err error) {
 
 // Ready reports whether all members are.
 func (t turns) Ready() bool {
-	for _, turn := range t {
-		if !turn.Ready() {
+	for _, m := range t {
+		if !m.Turn.Ready() {
 			return false
 		}
 	}
@@ -38,8 +44,8 @@ func (t turns) Ready() bool {
 
 // Prepare prepares all members.
 func (t turns) Prepare(ctx context.Context) (bool, error) {
-	for _, turn := range t {
-		if clear, err := turn.Prepare(ctx); !clear || err != nil {
+	for _, m := range t {
+		if clear, err := m.Turn.Prepare(ctx); !clear || err != nil {
 			return false, err
 		}
 	}
@@ -48,12 +54,12 @@ func (t turns) Prepare(ctx context.Context) (bool, error) {
 
 // Begin begins all members' requests, or none.
 func (t turns) Begin() bool {
-	for i, turn := range t {
-		if turn.Begin() {
+	for i, m := range t {
+		if m.Turn.Begin() {
 			continue
 		}
 		for _, begun := range t[:i] {
-			_ = begun.End(context.Background(), lock.Outcome{}, nil) // no request was made: it has nothing to say
+			_ = begun.Turn.End(context.Background(), lock.Outcome{}, nil) // no request was made: it has nothing to say
 		}
 		return false
 	}
@@ -63,8 +69,8 @@ func (t turns) Begin() bool {
 // End gives all members the outcome.
 func (t turns) End(ctx context.Context, last lock.Outcome, failed error) error {
 	var errs []error
-	for _, turn := range t {
-		errs = append(errs, turn.End(ctx, last, failed))
+	for _, m := range t {
+		errs = append(errs, m.Turn.End(ctx, last, failed))
 	}
 	return errors.Join(errs...)
 }

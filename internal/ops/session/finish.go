@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/engine/together"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -19,12 +20,13 @@ const runAgain = "remove the cause, then run the same command again"
 
 // Finish brings an earlier run to its end that was stopped after its swap, and says whether that was all
 // there is to do for the ALTER, or for the undo if it has no clauses. name is the table as the server spells it. Its error is an *Error,
-// or a *plan.Refused if the account lacks privileges.
+// or a *plan.Refused if the account lacks privileges. A member of a group is also done if another one was swapped with it.
 func Finish(
 	ctx context.Context,
 	s *Server,
 	alter *ddl.Alter,
 	ending leftovers.Ending,
+	member together.Member,
 	note func(string),
 ) (name schema.Name, result migration.Result, done bool, err error) {
 	name = alter.Table
@@ -49,11 +51,14 @@ func Finish(
 		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}
 	}
 	if finished == nil {
-		return name, result, false, nil
+		done, err := member.Settle(ctx, false, nil)
+		return name, migration.Result{Swapped: done, Resumed: done}, done, err
 	}
 	note(fmt.Sprintf("an earlier run on %s was stopped after its swap; its remaining work is done now", alter.Table))
 	if undo := alter.Clauses == ""; undo != finished.Undid || !undo && !ddl.SameClauses(finished.Alter, alter.Clauses) {
-		return name, result, false, nil
+		done, err := member.Settle(ctx, false, nil)
+		return name, migration.Result{Swapped: done, Resumed: done}, done, err
 	}
-	return name, migration.Result{Swapped: true, Resumed: true, Old: finished.Old}, true, nil
+	done, err = member.Settle(ctx, true, finished.Together)
+	return name, migration.Result{Swapped: done, Resumed: done, Old: finished.Old}, done, err
 }

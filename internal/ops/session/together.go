@@ -79,13 +79,17 @@ func (t *Together) Run(
 		Add(&sum, result)
 		table := &t.Tables[i]
 		table.Method, table.Old, table.Elapsed = string(result.Method), result.Old, record.MSOf(result.Elapsed)
-		table.State = t.state(table.Table, errs[i])
+		table.State = t.state(errs[i])
 		var refused *plan.Refused
 		switch {
-		case errs[i] == nil || table.State == StateWaiting:
+		case errs[i] == nil:
+		case table.State == StateWaiting || err != nil: // the error is that of another table, or of all
+			t.noteLeft(table.Table, errs[i])
 		case errors.As(errs[i], &refused):
 			refusals = append(refusals, refused)
-		case err == nil:
+		case ctx.Err() != nil:
+			err = &Partly{Err: errs[i], Table: schema.List(t.Names)}
+		default:
 			err = &Partly{Err: errs[i], Table: table.Table}
 		}
 	}
@@ -95,17 +99,22 @@ func (t *Together) Run(
 	return sum, err
 }
 
-// state is what has become of a table. What is left of one whose work was ended is noted: the error is that of another table.
-func (t *Together) state(table string, err error) string {
+// state is what has become of a table.
+func (t *Together) state(err error) string {
 	var ended *together.Ended
-	var failure *migration.Failure
 	switch {
 	case err == nil:
 		return t.End
-	case !errors.As(err, &ended):
-		return StateFailed
-	case errors.As(err, &failure) && failure.Left != "":
+	case errors.As(err, &ended):
+		return StateWaiting
+	}
+	return StateFailed
+}
+
+// noteLeft notes what is left of a table that is not the one of the error.
+func (t *Together) noteLeft(table string, err error) {
+	var failure *migration.Failure
+	if errors.As(err, &failure) && failure.Left != "" {
 		t.Note(table + ": " + failure.Left)
 	}
-	return StateWaiting
 }
