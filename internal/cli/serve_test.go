@@ -295,6 +295,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"table",
 		"alter",
 		"to", // there is a statement
+		"together",
 		// where
 		"host",
 		"port",
