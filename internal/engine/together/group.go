@@ -31,8 +31,8 @@ type Group struct {
 	passed [stages][]bool
 	// changed is closed, and made anew, when a member has passed a stage.
 	changed chan struct{}
-	// before are members that an earlier run of the same group has swapped, and apart is one that a run has swapped without the others.
-	before  int
+	// before means that an earlier run of the same group has swapped, and apart is a table that a run has swapped without the others.
+	before  bool
 	apart   *schema.Name
 	round   *round // of the swap
 	swapped bool
@@ -130,7 +130,7 @@ func (m Member) Settle(ctx context.Context, swapped bool, with []string) (done b
 	m.pass(Settled, func() {
 		switch {
 		case swapped && slices.Equal(with, m.Others()):
-			g.before++
+			g.before = true
 		case swapped:
 			g.apart = &g.tables[m.index]
 		}
@@ -144,7 +144,7 @@ func (m Member) Settle(ctx context.Context, swapped bool, with []string) (done b
 		return false, &plan.Refused{Table: g.apart.String(), Blocking: []plan.Risk{{Code: plan.CodeTogether, Blocking: true,
 			What: fmt.Sprintf("an earlier run has changed %s without the others", *g.apart), Fix: "Change the other tables without it"}}}
 	}
-	return g.before > 0, nil
+	return g.before, nil
 }
 
 // Ended is why a run ends: another run of its group has ended before the swap.

@@ -25,7 +25,7 @@ type Part struct {
 	// of the attempt, or one of its own.
 	Begin func() cutover.Part
 	End   func(ctx context.Context, report cutover.Report, err error) error
-	// Again reports whether another attempt may follow an error of an attempt. Given takes the error of the last one; it may be nil.
+	// Again reports whether another attempt may follow an error of an attempt.
 	Again func(error) bool
 	// Meanwhile does what is due while the run waits for the others. It is called again and again.
 	Meanwhile func(ctx context.Context) error
@@ -38,10 +38,7 @@ type Try func(context.Context, []cutover.Part, cutover.Budget) ([]cutover.Report
 // Swap waits until every member is ready for the swap, and makes attempts until one succeeds. last is the outcome of the last one.
 func (m Member) Swap(ctx context.Context, try Try, part Part) (done event.SwapDone, last lock.Outcome, err error) {
 	if m.group == nil {
-		r := newRound(1)
-		r.arrive(ctx, 0, part)
-		r.swap(ctx, try)
-		return r.result(0)
+		m = New([]schema.Name{part.Table}).Member(0)
 	}
 	r, complete := m.group.arrive(ctx, m.index, part)
 	if complete {
@@ -244,14 +241,15 @@ func (r *round) attempt(ctx context.Context, try Try) (asked lock.Outcome, err e
 // result is what the round has made of a member. REQUIRES: the round has ended.
 func (r *round) result(index int) (event.SwapDone, lock.Outcome, error) {
 	var by *blamed
-	if errors.As(r.err, &by) {
-		if by.index == index {
-			return event.SwapDone{Attempts: r.attempts}, r.last, by.error
-		}
-		return event.SwapDone{Attempts: r.attempts}, r.last, &Ended{r.members[by.index].Table, by.error}
+	err := r.err
+	switch {
+	case errors.As(err, &by) && by.index == index:
+		err = by.error
+	case by != nil:
+		err = &Ended{r.members[by.index].Table, by.error}
 	}
-	if r.err != nil {
-		return event.SwapDone{Attempts: r.attempts}, r.last, r.err
+	if err != nil {
+		return event.SwapDone{Attempts: r.attempts}, r.last, err
 	}
 	report := r.reports[index]
 	return event.SwapDone{LockHeld: report.Held, Drained: report.Drained, Attempts: r.attempts, At: r.at}, r.last, nil

@@ -202,18 +202,12 @@ func endEarlier(ctx context.Context, pool *dbconn.Pool, saved *checkpoint.Saved)
 // the record of the change before, if there is one, has its place again. saved is what was read, and what is returned if that
 // is not so.
 func Withdrawn(ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved) (*checkpoint.Saved, error) {
-	return settled(ctx, pool, source, saved, nil)
+	return Settled(ctx, pool, source, saved, nil)
 }
 
-// Settled is Withdrawn, and completes a statement that keeps no undo if its run was killed after it: its record goes, too.
+// Settled is Withdrawn, and with a listener it also completes a statement that keeps no undo if its run was killed after it: its record
+// goes, too.
 func Settled(
-	ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved, emit event.Listener,
-) (*checkpoint.Saved, error) {
-	return settled(ctx, pool, source, saved, emit)
-}
-
-// settled is Settled, or Withdrawn without a listener.
-func settled(
 	ctx context.Context, pool *dbconn.Pool, source schema.Name, saved *checkpoint.Saved, emit event.Listener,
 ) (*checkpoint.Saved, error) {
 	if saved == nil || saved.Undo.Ledger == nil || !saved.Undo.Ledger.Pending() {

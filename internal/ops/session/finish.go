@@ -50,15 +50,13 @@ func Finish(
 	case err != nil:
 		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}
 	}
-	if finished == nil {
-		done, err := member.Settle(ctx, false, nil)
-		return name, migration.Result{Swapped: done, Resumed: done}, done, err
+	var same leftovers.Finished // of the same change
+	if finished != nil {
+		note(fmt.Sprintf("an earlier run on %s was stopped after its swap; its remaining work is done now", alter.Table))
+		if undo := alter.Clauses == ""; undo == finished.Undid && (undo || ddl.SameClauses(finished.Alter, alter.Clauses)) {
+			same, done = *finished, true
+		}
 	}
-	note(fmt.Sprintf("an earlier run on %s was stopped after its swap; its remaining work is done now", alter.Table))
-	if undo := alter.Clauses == ""; undo != finished.Undid || !undo && !ddl.SameClauses(finished.Alter, alter.Clauses) {
-		done, err := member.Settle(ctx, false, nil)
-		return name, migration.Result{Swapped: done, Resumed: done}, done, err
-	}
-	done, err = member.Settle(ctx, true, finished.Together)
-	return name, migration.Result{Swapped: done, Resumed: done, Old: finished.Old}, done, err
+	done, err = member.Settle(ctx, done, same.Together)
+	return name, migration.Result{Swapped: done, Resumed: done, Old: same.Old}, done, err
 }
