@@ -67,7 +67,10 @@ func TestU2_RenamedByHandAndBack(t *testing.T) {
 		}{
 			{[]string{"RENAME TABLE t_old TO x", "RENAME TABLE x TO t_old"}, "another session renamed the old table"},
 			{[]string{"RENAME TABLE t_old TO x, x TO y", "RENAME TABLE y TO z", "ALTER TABLE t_old2 COMMENT 'x'", "RENAME TABLE z TO t_old"}, "another session renamed the old table"},
+			{[]string{"ALTER TABLE t_old RENAME x", "ALTER TABLE x ADD INDEX more (a), RENAME AS y", "RENAME TABLE y TO t_old"}, "another session renamed the old table"},
+			{[]string{"ALTER TABLE t_old ADD COLUMN more INT, RENAME TO x", "ALTER TABLE x DROP COLUMN more, RENAME TO t_old"}, stops},
 			{[]string{"RENAME TABLE t TO x", "RENAME TABLE x TO t"}, all},
+			{[]string{"ALTER TABLE t RENAME TO x", "ALTER TABLE x RENAME TO t"}, all},
 			{[]string{"RENAME TABLE t TO x, t_old TO y", "INSERT INTO x (a) VALUES (777)", "RENAME TABLE y TO t_old, x TO t"}, "another session renamed the old table"},
 			{[]string{"RENAME TABLE other TO x", "RENAME TABLE x TO other"}, ""},
 			{[]string{"RENAME TABLE t TO x, t_old TO t, x TO t_old", "RENAME TABLE t TO x, t_old TO t, x TO t_old"}, stops},

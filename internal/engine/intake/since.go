@@ -223,20 +223,16 @@ func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) e
 	return err
 }
 
-// follow follows the old table through a RENAME by another session. moved is false if the statement is none of it, or another table gets
-// the name. Once the old table has its name back, the error says that an undo by all rows is needed: under the other name, another session
-// may have written to it.
+// follow follows the old table through the renames of other sessions. moved is false if the statement is none of them, or another table
+// gets the name. Once the old table has its name back, the error says that an undo by all rows is needed: under the other name, another
+// session may have written to it.
 func (s *Since) follow(statement binlog.Statement) (moved bool, err error) {
-	rename, err := ddl.ParseStatement(statement.SQL)
-	if err != nil || rename.Kind != ddl.KindRename || rename.In(statement.Schema) != nil {
-		return false, nil
-	}
 	now := s.old
 	if s.away != (schema.Name{}) {
 		now = s.away
 	}
 	was := now
-	for _, move := range rename.Renames {
+	for _, move := range ddl.Moves(statement.SQL, statement.Schema) {
 		switch {
 		case sameName(move.From, now):
 			now, moved = move.To, true

@@ -68,12 +68,13 @@ type Alter struct {
 	DroppedForeign, DroppedConstraints []string
 
 	RenamesTable      bool
-	ConvertsCharset   bool   // CONVERT TO CHARACTER SET
-	OrdersRows        bool   // ORDER BY
-	Engine            string // of an ENGINE clause
-	Algorithm         string // INSTANT, INPLACE, COPY, DEFAULT
-	Lock              string // NONE, SHARED, EXCLUSIVE, DEFAULT
-	SetsComment       bool   // the table's own
+	RenamedTo         schema.Name // if RenamesTable; without a database, the session's
+	ConvertsCharset   bool        // CONVERT TO CHARACTER SET
+	OrdersRows        bool        // ORDER BY
+	Engine            string      // of an ENGINE clause
+	Algorithm         string      // INSTANT, INPLACE, COPY, DEFAULT
+	Lock              string      // NONE, SHARED, EXCLUSIVE, DEFAULT
+	SetsComment       bool        // the table's own
 	SetsAutoIncrement bool
 
 	// PartitionOps are the partition clauses: "ADD PARTITION", "DROP PARTITION",

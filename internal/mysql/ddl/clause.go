@@ -213,6 +213,7 @@ func (s *scan) rename(w words) {
 	case w.at(0, "INDEX", "KEY"):
 	default:
 		s.alter.RenamesTable = true
+		s.alter.RenamedTo, _ = readName(w.skip("TO", "AS", "="))
 	}
 }
 

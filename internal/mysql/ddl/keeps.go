@@ -11,7 +11,7 @@ import (
 // its indexes, foreign keys, CHECKs or comment. It is false for what it cannot read.
 func KeepsRows(sql string) bool {
 	a := readable(sql)
-	return a != nil && len(a.Added)+len(a.AddedIfMissing)+len(a.Defined)+len(a.Numbered) == 0 && a.keepsColumns()
+	return a != nil && !a.adds() && a.keepsColumns()
 }
 
 // OnlyAdds reports whether a statement only adds columns to a table, or does what KeepsRows permits: the other columns of
@@ -36,10 +36,38 @@ func readable(sql string) *Alter {
 	return s.Alter
 }
 
-// keepsColumns reports whether the ALTER leaves the columns as they are, but for those that it adds.
-func (a *Alter) keepsColumns() bool {
+// Moves are the renames of a statement that gives tables other names and changes no row or column: RENAME TABLE, or an ALTER TABLE with
+// RENAME TO; nil for another statement. Names without a database are of the session's, also behind the ALTER TABLE of another database.
+func Moves(sql, database string) []TableRename {
+	s, err := ParseStatement(sql)
+	if err != nil {
+		return nil
+	}
+	if s.Kind == KindAlter {
+		a := readable(sql)
+		if a == nil || !a.RenamesTable || a.RenamedTo.Table == "" || a.changesColumns() || a.adds() {
+			return nil
+		}
+		s = &Statement{Kind: KindRename, Renames: []TableRename{{From: a.Table, To: a.RenamedTo}}}
+	}
+	if s.Kind != KindRename || s.In(database) != nil {
+		return nil
+	}
+	return s.Renames
+}
+
+// adds reports whether the ALTER adds columns, defines them anew, or numbers rows.
+func (a *Alter) adds() bool {
+	return len(a.Added)+len(a.AddedIfMissing)+len(a.Defined)+len(a.Numbered) > 0
+}
+
+// keepsColumns reports whether the ALTER leaves the table's name, and the columns as they are, but for those that it adds.
+func (a *Alter) keepsColumns() bool { return !a.RenamesTable && !a.changesColumns() }
+
+// changesColumns reports whether the ALTER changes columns that the table has, or how the table stores its rows.
+func (a *Alter) changesColumns() bool {
 	columns := slices.Concat(a.Dropped, a.Modified)
 	operations := slices.Concat(a.PartitionOps, a.TablespaceOps, a.LoadOps)
-	return len(columns)+len(operations)+len(a.Renames) == 0 && a.Engine == "" &&
-		!a.Versions && !a.AddsPrimaryKey && !a.DropsPrimaryKey && !a.RenamesTable && !a.ConvertsCharset && !a.OrdersRows
+	return len(columns)+len(operations)+len(a.Renames) > 0 || a.Engine != "" ||
+		a.Versions || a.AddsPrimaryKey || a.DropsPrimaryKey || a.ConvertsCharset || a.OrdersRows
 }
