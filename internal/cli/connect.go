@@ -62,9 +62,6 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 		return *c.known, nil, nil
 	}
 	c.files.Home = c.app.Home
-	if typed := reach.Of(c.checks.flags, c.app.password.Ask || c.app.password.Password != nil); c.app.speech == nil {
-		c.app.typed.Store(&typed)
-	}
 	options := c.flags
 	options.Password, options.AskPassword = c.app.password.Password, c.app.password.Ask
 	if options.Password != nil {
@@ -74,6 +71,9 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	filed, fileErr := c.files.Read()
 	passed, settingErr := c.checks.fromFiles(filed.Settings, c.app.flagNames)
 	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
+	if typed := reach.Of(c.checks.flags, options.HasPassword()).With(env, options.Over(filed.Options)); c.app.speech == nil {
+		c.app.typed.Store(&typed)
+	}
 	options = options.Over(filed.Options).Over(env)
 	c.said, c.ask = options, options.AskPassword
 	var choices []string

@@ -118,6 +118,9 @@ func (a *app) root() *cobra.Command {
 	// Our own, for -h is the host.
 	root.PersistentFlags().Bool("help", false, "print help for the verb")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 { // no verb, so its flags are unknown too
+			return cmd.Args(cmd, words)
+		}
 		return usageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
 	})
 	root.AddCommand(

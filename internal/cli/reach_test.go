@@ -157,3 +157,15 @@ func TestWithoutFlagsCommandsStay(t *testing.T) {
 	}
 	contains(t, s.ends(start(t, cmd)), "midstream undo "+name+";")
 }
+
+// TestVariablesAreInPrintedCommands: another terminal, with other variables or none, reaches the same server by them.
+func TestVariablesAreInPrintedCommands(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 10)
+	s := newCopying(t, i)
+	host, port, _ := strings.Cut(i.Address, ":")
+	cmd := command(t, "undo", "--user="+i.User, "--list", name)
+	cmd.Env = append(cmd.Env, "MYSQL_HOST="+host, "MYSQL_TCP_PORT="+port, "MYSQL_PWD="+i.Password)
+	contains(t, s.ends(start(t, cmd)), "midstream run --host="+host+" --port="+port+" --user="+i.User+" --undo=24h ")
+}

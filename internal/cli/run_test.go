@@ -209,6 +209,8 @@ func TestExitCodes(t *testing.T) {
 		{"help", []string{"help", "exit-codes"}, exitDone, nil},
 		{"unknown verb", []string{"runn"}, exitUsage, []string{`unknown command "runn"; did you mean "run"?`}},
 		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
+		{"mistyped verb with a flag", []string{"undoo", "-uroot", "shop.orders"}, exitUsage, []string{`unknown command "undoo"; did you mean "undo"?`}},
+		{"mistyped verb of a group with a flag", []string{"sandbox", "rum", "--version=9.7"}, exitUsage, []string{`unknown command "sandbox rum"; did you mean "run"?`}},
 		{"mistyped flag", []string{"run", "--lock-wiat=1s"}, exitUsage, []string{"unknown flag: --lock-wiat; did you mean --lock-wait?"}},
 		{"half a flag", []string{"run", "--lock-b=1s"}, exitUsage, []string{"unknown flag: --lock-b; did you mean --lock-backoff or --lock-backoff-max?"}},
 		{"no statement", []string{"run"}, exitUsage, []string{"name the change"}},

@@ -46,6 +46,9 @@ func (o Options) Over(below Options) Options {
 	return o
 }
 
+// HasPassword reports whether there is a password, or it is to be asked for.
+func (o Options) HasPassword() bool { return o.AskPassword || o.Password != nil }
+
 func or[T comparable](said, below T) T {
 	var none T
 	if said == none {

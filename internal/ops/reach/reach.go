@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -36,6 +38,26 @@ func Of(set *pflag.FlagSet, password bool) Flags {
 	})
 	if password {
 		given = append(given, "-p")
+	}
+	return Flags(strings.Join(given, " "))
+}
+
+// With adds flags for what only the environment says about the server. Another terminal, or this one tomorrow, may have other
+// variables, and a copied command would reach another server. others are the settings that count more than the environment.
+func (f Flags) With(env, others dbconn.Options) Flags {
+	var given []string
+	add := func(name, value string, counts bool) {
+		if counts && value != "" {
+			given = append(given, "--"+name+"="+schema.Shell(value))
+		}
+	}
+	add("host", env.Host, others.Host == "")
+	if env.Port != 0 {
+		add("port", strconv.Itoa(env.Port), others.Port == 0)
+	}
+	add("socket", env.Socket, others.Socket == "")
+	if f != "" {
+		given = append(given, string(f))
 	}
 	return Flags(strings.Join(given, " "))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -116,6 +117,27 @@ func TestFlagsThatWereGiven(t *testing.T) {
 	} {
 		if got := To(address); got != want {
 			t.Errorf("%s: %s", address, got)
+		}
+	}
+}
+
+// TestVariablesBecomeFlags: a command that is copied into another terminal reaches the same server without the variables.
+func TestVariablesBecomeFlags(t *testing.T) {
+	env := dbconn.Options{Host: "db1", Port: 3307, Socket: "/a b/my.sock"}
+	for _, c := range []struct {
+		typed  Flags
+		env    dbconn.Options
+		others dbconn.Options
+		want   Flags
+	}{
+		{"", dbconn.Options{}, dbconn.Options{}, ""},
+		{"--user=dba", dbconn.Options{}, dbconn.Options{User: "dba"}, "--user=dba"},
+		{"", env, dbconn.Options{}, "--host=db1 --port=3307 --socket='/a b/my.sock'"},
+		{"--host=db2 -p", env, dbconn.Options{Host: "db2"}, "--port=3307 --socket='/a b/my.sock' --host=db2 -p"},
+		{"--defaults-file=/x", env, dbconn.Options{Host: "db2", Port: 1, Socket: "/s"}, "--defaults-file=/x"}, // the file counts more
+	} {
+		if got := c.typed.With(c.env, c.others); got != c.want {
+			t.Errorf("%q became %q, not %q", c.typed, got, c.want)
 		}
 	}
 }
