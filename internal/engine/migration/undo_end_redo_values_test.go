@@ -35,6 +35,9 @@ func TestU5_ParkedRowsKeepTheirValuesOverAColdRedo(t *testing.T) {
 			{"a kill", "", kill, end, nil},
 			{"a kill after the foreign keys", foreign, kill, end, nil},
 		} {
+			if c.more != "" && b.version == "8.0" { // 8.0.12 refuses a shadow of a table with foreign keys
+				continue
+			}
 			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema,
 				"CREATE TABLE "+b.schema+".u (id INT PRIMARY KEY)", "INSERT INTO "+b.schema+".u VALUES (1)",
 				"CREATE TABLE "+table+" (id INT PRIMARY KEY, a SMALLINT, note VARCHAR(20) NOT NULL DEFAULT 'd'"+c.more+") COMMENT 'its comment'",
