@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"midstream/internal/lab/mysqltest"
@@ -115,5 +116,51 @@ func TestATableThatIsUsedAgainLosesItsMark(t *testing.T) {
 		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
 		r.exec("CREATE TABLE z (id INT PRIMARY KEY)")
 		r.are("z")
+	})
+}
+
+// TestU3_TheOldTableHasANameThatAnUndoCanSwap: a server that swaps in two sessions, in the order of names, cannot swap an old table
+// back whose name sorts before the table's. Such a change keeps no undo, and the undo of an earlier version is refused with a way out.
+func TestU3_TheOldTableHasANameThatAnUndoCanSwap(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		change := []string{"--undo=1h", "--method=shadow", "--old-name=a_old"}
+		if strings.HasPrefix(r.i.Release, "9.") { // it swaps in one session
+			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", change)
+			r.says("undo", exitDone, "t", nil)
+			r.are("t,t_undo,t_undone")
+			r.says("undo", exitDone, "t", []string{"--end"})
+			return
+		}
+		r.says("plan", exitRefused, "ALTER TABLE t ADD COLUMN n INT", change, "no undo could swap "+r.database+".a_old back",
+			"Choose a name for --old-name that sorts after t, or leave it out: the name is t_old then")
+		r.says("run", exitRefused, "ALTER TABLE t ADD COLUMN n INT", change)
+		r.are("t")
+		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", change[1:])
+		rename := "RENAME TABLE `" + r.database + "`.`a_old` TO `" + r.database + "`.`t_old`"
+		r.says("undo", exitRefused, "t", []string{"--cold"}, "the old table is called a_old", "Give it another name: "+rename)
+		r.exec(rename)
+		r.says("undo", exitDone, "t", []string{"--cold"})
+		r.are("t,t_undo,t_undone")
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}
+
+// TestL8_TheTableThatAnUndoPutsAsideIsCalledUndone: also if the one of an earlier undo still exists.
+func TestL8_TheTableThatAnUndoPutsAsideIsCalledUndone(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		for _, want := range []string{"t,t_undo,t_undone", "t,t_undo,t_undone,t_undone2"} {
+			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow", "--end-undo"})
+			r.says("undo", exitDone, "t", nil)
+			r.are(want)
+		}
+		r.says("undo", exitDone, "t", nil)
+		r.are("t,t_old,t_undo,t_undone")
+		r.says("undo", exitDone, "t", nil)
+		r.are("t,t_undo,t_undone,t_undone2")
+		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"}, "t_undone2")
+		r.are("t")
 	})
 }

@@ -98,9 +98,13 @@ func (c *checker) checkNames() {
 		c.block(CodeUndo, what, "a second change that builds a new table would end that", fix)
 	}
 	if c.options.Back.Adopts() && c.names.Shadow.Table != c.options.Names.Shadow {
-		c.block(CodeNames, fmt.Sprintf("the old table is called %s", c.options.Names.Shadow),
-			"this server swaps in two sessions, in the order of names: with a name that sorts before the table's, writes can be lost",
-			"Rename the old table first")
+		old, table := c.table.Name.Sibling(c.options.Names.Shadow), c.table.Name
+		fix := fmt.Sprintf("Give it another name: RENAME TABLE %s TO %s. Then midstream undo --cold %s takes the change back by all rows",
+			old.Quoted(), NamesOf(table).Old.Quoted(), table.Argument())
+		if !c.options.Back.Swapped.IsZero() { // the record has the name
+			fix = fmt.Sprintf("Give the record up: midstream undo --end %s. %s", table.Argument(), fix)
+		}
+		c.block(CodeNames, fmt.Sprintf("the old table is called %s", old.Table), inOrder, fix)
 	}
 	switch {
 	case c.options.Followed:

@@ -98,6 +98,9 @@ func ShadowName(v Version, table schema.Name, wish string) schema.Name {
 	return NamesOf(table).Shadow
 }
 
+// inOrder is why a name that sorts before the table's cannot be used.
+const inOrder = "this server swaps in two sessions, in the order of names: with a name that sorts before the table's, writes can be lost"
+
 // checkWish checks whether the run can use the names that the operator wishes.
 func (c *checker) checkWish() {
 	wish, table := c.options.Names, c.table.Name
@@ -116,11 +119,16 @@ func (c *checker) checkWish() {
 	if wish.Shadow != "" && wish.Shadow != c.names.Shadow.Table {
 		c.warn(
 			CodeNames, fmt.Sprintf("the shadow is %s, and not %s", c.names.Shadow.Table, wish.Shadow),
-			"this server swaps in two sessions, in the order of names: with a name that sorts before the table's, writes can be lost",
+			inOrder,
 			"",
 		)
 	}
-	if c.names.Kept != (schema.Name{}) {
+	switch {
+	case c.names.Kept == schema.Name{}:
+	case c.options.KeepsUndo:
+		c.block(CodeNames, fmt.Sprintf("no undo could swap %s back", c.names.Kept), inOrder,
+			fmt.Sprintf("Choose a name for --old-name that sorts after %s, or leave it out: the name is %s then", table.Table, NamesOf(table).Old.Table))
+	default:
 		c.warn(CodeNames, fmt.Sprintf("the old table is %s for a moment, before it is %s", c.names.Old.Table, c.names.Kept.Table),
 			"this server swaps in two sessions, in the order of names", "")
 	}

@@ -420,15 +420,18 @@ func backwards(table, old *schema.Table, pairs map[string]string) map[string]str
 // aside is the name for the table that the undo puts aside: the one that it had before the change, if that was an undo, so
 // that the names of the two tables stay the same. It is "" if the usual name of an old table is to be used.
 func aside(ctx context.Context, pool *dbconn.Pool, table schema.Name, saved *checkpoint.Saved) (string, error) {
-	name := plan.UndoneOf(table)
+	names := plan.UndoneNames(table)
 	if saved.Start.Purpose == string(plan.Undoing) {
-		name = table.Sibling(saved.Start.Shadow.Name.Table)
+		names = []schema.Name{table.Sibling(saved.Start.Shadow.Name.Table)}
 	}
-	_, err := schema.Load(ctx, pool.DB(), name)
-	if errors.Is(err, schema.ErrNotFound) {
-		return name.Table, nil
+	for _, name := range names {
+		if _, err := schema.Load(ctx, pool.DB(), name); errors.Is(err, schema.ErrNotFound) {
+			return name.Table, nil
+		} else if err != nil {
+			return "", err
+		}
 	}
-	return "", err
+	return "", nil
 }
 
 // readOpenUndo reads whether the change before may be taken back. A change that builds a new table would end that.
