@@ -129,6 +129,10 @@ func (v *Verifier) judge(ctx context.Context, session *dbconn.Session, suspects 
 		return nil, nil, err
 	}
 	differing, err := v.Keys(ctx, session, suspects)
+	err = v.onceKnown(ctx, err, func() error {
+		differing, err = v.Keys(ctx, session, suspects)
+		return err
+	})
 	if err != nil || len(differing) == 0 {
 		return nil, nil, err
 	}

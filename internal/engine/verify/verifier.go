@@ -172,9 +172,14 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 		isRange: true,
 	}
 	rows, suspects, err := v.compare(ctx, session, both)
-	if dbconn.ValueRefused(err) && v.deps.Unfit != nil {
-		rows, suspects, err = v.compareFit(ctx, session, both, err)
-	}
+	err = v.onceKnown(ctx, err, func() error {
+		fit := both
+		if unfit := v.deps.Unfit.Keys(); len(unfit) > 0 {
+			fit.source = fmt.Sprintf("(%s) AND NOT (%s)", both.source, rowsync.InKeys(sync.Key, sync.Key.Names(), unfit))
+		}
+		rows, suspects, err = v.compare(ctx, session, fit)
+		return err
+	})
 	if dbconn.ValueRefused(err) {
 		// In that time a row has come that the shadow doesn't take. Its own sync reports it.
 		select {
@@ -201,27 +206,23 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 	return rows, nil
 }
 
-// compareFit compares a range without its unfit rows. The sync of such a row, which makes it known, may be still to come.
-func (v *Verifier) compareFit(
-	ctx context.Context, session *dbconn.Session, all predicate, refused error,
-) (rows int64, suspects []key.Key, err error) {
-	sync := v.deps.Spec.Sync
-	for since := time.Now(); time.Since(since) < refusal; {
-		if err := v.deps.Fence(ctx); err != nil {
-			return 0, nil, err
-		}
-		fit := all
-		if unfit := v.deps.Unfit.Keys(); len(unfit) > 0 {
-			fit.source = fmt.Sprintf("(%s) AND NOT (%s)", all.source, rowsync.InKeys(sync.Key, sync.Key.Names(), unfit))
-		}
-		if rows, suspects, err = v.compare(ctx, session, fit); !dbconn.ValueRefused(err) {
-			return rows, suspects, err
+// onceKnown compares rows again without the unfit ones, if one of them has refused the comparison. The sync of such a row, which makes
+// it known, may be still to come.
+func (v *Verifier) onceKnown(ctx context.Context, refused error, compare func() error) error {
+	err := refused
+	for since := time.Now(); dbconn.ValueRefused(err) && v.deps.Unfit != nil; {
+		if time.Since(since) > refusal {
+			return refused
 		}
 		if err := dbconn.Sleep(ctx, 100*time.Millisecond); err != nil {
-			return 0, nil, err
+			return err
 		}
+		if err := v.deps.Fence(ctx); err != nil {
+			return err
+		}
+		err = compare()
 	}
-	return 0, nil, refused
+	return err
 }
 
 // refusal is how long the sync of a row that the shadow doesn't take is waited for.
