@@ -36,7 +36,11 @@ const (
 	claimBeat    = 5 * time.Second
 )
 
-// ClaimTable takes the advisory lock of a source, or fails with ErrClaimed. fail is called with
+// claimWait is how long a run waits for the claim of another one, in seconds: a busy server sees only after a moment that the client of a
+// killed run is gone. GET_LOCK takes whole seconds on MySQL.
+const claimWait = 2
+
+// ClaimTable takes the advisory lock of a source, or fails with ErrClaimed after claimWait. fail is called with
 // ErrClaimLost when the lock is lost later on.
 func ClaimTable(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail context.CancelCauseFunc) (*Claim, error) {
 	session, err := pool.Session(ctx, fmt.Sprintf("SET SESSION wait_timeout = %d", int(claimTimeout.Seconds())))
@@ -44,7 +48,7 @@ func ClaimTable(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail
 		return nil, err
 	}
 	var got sql.NullInt64
-	err = session.Rows(ctx, fmt.Sprintf("SELECT GET_LOCK(%s, 0)", schema.Literal(plan.LockName(source))),
+	err = session.Rows(ctx, fmt.Sprintf("SELECT GET_LOCK(%s, %d)", schema.Literal(plan.LockName(source)), claimWait),
 		func(rows *sql.Rows) error { return rows.Scan(&got) })
 	if err == nil && got.Int64 != 1 {
 		err = ErrClaimed
@@ -58,8 +62,8 @@ func ClaimTable(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail
 	return c, nil
 }
 
-// claimed reports whether a run has claimed a source.
-func claimed(ctx context.Context, db *sql.DB, source schema.Name) (is bool, err error) {
+// Claimed reports whether a run has claimed a source.
+func Claimed(ctx context.Context, db *sql.DB, source schema.Name) (is bool, err error) {
 	err = db.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) IS NOT NULL", plan.LockName(source)).Scan(&is)
 	if err != nil {
 		err = fmt.Errorf("read who works on %s: %w", source, err)

@@ -291,7 +291,7 @@ func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state U
 	now, why := Settled(u.Record, s.table)
 	if n := u.Record.Native; why == "" && n.Step == checkpoint.Undoing { // the record is that of the change until its run, or the next one, settles it
 		s.again = append([]string{}, n.Again...)
-		s.worked, err = claimed(ctx, pool.DB(), u.Table)
+		s.worked, err = Claimed(ctx, pool.DB(), u.Table)
 		return s.begun(u), "", err
 	}
 	if u.Record = now; why != "" {

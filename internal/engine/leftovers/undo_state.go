@@ -43,7 +43,7 @@ func look(ctx context.Context, pool *dbconn.Pool, u *Undoable, name schema.Name)
 	s.run = c.HasState(there)
 	s.undoes, s.held, s.again = s.run && c.told.Adopted, c.told.Phase == string(event.PhaseHold), c.told.Again
 	if s.run {
-		if s.worked, err = claimed(ctx, pool.DB(), u.Table); err != nil {
+		if s.worked, err = Claimed(ctx, pool.DB(), u.Table); err != nil {
 			return s, err
 		}
 	}
@@ -123,7 +123,7 @@ func stateOfStatement(ctx context.Context, pool *dbconn.Pool, u *Undoable) (stat
 		return "", "", err
 	}
 	if u.Record.Ledger.Pending() {
-		worked, err := claimed(ctx, pool.DB(), u.Table)
+		worked, err := Claimed(ctx, pool.DB(), u.Table)
 		if !worked {
 			why = "its run was killed"
 		}

@@ -311,6 +311,9 @@ func former(ctx context.Context, server Server, table *schema.Table, saved *chec
 	name := table.Name.Sibling(saved.Undo.Old)
 	old, err := schema.Load(ctx, server.Pool.DB(), name)
 	if why := leftovers.OldUnfit(saved, name, table.Name, old, err); why != "" {
+		if claimed, err := leftovers.Claimed(ctx, server.Pool.DB(), table.Name); claimed && err == nil { // it may have swapped just now
+			return nil, refuse(table.Name, notBack, leftovers.ErrClaimed.Error(), "Run the same command again when that run has ended")
+		}
 		return nil, refuse(table.Name, notBack, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
 	}
 	if err != nil {
