@@ -139,7 +139,7 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	if code := c.run.exit(); code != exitDone {
 		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
-	contains(t, c.run.stderr.String(), "is followed no longer (compared ", "midstream undo ")
+	contains(t, c.run.stderr.String(), "any longer (compared ", "midstream undo ")
 	if all := c.run.stdout.String() + c.run.stderr.String(); !strings.Contains(all, "interrupted: following "+c.name+" no longer; its undo stays open") {
 		t.Errorf("an interrupt of a follower is told as that of a run:\n%s", all)
 	}
@@ -151,11 +151,11 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	}
 
 	c.begin("ALTER TABLE "+c.name+" ADD COLUMN d INT", "--method=shadow", "--undo=15s", "--undo-mode=warm", "--end-undo", "--old-name=t_older")
-	if code := c.run.exit(); code != exitDone || !strings.Contains(c.run.stderr.String(), "is followed no longer") {
+	if code := c.run.exit(); code != exitDone || !strings.Contains(c.run.stderr.String(), "no process follows ") {
 		t.Errorf("the run whose time is over ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
 	_, late := c.undo(exitAborted, "--hold") // it would follow without an end
-	contains(t, late, "the time of the undo is over", "--extend=24h")
+	contains(t, late, "the time of the undo is over", "--extend=24h "+c.name)
 	c.undo(exitDone)
 	c.undo(exitDone, "--end")
 }

@@ -289,7 +289,7 @@ func unplanned(ctx context.Context, err error) error {
 	if !errors.As(err, &failed) {
 		return err // the plan refuses, or a calibration has failed
 	}
-	err, next := failed.Err, session.AdviceOnUndo(failed.Err)
+	err, next := failed.Err, session.AdviceOnUndo(failed.Err, failed.Table)
 	switch failed.Step {
 	case planning.AskServer:
 		return unasked(ctx, err, failed.Table)

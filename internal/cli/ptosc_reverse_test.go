@@ -49,7 +49,7 @@ func TestPtOSCReverseTriggers(t *testing.T) {
 			if code := r.exit(); code != 0 {
 				t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
-			contains(t, r.stderr.String(), "is followed no longer")
+			contains(t, r.stderr.String(), "no process follows ")
 			d.ends("undo")
 			d.is("t,t_undo,t_undone", "0")
 			d.settle()

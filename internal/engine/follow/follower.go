@@ -19,7 +19,7 @@ import (
 )
 
 // ErrOver means that the time of the undo is over. The undo itself is still possible.
-var ErrOver = errors.New("the time of the undo is over, so the undo follows the table no longer")
+var ErrOver = errors.New("the time of the undo is over, so no process follows the table any longer")
 
 // Deps are what a follower works with.
 type Deps struct {

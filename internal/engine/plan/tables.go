@@ -83,7 +83,9 @@ type TablePlan struct {
 	Former  string    `json:"-"`
 	Swapped time.Time `json:"-"`
 	Choice  Choice
-	Server  Server
+	// Stops means that rows without a parent would stop an undo before it changes anything.
+	Stops  bool `json:"-"`
+	Server Server
 	// Table is the first table of the statement, nil if it doesn't exist.
 	Table *schema.Table
 	// Main is the one statement that runs under the bounded lock; "" with MethodNone.

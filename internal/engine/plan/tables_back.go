@@ -150,6 +150,7 @@ func (m *tablePlanner) backFromDrop(back *BackFacts) {
 // orphans warns of rows without a parent, which forbid the undo, and blocks because of foreign keys that cannot find any.
 func (m *tablePlanner) orphans(back *BackFacts) {
 	const refused = "such rows end the undo with exit code 17, before it changes anything"
+	m.plan.Stops = len(back.Unfit) > 0
 	for _, f := range back.Unfit {
 		m.warn(CodeUndo, fmt.Sprintf("%s %s", count(int(f.Rows), "row"), f.What), refused, fmt.Sprintf("%s: %s", LackParents, f.Query))
 	}

@@ -29,9 +29,9 @@ func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table
 		switch {
 		case slices.Contains(columns.Kept, c.Name):
 			if slices.ContainsFunc(sync.Fills, func(f rowsync.Column) bool { return f.Shadow == c.Name }) {
-				return "the change had dropped it; its values are those from before, and new rows have the value of --undo-fill"
+				return "it was dropped; its values are those from before, and new rows have the value of --undo-fill"
 			}
-			return "the change had dropped it; its values are those from before, and new rows have its default"
+			return "it was dropped; its values are those from before, and new rows have its default"
 		case sync.Gives(c.Name):
 			return ""
 		case c.AutoIncrement:

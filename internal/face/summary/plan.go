@@ -170,7 +170,7 @@ func OfPlan(p Planned, style Style, next string) string {
 		s.line("Undo", "%s", undo)
 	}
 	if p.Former != "" && p.Follower == nil {
-		s.line("Resumes", "%s", p.Former)
+		s.line("Resumes", "%s", strings.TrimPrefix(p.Former, "resuming "))
 	}
 	if style.Verbose {
 		details(s, p, d)
@@ -368,11 +368,14 @@ func afterwards(p Planned) string {
 
 // losses says which values the ALTER itself gives up.
 func losses(p Planned) string {
-	var lost []string
+	var lost, dropped []string
 	for _, c := range p.ColumnChanges() {
 		if c.Target == "" {
-			lost = append(lost, "the values of column "+c.Source)
+			dropped = append(dropped, c.Source)
 		}
+	}
+	if len(dropped) > 0 {
+		lost = append(lost, "the values of "+columns(dropped))
 	}
 	for _, r := range p.Risks {
 		if r.Code == plan.CodeLossy {

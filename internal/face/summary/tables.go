@@ -20,7 +20,11 @@ func TableNames(p *plan.TablePlan) string {
 func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, style Style) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s)", TableNames(p), address, p.Server.Version)
-	s.verdict(p.Choice, p.Risks, "")
+	stops := ""
+	if p.Stops {
+		stops = "Not yet: the undo would stop before it changes anything, because of rows without a parent (below)."
+	}
+	s.verdict(p.Choice, p.Risks, stops)
 	switch {
 	case p.Redo && p.Back != nil: // it was made before the kill
 		s.line("Redo of", "%s of %s", p.Back.Kind, p.Back.Source)

@@ -206,7 +206,10 @@ func modeOf(s undos.Standing) string {
 	case s.Follows():
 		return "warm: a process follows, and is " + humanize.Span(s.Follower.Behind) + " behind"
 	case s.Kept.Record.Ledger != nil:
-		return "a RENAME"
+		if s.Kept.Record.Back {
+			return "statement: a RENAME makes the change again"
+		}
+		return "statement: a RENAME takes the change back"
 	case s.Kept.Record.Mode == plan.UndoNative:
 		return "native: the server alters the table back"
 	case s.Kept.State == leftovers.UndoOpen && s.Kept.Record.Mode != plan.UndoCold:
@@ -383,7 +386,7 @@ func undoable(p Planned) string {
 		text += fmt.Sprintf("; rows that are new by then need --undo-fill for %s without a default", columns(u.Fills))
 	}
 	if u.By == "" && u.Refuses != "" {
-		text += "; it stops before its swap if there are by then rows " + escape.Line(u.Refuses) + " (--park keeps them in a table of their own)"
+		text += "; the undo stops before its swap if there are by then rows " + escape.Line(u.Refuses) + " (--park keeps them in a table of their own)"
 	}
 	if u.Changes != "" {
 		text += "; " + escape.Line(u.Changes)
@@ -466,7 +469,7 @@ func Follows(u *leftovers.Undoable) string {
 
 // FollowsNoLonger says that a process has stopped following a table. compared is when it last compared the tables.
 func FollowsNoLonger(table schema.Name, compared time.Time) string {
-	return fmt.Sprintf("%s is followed no longer (%s); its undo can still be made: midstream undo %[3]s. To follow it again: midstream undo --hold %[3]s",
+	return fmt.Sprintf("no process follows %s any longer (%s); its undo can still be made: midstream undo %[3]s. To follow it again: midstream undo --hold %[3]s",
 		table, humanize.Compared(compared, time.Now()), table.Argument())
 }
 

@@ -228,8 +228,16 @@ func Keep(ctx context.Context, s *Server, table schema.Name, earlier *plan.Earli
 	}
 }
 
-// AdviceOnUndo is what to do about an error of a verb that needs a change that can be undone; "" for other errors.
-func AdviceOnUndo(err error) string {
+// AdviceOnUndo is what to do about an error of a verb that needs a change that can be undone; "" for other errors. It names the table if
+// that is known.
+func AdviceOnUndo(err error, table ...schema.Name) string {
+	if len(table) == 0 || table[0] == (schema.Name{}) {
+		return adviceOnUndo(err)
+	}
+	return strings.ReplaceAll(adviceOnUndo(err), "database.table", table[0].Argument())
+}
+
+func adviceOnUndo(err error) string {
 	switch {
 	case errors.Is(err, leftovers.ErrNoUndo):
 		return `midstream undo --list lists what can be undone; midstream run --undo=24h "ALTER TABLE ..." keeps the next change undoable`
@@ -298,7 +306,7 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s %s kept, and %s", source, schema.List(kept), are, after.State)
 	switch {
 	case errors.Is(err, ErrInterrupted):
-		f.Next = fmt.Sprintf("midstream undo %s takes the change back, and midstream undo --hold %s follows it", table, table)
+		f.Next = fmt.Sprintf("midstream undo %s takes the change back, and midstream undo --hold %s follows the table", table, table)
 	case onlyCold:
 		f.Next = "Undo it by all rows: midstream undo --cold " + table
 	case errors.Is(err, follow.ErrOver):
