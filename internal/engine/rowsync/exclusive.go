@@ -42,8 +42,11 @@ func (a *exclusive) inParts(ctx context.Context, p predicate, keys []key.Key) (s
 		size = min(size, len(keys))
 		p.keys = keys[:size]
 		tries := partTries
-		if size == 1 {
+		switch {
+		case size == 1:
 			tries = aloneTries
+		case a.unfit != nil: // a row that does not fit is not worth more
+			tries = unfitTries
 		}
 		result, err := a.insist(ctx, p, tries)
 		if size > 1 && dbconn.Duplicate(err) && !errors.Is(err, ErrDuplicate) {
@@ -52,13 +55,25 @@ func (a *exclusive) inParts(ctx context.Context, p predicate, keys []key.Key) (s
 		}
 		sum.Inserted += result.Inserted
 		sum.Deleted += result.Deleted
+		if err = told(err); size == 1 && errors.Is(err, ErrDuplicate) {
+			return sum, &twin{error: err, key: keys[0], rest: keys[1:]}
+		}
 		if err != nil {
-			return sum, told(err)
+			return sum, err
 		}
 		keys = keys[size:]
 	}
 	return sum, nil
 }
+
+// twin is an ErrDuplicate of one row of a list. The keys before it in the list are synced, and the rest are not.
+type twin struct {
+	error
+	key  key.Key
+	rest []key.Key
+}
+
+func (t *twin) Unwrap() error { return t.error }
 
 // told makes an ErrDuplicate of the server's message, if no other was found.
 func told(err error) error {
