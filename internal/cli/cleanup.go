@@ -146,9 +146,9 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 // command is the command that does the same again.
 func (c *cleanup) command(name schema.Name) string {
 	if c.old {
-		return "midstream cleanup --old " + name.Argument()
+		return "midstream cleanup  --old " + name.Argument()
 	}
-	return "midstream cleanup " + name.Argument()
+	return "midstream cleanup  " + name.Argument()
 }
 
 // agree shows what is to be done and asks. An end of ctx is a no.

@@ -38,17 +38,13 @@ func (c *connection) register(f *checks) {
 		"ask for the password; or attach it: -pSECRET, --password=SECRET (better: an option file, or MYSQL_PWD)")
 	f.flags.StringVar(&c.files.Only, "defaults-file", "", "read this option file and no other")
 	f.flags.StringVar(&c.files.Extra, "defaults-extra-file", "", "read this option file too, before ~/.my.cnf")
-	f.add(
-		"",
-		"ssl-mode",
-		"mode",
-		"",
-		"DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (PREFERRED)",
-		func(text string) (err error) {
-			c.flags.SSLMode, err = dbconn.ParseSSLMode(text)
-			return err
-		},
-	)
+	f.flags.String(reach.At, "", "for midstream serve: the commands that are printed reach the server at this address")
+	_ = f.flags.MarkHidden(reach.At) // it has just been added
+	const modes = "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (PREFERRED)"
+	f.add("", "ssl-mode", "mode", "", modes, func(text string) (err error) {
+		c.flags.SSLMode, err = dbconn.ParseSSLMode(text)
+		return err
+	})
 	f.flags.StringVar(&c.flags.SSLCA, "ssl-ca", "", "file of the certificates that sign the server's")
 	f.flags.StringVar(&c.flags.SSLCert, "ssl-cert", "", "file of this client's certificate")
 	f.flags.StringVar(&c.flags.SSLKey, "ssl-key", "", "file of this client's key")

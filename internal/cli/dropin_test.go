@@ -52,11 +52,11 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 			{What: "a lock is held long", Why: "nobody writes meanwhile", Fix: "Choose another time, or --method=shadow, which waits"},
 		},
 		Others: []plan.Risk{
-			{What: "a unique key", Fix: "To find them first: midstream check lists every row"},
+			{What: "a unique key", Fix: "To find them first: midstream check  \"ALTER TABLE ...\" lists every row"},
 			{What: "w", Why: "capture is behind (--max-capture-delay)"},
 		},
 	}
-	failure := &migration.Failure{Phase: "copy", Err: errors.New("x"), Kept: true, Next: "Give it up with: midstream cleanup shop.orders"}
+	failure := &migration.Failure{Phase: "copy", Err: errors.New("x"), Kept: true, Next: "Give it up with: midstream cleanup  shop.orders"}
 	wrong := usageOf("midstream run --help", errors.New("--max-replica-lag x: it is no time"))
 	unseen := &coded{
 		code: exitFailed,

@@ -289,7 +289,7 @@ func unplanned(ctx context.Context, err error) error {
 	if !errors.As(err, &failed) {
 		return err // the plan refuses, or a calibration has failed
 	}
-	err, next := failed.Err, session.AdviceOnUndo(failed.Err, failed.Table)
+	err, next := failed.Err, session.AdviceOnUndo(failed.Err, &failed.Table)
 	switch failed.Step {
 	case planning.AskServer:
 		return unasked(ctx, err, failed.Table)
@@ -307,7 +307,7 @@ func unplanned(ctx context.Context, err error) error {
 func unasked(ctx context.Context, err error, table schema.Name) error {
 	switch {
 	case errors.Is(err, native.ErrLeft):
-		return &coded{code: exitLeftovers, err: err, left: "an empty copy of " + table.String(), next: "midstream cleanup " + table.Argument()}
+		return &coded{code: exitLeftovers, err: err, left: "an empty copy of " + table.String(), next: "midstream cleanup  " + table.Argument()}
 	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):
 		return &coded{code: exitRefused, err: err, left: "nothing was written", next: "correct the statement"}
 	}

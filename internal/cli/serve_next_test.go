@@ -96,7 +96,12 @@ func TestU3_TheNextStepOfAChangeIsPermitted(t *testing.T) {
 	}
 	q.nextIs("a", "midstream queue a-undo-3")
 	q.takes("midstream queue a-undo-3")
-	if err := syscall.Kill(q.holds("a-undo-3").Process, syscall.SIGKILL); err != nil {
+	held := q.holds("a-undo-3") // its process prints how people elsewhere reach the server, and not the option file of the service
+	runs, err := socket.Find(t.Context(), q.folder)
+	if host, port, _ := strings.Cut(q.i.Address, ":"); err != nil || len(runs) != 1 || string(runs[0].Found.Reach) != "--host="+host+" --port="+port {
+		t.Errorf("the run prints commands for others: %+v, %v", runs, err)
+	}
+	if err := syscall.Kill(held.Process, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	q.becomes("a-undo-3", queue.StateUnknown)

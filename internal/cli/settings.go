@@ -9,11 +9,12 @@ import (
 
 	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/reach"
 )
 
 // onlyTyped are the flags that an option file can't say: those of the files themselves, the
 // answer to a question, which would never be asked again, the file of one run's result, and what leaves rows out or changes values.
-var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes", "result-file", "keep", "set"}
+var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes", "result-file", "keep", "set", reach.At}
 
 // fromFiles gives the flags that are not on the command line the values that option files
 // have for them. A setting of another verb, among others, is left to that. Everything that

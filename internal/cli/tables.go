@@ -27,7 +27,7 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
 		Undo: c.config.Undo, EndUndo: c.endUndo,
 		Back: c.undo != nil, Merge: c.undo != nil && c.undo.Merge, Park: c.undo != nil && c.undo.Park,
-		Again: c.undo.Flags(), Filter: c.options.Filter, Set: c.options.Set,
+		Again: c.options.Again, Filter: c.options.Filter, Set: c.options.Set,
 	}, func(e event.Event) {
 		if _, text, matters := humanize.Happening(e); matters {
 			c.output.note(text)

@@ -54,8 +54,8 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	f.settings(&c.undo.Fills, "undo-fill", "column=expression", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		f.flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
-		c.undo.Again = session.Again(f.flags)
-		c.checks.problems = append(c.checks.problems, u.Check(*c.undo))
+		c.options.Again = session.Again(f.flags)
+		c.checks.problems = append(c.checks.problems, u.Check(*c.undo, c.options.Again))
 		switch {
 		case u.List || u.End || u.Extend > 0:
 			return c.tendUndo(ctx, args, u)
@@ -85,7 +85,7 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 	u.Sockets, u.Histories = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv)), c.history.in(c.app)
 	tended, err := u.Tend(ctx, s, statement)
 	if err != nil {
-		return unwritten(ctx, err, session.AdviceOnUndo(err))
+		return unwritten(ctx, err, session.AdviceOnUndo(err, tended.Only))
 	}
 	if c.output.json {
 		c.app.record(undos.Records(tended.Undos, s.Address))

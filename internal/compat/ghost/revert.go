@@ -104,7 +104,7 @@ func (r *Drive) revertible(ctx context.Context, s *session.Server) error {
 	case all[0].Record.Native != nil:
 		return refused(
 			fmt.Errorf("%s: the server made the last change of %s itself, which left no old table", nothingKept, table.Quoted()),
-			"midstream undo "+table.Argument()+" takes it back",
+			"midstream undo  "+table.Argument()+" takes it back",
 		)
 	case !strings.EqualFold(all[0].Old.Table, old.Table):
 		return refused(
@@ -148,7 +148,7 @@ func (r *Drive) noCheckpoint(ctx context.Context, s *session.Server, old schema.
 	}
 	return refused(
 		fmt.Errorf("%s: no run with --checkpoint has left %s for %s", nothingKept, old.Quoted(), r.asked.Table.Quoted()),
-		"midstream undo --list lists what can be taken back",
+		"midstream undo  --list lists what can be taken back",
 	)
 }
 
@@ -160,7 +160,7 @@ func refused(err error, next string) error {
 func (r *Drive) Statement(_ context.Context, statement *ddl.Statement, _ *session.Server) (migration.Result, error) {
 	return migration.Result{}, refused(
 		fmt.Errorf("%s: the last statement on %s is a %s", nothingKept, r.asked.Table.Quoted(), statement.Kind),
-		"midstream undo "+r.asked.Table.Argument()+" takes it back",
+		"midstream undo  "+r.asked.Table.Argument()+" takes it back",
 	)
 }
 
@@ -173,7 +173,7 @@ func (r *Drive) dropKept(ctx context.Context, s *session.Server, result migratio
 		return &session.Error{
 			Outcome: session.Unremoved, Err: fmt.Errorf("--ok-to-drop-table: %w", err),
 			Left: fmt.Sprintf("%s was altered; %s is kept", result.Undo.Table, result.Undo.Old),
-			Next: "midstream undo --end " + result.Undo.Table.Argument(),
+			Next: "midstream undo  --end " + result.Undo.Table.Argument(),
 		}
 	}
 	return nil
@@ -190,11 +190,11 @@ func (s *Speaker) keptText(u *leftovers.Undoable) string {
 		what = "the revert"
 	}
 	if u.Record.Native != nil {
-		return fmt.Sprintf("# Kept until %s, to take the change back, which the server made itself: midstream undo %s\n", until, table)
+		return fmt.Sprintf("# Kept until %s, to take the change back, which the server made itself: midstream undo  %s\n", until, table)
 	}
 	return fmt.Sprintf("# Kept until %s, to take back %s: the old table %s, its checkpoint, and the server's binlogs if it keeps them\n"+
 		"# To revert: the same command with --revert --old-table=%s\n"+
-		"# To give that up: midstream undo --end %s, then drop table %s\n",
+		"# To give that up: midstream undo  --end %s, then drop table %s\n",
 		until, what, u.Old.Quoted(), u.Old.Table, table, u.Old.Quoted())
 }
 

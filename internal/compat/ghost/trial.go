@@ -138,7 +138,7 @@ func (t *Trial) End(failed error) error {
 	}
 	t.speaker.Note(
 		fmt.Sprintf(
-			"%s and %s are kept, so that you can compare them. Drop the second table with sql_log_bin=0, or by: midstream cleanup %s",
+			"%s and %s are kept, so that you can compare them. Drop the second table with sql_log_bin=0, or by: midstream cleanup  %s",
 			t.asked.Table, ghost, t.asked.Table.Argument(),
 		),
 	)

@@ -34,7 +34,7 @@ func (r *reading) reverse() {
 	case a.Mode == Execute:
 		a.reverses = true
 		r.note("--reverse-triggers makes no triggers: after the swap this process stays and keeps the old table up to date from the binlog. "+
-			"To go back, within one short lock: midstream undo %s. A signal ends the process and leaves the way back open for %d days",
+			"To go back, within one short lock: midstream undo  %s. A signal ends the process and leaves the way back open for %d days",
 			a.Table.Argument(), keptFor/(24*time.Hour))
 	}
 }

@@ -26,8 +26,13 @@ type Speech struct {
 
 // mention is a command of Midstream with its flags, or a flag by itself.
 var mention = regexp.MustCompile(
-	`\bmidstream ([a-z]+)((?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`,
+	`\bmidstream ([a-z]+)( ?(?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`,
 )
+
+// placeholder is the argument of commands that take any statement. anyStatement is one of them that is for the run's own.
+const placeholder = `"ALTER TABLE ..."`
+
+var anyStatement = regexp.MustCompile(`\bmidstream (?:check|plan)  ` + regexp.QuoteMeta(placeholder))
 
 // Of says a text so.
 func (s *Speech) Of(text string) string {
@@ -45,21 +50,15 @@ func (s *Speech) Of(text string) string {
 		}
 		b.WriteString(text[end:m[0]])
 		end = m[1]
-		if verb := group(1); verb != "" {
-			b.WriteString(s.command(verb, group(2)))
+		if group(1) != "" {
+			b.WriteString(text[m[0]:m[1]])
 		} else {
 			b.WriteString(group(3) + s.flag(group(4), group(5), group(7)))
 		}
 	}
-	return s.Connect.In(b.String() + text[end:])
-}
-
-// command is one of Midstream's with its argument, if it has none in the text.
-func (s *Speech) command(verb, flags string) string {
-	if verb == "check" || verb == "plan" {
-		flags += " " + s.Statement
-	}
-	return "midstream " + verb + flags
+	return s.Connect.In(anyStatement.ReplaceAllStringFunc(b.String()+text[end:], func(command string) string {
+		return strings.TrimSuffix(command, placeholder) + s.Statement
+	}))
 }
 
 // flag is one of midstream run's there.

@@ -230,7 +230,7 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 			return true, nil
 		}
 		if needed, err := undoNeeds(ctx, c, tables, t.Name); needed || err != nil {
-			t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo --end "+c.source.Argument()+" ends that"
+			t.Spared, t.Why = true, "an undo of the last change needs it; midstream undo  --end "+c.source.Argument()+" ends that"
 			return true, err
 		}
 	}

@@ -26,7 +26,7 @@ const askedFor = 5 * time.Second
 func LookAfterUndo(ctx context.Context, pool *dbconn.Pool, source schema.Name) AfterUndo {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askedFor)
 	defer cancel()
-	unknown := AfterUndo{State: fmt.Sprintf("midstream undo --list %s shows whether the undo is still open", source.Argument())}
+	unknown := AfterUndo{State: fmt.Sprintf("midstream undo  --list %s shows whether the undo is still open", source.Argument())}
 	all, err := Undoables(ctx, pool, &source)
 	if err != nil || len(all) != 1 {
 		return unknown
@@ -62,5 +62,5 @@ func (u *Undoable) after() string {
 	case u.State == UndoEnded:
 		return fmt.Sprintf("%s has ended, because %s", what, why)
 	}
-	return fmt.Sprintf("%s was stopped; midstream undo --list %s prints the command that resumes it", what, u.Table.Argument())
+	return fmt.Sprintf("%s was stopped; midstream undo  --list %s prints the command that resumes it", what, u.Table.Argument())
 }

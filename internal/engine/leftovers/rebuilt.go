@@ -116,7 +116,7 @@ func KeepsRows(table, old *schema.Table) (why, next string) {
 // swapBack is the command that gives a table the old table's rows.
 func swapBack(table, old schema.Name) string {
 	aside := table.Sibling(table.Table + "_now")
-	return "midstream run " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", table.Quoted(), aside.Quoted(), old.Quoted(), table.Quoted()))
+	return "midstream run  " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", table.Quoted(), aside.Quoted(), old.Quoted(), table.Quoted()))
 }
 
 // OnlyRows is KeepsRows for two tables of one definition.
@@ -202,7 +202,7 @@ func dropped(t OldTable, taken bool) Undoable {
 
 // renameBack is how a table that a DROP has put aside gets its name back.
 func renameBack(old, table schema.Name) string {
-	return "To get the table back: midstream run " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s", old.Quoted(), table.Quoted())) +
+	return "To get the table back: midstream run  " + schema.Shell(fmt.Sprintf("RENAME TABLE %s TO %s", old.Quoted(), table.Quoted())) +
 		"; without its foreign keys, and those of other tables to it"
 }
 

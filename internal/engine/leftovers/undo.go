@@ -95,7 +95,7 @@ var ErrOvertaken = errors.New("another session has taken the change back, has ch
 
 // AfterOvertaken is what to do after ErrOvertaken.
 func AfterOvertaken(source schema.Name) string {
-	return "See what can be undone now: midstream undo --list " + source.Argument()
+	return "See what can be undone now: midstream undo  --list " + source.Argument()
 }
 
 // ErrNoUndo means that no change of a table can be taken back.

@@ -100,7 +100,7 @@ func (r *run) endings(ctx context.Context, err error) []ending {
 	}
 	formerUnchanged := fmt.Sprintf("This run has not touched %s, and the earlier run's work is unchanged.", source)
 	formerKept := fmt.Sprintf("%s is untouched, and the work of that run is kept.", source)
-	cleanup := "midstream cleanup " + source.Argument()
+	cleanup := "midstream cleanup  " + source.Argument()
 
 	return []ending{
 		{when: debts.half, texts: r.halfDone},
@@ -169,7 +169,7 @@ func (r *run) halfDone() (left, next string) {
 	source, split := r.plan.Source.Name, r.plan.Choice.Split
 	return fmt.Sprintf("the first part of the ALTER of %s is done (%s); the rest is not, or its outcome is unknown.",
 			source, split.First.Clauses),
-		fmt.Sprintf("Check it with SHOW CREATE TABLE, and run the rest: midstream run %s",
+		fmt.Sprintf("Check it with SHOW CREATE TABLE, and run the rest: midstream run  %s",
 			schema.Literal(split.Rest.Restore(source)))
 }
 
@@ -184,7 +184,7 @@ func (r *run) notRemoved() (left, next string) {
 	}
 	source := r.plan.Source.Name
 	return fmt.Sprintf("%s %s. Left on the server: %s.", source, table, strings.Join(r.debts.left, ", ")),
-		fmt.Sprintf("Remove it with: midstream cleanup %s%s", old, source.Argument())
+		fmt.Sprintf("Remove it with: midstream cleanup  %s%s", old, source.Argument())
 }
 
 // nextAfter is NextAfter for this run. A cold undo needs nothing of the time since the swap.

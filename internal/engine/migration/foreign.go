@@ -96,7 +96,7 @@ func (r carrier) leftUnsettled() (left, next string) {
 				state,
 			),
 			fmt.Sprintf(
-				SameCommand+", or midstream cleanup %s: both fix that first.", source.Argument(),
+				SameCommand+", or midstream cleanup  %s: both fix that first.", source.Argument(),
 			)
 	}
 	return fmt.Sprintf(
@@ -107,7 +107,7 @@ func (r carrier) leftUnsettled() (left, next string) {
 			beside,
 		),
 		fmt.Sprintf(
-			SameCommand+" at once, or midstream cleanup %s: both fix that first.", source.Argument(),
+			SameCommand+" at once, or midstream cleanup  %s: both fix that first.", source.Argument(),
 		)
 }
 

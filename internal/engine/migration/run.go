@@ -76,7 +76,7 @@ func (r *run) createState(ctx context.Context) error {
 	// is created.
 	return r.store.Fill(ctx, session, checkpoint.Checkpoint{
 		Version: r.cfg.version(r.plan), Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID, Shadow: r.plan.Names.Shadow.Table,
-		Adopted: r.plan.Back.Adopts(), Again: r.plan.Back.Flags(),
+		Adopted: r.plan.Back.Adopts(), Again: r.plan.Again,
 	})
 }
 

@@ -60,7 +60,7 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 		}
 	}
 	state := checkpoint.Checkpoint{
-		Version: w.cfg.version(w.plan), Adopted: w.plan.Back.Adopts(), Again: w.plan.Back.Flags(), Phase: string(w.account.phaseNow()),
+		Version: w.cfg.version(w.plan), Adopted: w.plan.Back.Adopts(), Again: w.plan.Again, Phase: string(w.account.phaseNow()),
 		Taken: time.Now(), Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
 		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table, Parked: w.lot.Keeps(), Values: w.lot.Values(),
 		Position: safe.Position.String(), Born: safe.Born, GTIDs: safe.GTIDs.String(),

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
 )
 
 // Control has everything that an operator may change while a run is at work. It outlives the
@@ -23,6 +24,9 @@ import (
 // No swap is under way while a command takes effect: begin and end enclose each attempt. A pause or
 // a hold waits for the end of an attempt, and fails if that attempt was the swap.
 type Control struct {
+	// Table is what its texts name. REQUIRES: it is set before Control is used.
+	Table schema.Name
+
 	mu       sync.Mutex
 	settings Settings
 	changed  chan struct{} // closed and replaced when settings change
@@ -307,8 +311,8 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 func (c *Control) Resume() error {
 	if !c.unpause() {
 		return &NotNow{
-			"there is nothing to resume", "the run is not paused", "midstream status shows what it waits for; midstream " +
-				c.Settings().When.releasedBy() + " ends a hold, midstream throttle 100% ends a throttle",
+			"there is nothing to resume", "the run is not paused", "midstream status shows what it waits for; " +
+				c.Settings().When.releasedBy(c.Table) + " ends a hold, midstream throttle 100% ends a throttle",
 		}
 	}
 	return nil
@@ -333,7 +337,7 @@ func (c *Control) Hold(ctx context.Context) error {
 	}
 	return c.take(ctx, what, true, func() error {
 		if c.settings.When.Hold && !c.waived {
-			return &NotNow{what, "the swap is already held", "midstream " + c.settings.When.releasedBy() + " releases it"}
+			return &NotNow{what, "the swap is already held", c.settings.When.releasedBy(c.Table) + " releases it"}
 		}
 		c.settings.When.Hold = true
 		return nil
@@ -546,7 +550,7 @@ func (c *Control) Held(now time.Time) string {
 	when, waived := c.when()
 	switch {
 	case when.Hold:
-		return "until midstream " + when.releasedBy()
+		return "until " + when.releasedBy(c.Table)
 	case waived:
 		return c.copiesLater(now)
 	}

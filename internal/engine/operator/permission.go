@@ -50,7 +50,7 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 	}
 	when, waived := h.Control.when()
 	if when.Hold {
-		return "until midstream " + when.releasedBy() + " " + h.Table.Argument(), nil
+		return "until " + when.releasedBy(h.Table), nil
 	}
 	if h.Copies {
 		if why := h.Control.Settings().Throttle.copiesLater(now); why != "" {
@@ -63,12 +63,12 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 	return when.Closed(now)
 }
 
-// releasedBy is the verb that ends a hold.
-func (when When) releasedBy() string {
+// releasedBy is the command that ends the hold of a table.
+func (when When) releasedBy(table schema.Name) string {
 	if when.Follow {
-		return "undo"
+		return "midstream undo  " + table.Argument()
 	}
-	return "cutover"
+	return "midstream cutover " + table.Argument()
 }
 
 // copiesLater returns why the server must not copy rows now; "" if it may.

@@ -47,7 +47,7 @@ func (c *checker) checkAlter() {
 	c.checkNative()
 	if a.RenamesTable {
 		c.block(CodeRenamesTable, "the ALTER renames the table", "a run ends with its own rename",
-			fmt.Sprintf("Leave the clause out, and then run: midstream run \"RENAME TABLE %s TO ...\"", c.table.Name.Quoted()))
+			fmt.Sprintf("Leave the clause out, and then run: midstream run  %s", schema.Shell("RENAME TABLE "+c.table.Name.Quoted()+" TO ...")))
 	}
 	if a.AddsForeignKey {
 		c.block(
@@ -212,7 +212,7 @@ func (b *Back) Refusing(row string) (why, fix string) {
 	case back != nil:
 		return row + " ends " + this + ", with the table unchanged", "Change such rows before"
 	}
-	return row + " stops the run, with the table untouched", "To find them first: midstream check lists every row"
+	return row + " stops the run, with the table untouched", "To find them first: midstream check  \"ALTER TABLE ...\" lists every row"
 }
 
 // takenBack is what an undo, or a redo, takes back.

@@ -166,9 +166,10 @@ func (c *checker) checkTriggerCapture() {
 		fmt.Sprintf("changes are captured by triggers (%s): %s", strings.Join(names, ", "), c.captured.Why),
 		fmt.Sprintf(
 			"each write to the table writes its key into %s as well. The triggers are %s's: it must keep its INSERT there until the run has ended. "+
-				"A TRUNCATE or another change of the table's structure ends the run. A killed run leaves them until you run the same command or midstream cleanup",
+				"A TRUNCATE or another change of the table's structure ends the run. A killed run leaves them until you run the same command or midstream cleanup  %s",
 			c.names.Log,
 			c.facts.User,
+			c.table.Name.Argument(),
 		),
 		"",
 	)

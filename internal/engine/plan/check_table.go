@@ -80,10 +80,10 @@ func (c *checker) checkNames() {
 			ours = append(ours, taken.Name.Table)
 		case isOld && c.options.Names.Old == "":
 			c.block(CodeNameTaken, fmt.Sprintf("old tables have all the names up to %s", taken.Name), "the run needs one for the next",
-				fmt.Sprintf("Drop the unneeded ones: midstream cleanup --old %s", c.table.Name.Argument()))
+				fmt.Sprintf("Drop the unneeded ones: midstream cleanup  --old %s", c.table.Name.Argument()))
 		case isOld:
 			c.block(CodeNameTaken, fmt.Sprintf("%s is an old table", taken.Name), "the run needs the name for the next",
-				fmt.Sprintf("If it is not needed, drop it: midstream cleanup --old %s", c.table.Name.Argument()))
+				fmt.Sprintf("If it is not needed, drop it: midstream cleanup  --old %s", c.table.Name.Argument()))
 		case schema.Marked(taken.Comment):
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
 				"it belongs to a run on another table, whose name is shortened to the same one", "Wait until that run has ended")
@@ -112,7 +112,7 @@ func (c *checker) checkNames() {
 		c.atWork(c.table.Name, "another run of Midstream is working on the table", c.options.UndoRuns)
 	case len(ours) > 0:
 		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
-			"No run is working on the table: midstream cleanup "+c.table.Name.Argument())
+			"No run is working on the table: midstream cleanup  "+c.table.Name.Argument())
 	}
 }
 
@@ -125,10 +125,10 @@ func (c *checker) atWork(table schema.Name, what, undo string) {
 	case undo != "":
 		what = fmt.Sprintf("the undo of the last change is at work on %s (connection %d); it is open until %s", table, c.facts.RunBy, undo)
 		why = "it follows the table, or takes the change back now; only one run at a time may work on a table"
-		fix = fmt.Sprintf("Take the change back: midstream undo %s. Or stop the undo with midstream abort %[1]s, and give it up with midstream undo --end %[1]s",
+		fix = fmt.Sprintf("Take the change back: midstream undo  %s. Or stop the undo with midstream abort %[1]s, and give it up with midstream undo  --end %[1]s",
 			table.Argument())
 		if c.options.Checks {
-			fix = "Stop it, which leaves the undo open: midstream abort " + table.Argument() + ". Then check, and give this again: midstream undo --hold " + table.Argument()
+			fix = "Stop it, which leaves the undo open: midstream abort " + table.Argument() + ". Then check, and give this again: midstream undo  --hold " + table.Argument()
 		}
 	case c.options.Back != nil:
 		fix += ". If it follows the table for an undo, give this command as its user, on its machine"

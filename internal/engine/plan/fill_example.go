@@ -61,7 +61,7 @@ func (f Filling) Settings() (settings []string) {
 
 // Command is the undo of a table with a value for each column, and with more flags.
 func (f Filling) Command(table schema.Name, more ...string) string {
-	return "midstream undo" + f.Flags("--undo-fill ") + " " + strings.Join(append(more, table.Argument()), " ")
+	return "midstream undo  " + strings.TrimSpace(f.Flags("--undo-fill ")+" "+strings.Join(append(more, table.Argument()), " "))
 }
 
 // Flags are flags for a shell, each with what precedes a setting. Most texts are in single quotes, and so the flags in double ones.

@@ -24,6 +24,8 @@ type Options struct {
 	Meet int64
 	// Set has expressions for columns of the new table, in the usual dialect. The server has judged them.
 	Set Settings
+	// Again are the flags with which an undo is begun again if it is killed; nil for others.
+	Again []string
 	// Names are the names for artefacts. Gather must have got the same names.
 	Names Wish
 	// Purpose is what the run is for. Defaults to Altering.
@@ -131,6 +133,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Key:     chosen.key,
 		Server:  serverOf(facts, c.captured),
 		Map:     options.Map,
+		Again:   options.Again,
 		Filter:  options.Filter,
 		Set:     options.Set,
 		Foreign: c.foreign(),
@@ -262,7 +265,7 @@ func (c *checker) choose() (Choice, error) {
 				fmt.Sprintf("the run builds a shadow, although you asked for the method %s", wish),
 				"the run did not ask the server: an earlier run "+
 					"has started with a shadow, or an empty copy of the table would not answer it, or the account may not make one",
-				"To remove what an earlier run left: midstream cleanup "+c.table.Name.Argument(),
+				"To remove what an earlier run left: midstream cleanup  "+c.table.Name.Argument(),
 			)
 		}
 		return Choice{Method: MethodShadow}, nil

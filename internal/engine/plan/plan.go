@@ -48,6 +48,8 @@ type Plan struct {
 	KeepsUndo bool `json:",omitempty"`
 	// Back is for an undo; nil for other runs.
 	Back *Back `json:",omitempty"`
+	// Again are the flags with which an undo is begun again if it is killed; nil for others.
+	Again []string `json:"-"`
 	// Inverse is how the change can be taken back if the server makes it itself; nil if a shadow does.
 	Inverse *Inverse `json:",omitempty"`
 	// NoWayBack is why a change by a shadow cannot be taken back afterwards; "" if it can, or if that is not known.
@@ -123,16 +125,6 @@ type Back struct {
 	Pairs map[string]string `json:"-"`
 	// Foreign are foreign keys that the change had dropped, and that come back.
 	Foreign []schema.ForeignKey `json:",omitempty"`
-	// Again are the flags with which this undo is begun again if it is killed.
-	Again []string `json:"-"`
-}
-
-// Flags are those of Again; none for a run that is no undo.
-func (b *Back) Flags() []string {
-	if b == nil {
-		return nil
-	}
-	return b.Again
 }
 
 // Adopts reports whether the run is an undo whose shadow is the old table. The undo of a change that the server has made

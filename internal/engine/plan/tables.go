@@ -236,7 +236,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) &&
 			taken.Comment != schema.MarkFor(UndoKind, t.Name) && !m.keptForUndo(t.Name, taken.Name) {
 			c.block(CodeLeftover, fmt.Sprintf("an earlier run on %s left %s", t.Name, taken.Name.Table), "it would have lost its table",
-				fmt.Sprintf("Resume that run (run its command again), or remove its work with: midstream cleanup %s", t.Name.Argument()))
+				fmt.Sprintf("Resume that run (run its command again), or remove its work with: midstream cleanup  %s", t.Name.Argument()))
 		}
 	}
 	if t.Table != nil && schema.Marked(t.Table.Comment) && !schema.MarkedAside(t.Table.Comment) {
@@ -379,7 +379,7 @@ func (m *tablePlanner) renamed(t *TableFacts, to schema.Name) {
 	case !aside || m.plan.Back != nil: // an undo gives each table the comment that it had
 	case here && IsAside(source, to, t.Table.Comment):
 		m.warn(CodeArtefact, fmt.Sprintf("%s still is an old table of %s", to, source), "it has the name of one, and its mark",
-			"midstream cleanup --old drops it. To use it again, choose another name")
+			"midstream cleanup  --old "+source.Argument()+" drops it. To use it again, choose another name")
 	default:
 		m.plan.Comments = append(m.plan.Comments, Recomment{Table: to, Former: t.Table.Comment, Comment: was})
 		m.step("%s gets its own comment back, and is no old table any longer", to)

@@ -79,7 +79,7 @@ func MakeTablesBack(statement *ddl.Statement, facts *StatementFacts, back *BackF
 	for _, name := range back.Moved {
 		m.block(CodeUndo, fmt.Sprintf("%s is not the table that the statement left there", name),
 			"another table has its name, or the table was built again",
-			fmt.Sprintf("If you mean this table, rename it: midstream run %s", schema.Literal(statement.Text())))
+			fmt.Sprintf("If you mean this table, rename it: midstream run  %s", schema.Shell(statement.Text())))
 	}
 	switch b.Kind {
 	case ddl.KindDrop:
@@ -103,7 +103,7 @@ func MakeTablesBack(statement *ddl.Statement, facts *StatementFacts, back *BackF
 		return nil, &Refused{Table: b.Source.String(), Blocking: m.blocking, Others: m.risks}
 	}
 	m.plan.Risks = m.risks
-	m.step("then midstream undo %s is the redo", b.Source.Argument())
+	m.step("then midstream undo  %s is the redo", b.Source.Argument())
 	return m.plan, nil
 }
 
@@ -114,7 +114,7 @@ func (m *tablePlanner) backFromDrop(back *BackFacts) {
 	m.gone(aside)
 	if free.Table != nil || free.Other != "" {
 		m.block(CodeTableExists, fmt.Sprintf("%s exists", b.Source), "another table has taken the name since the DROP",
-			"Rename or drop that table first, or give the undo up: midstream undo --end "+b.Source.Argument())
+			"Rename or drop that table first, or give the undo up: midstream undo  --end "+b.Source.Argument())
 	}
 	for _, name := range back.Taken {
 		m.block(CodeNameTaken, fmt.Sprintf("another table has a foreign key of the name %s", name), "the table had one of that name",
@@ -198,7 +198,7 @@ func (m *tablePlanner) backFromTruncate(back *BackFacts) {
 	if back.Rows > 0 && !b.Merge && !b.Park {
 		m.block(CodeUndo, fmt.Sprintf("%s has %s written since the TRUNCATE", b.Source, count(int(back.Rows), "row")),
 			"they would be put aside",
-			fmt.Sprintf("Take the rows over, if all their keys are free: midstream undo --merge %s. Or keep them in %s: midstream undo --park %[1]s. "+
+			fmt.Sprintf("Take the rows over, if all their keys are free: midstream undo  --merge %s. Or keep them in %s: midstream undo  --park %[1]s. "+
 				"Both flags take over the rows whose keys are free, and keep the others there", b.Source.Argument(), ParkedNames(b.Source)[0]))
 	}
 	m.watch(aside)

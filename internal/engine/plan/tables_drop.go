@@ -117,7 +117,7 @@ func (m *tablePlanner) end(t *TableFacts) {
 	}
 	if m.options.Keep || stalls != "" {
 		m.plan.Keep = true
-		m.step("%s is kept%s; drop it at a quiet hour with: midstream cleanup --old %s", m.plan.Aside, stalls, t.Name.Argument())
+		m.step("%s is kept%s; drop it at a quiet hour with: midstream cleanup  --old %s", m.plan.Aside, stalls, t.Name.Argument())
 		return
 	}
 	if whole := (&TableFacts{Table: t.Table, Facts: t.Facts}); len(t.Partitions) > 1 && whole.stall() > limit {
@@ -269,7 +269,7 @@ func (m *tablePlanner) create() {
 			)
 		default:
 			m.block(CodeTableExists, "the table exists with another definition: "+m.facts.Differs, "a CREATE TABLE changes no table",
-				fmt.Sprintf("Change it by an ALTER: midstream run \"ALTER TABLE %s ...\"", t.Name.Quoted()))
+				fmt.Sprintf("Change it by an ALTER: midstream run  %s", schema.Shell("ALTER TABLE "+t.Name.Quoted()+" ...")))
 		}
 		return
 	}

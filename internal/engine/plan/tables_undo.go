@@ -53,7 +53,7 @@ func (m *tablePlanner) undo() {
 			"the run needs the name for what an undo must know", "Rename or drop that table first, or leave --undo out")
 	}
 	p.Undo, p.DropOld, p.Redo = m.options.Undo, m.options.Drop, m.options.Redo
-	m.step("the change can be undone for %s: midstream undo %s", inUnits(m.options.Undo), first.Name.Argument())
+	m.step("the change can be undone for %s: midstream undo  %s", inUnits(m.options.Undo), first.Name.Argument())
 }
 
 // strangerUndo is the table of others that has the name of a table's undo table; "" for none.
@@ -93,10 +93,10 @@ func inUnits(d time.Duration) string {
 func StillOpen(table schema.Name, until string, redo bool) (what, fix string) {
 	if redo {
 		return "the last change of the table was undone, and can be redone until " + until,
-			fmt.Sprintf("Give the redo up: midstream undo --end %s, or --end-undo. Or make that change again: midstream undo %[1]s", table.Argument())
+			fmt.Sprintf("Give the redo up: midstream undo  --end %s, or --end-undo. Or make that change again: midstream undo  %[1]s", table.Argument())
 	}
 	return "the last change of the table can be undone until " + until,
-		fmt.Sprintf("Take the change back: midstream undo %s. Or give its undo up: midstream undo --end %[1]s, or --end-undo with this command", table.Argument())
+		fmt.Sprintf("Take the change back: midstream undo  %s. Or give its undo up: midstream undo  --end %[1]s, or --end-undo with this command", table.Argument())
 }
 
 // checkUndo refuses a statement while an earlier change of one of its tables can be undone, or ends that undo if it may: that undo
@@ -115,16 +115,16 @@ func (m *tablePlanner) checkUndo() {
 			continue
 		}
 		what, fix := fmt.Sprintf("the last change of %s can be undone until %s", open.Table, open.Until.Format(untilFormat)),
-			fmt.Sprintf("Take that change back: midstream undo %s. Or give the undo up: midstream undo --end %[1]s, or --end-undo with this command", table)
+			fmt.Sprintf("Take that change back: midstream undo  %s. Or give the undo up: midstream undo  --end %[1]s, or --end-undo with this command", table)
 		if open.Redo {
 			what = fmt.Sprintf("the last change of %s was undone, and can be redone until %s", open.Table, open.Until.Format(untilFormat))
-			fix = fmt.Sprintf("Give the redo up: midstream undo --end %s, or --end-undo with this command. Or make that change again: midstream undo %[1]s",
+			fix = fmt.Sprintf("Give the redo up: midstream undo  --end %s, or --end-undo with this command. Or make that change again: midstream undo  %[1]s",
 				table)
 		}
 		if m.options.EndUndo {
 			m.plan.EndsUndo = append(m.plan.EndsUndo, open.Table)
 			m.warn(CodeUndo, what+"; this statement ends that", "the undo would not find its tables any longer; --end-undo allows that",
-				fmt.Sprintf("If it has an old table, that stays; midstream cleanup --old %s drops it", table))
+				fmt.Sprintf("If it has an old table, that stays; midstream cleanup  --old %s drops it", table))
 			continue
 		}
 		m.block(CodeUndo, what, "the undo would not find its tables any longer", fix)
@@ -157,7 +157,7 @@ func (m *tablePlanner) checkNeeded() {
 	for _, n := range m.facts.Needed {
 		undo := UndoWord(n.Redo)
 		what := fmt.Sprintf("the %s of the last change of %s needs %s until %s", undo, n.Source, n.Table, n.Until.Format(untilFormat))
-		first := fmt.Sprintf("Make it first: midstream undo %s", n.Source.Argument())
+		first := fmt.Sprintf("Make it first: midstream undo  %s", n.Source.Argument())
 		kind := p.Statement.Kind
 		switch {
 		case p.Choice.Method == MethodNone:
@@ -171,10 +171,10 @@ func (m *tablePlanner) checkNeeded() {
 			m.warn(CodeUndo, what, "this statement ends it: it would not find the table any longer", first)
 		case m.options.EndUndo:
 			m.warn(CodeUndo, what+"; this statement ends that", "it would not find these rows any longer; --end-undo allows that",
-				"What is left of it goes with: midstream undo --end "+n.Source.Argument())
+				"What is left of it goes with: midstream undo  --end "+n.Source.Argument())
 		default:
 			m.block(CodeUndo, what, "this statement ends it: it would not find these rows any longer",
-				fmt.Sprintf("%s. Or give it up: midstream undo --end %s, or --end-undo with this command", first, n.Source.Argument()))
+				fmt.Sprintf("%s. Or give it up: midstream undo  --end %s, or --end-undo with this command", first, n.Source.Argument()))
 		}
 	}
 }

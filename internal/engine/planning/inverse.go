@@ -244,11 +244,11 @@ func sameParts(a, b schema.Key) bool {
 // makeNativeUndo makes the plan of the undo of a change that the server has made itself: its ALTER leads back to the former
 // definition. It runs like a change.
 func makeNativeUndo(
-	ctx context.Context, server Server, table *schema.Table, record checkpoint.Undo, again []string, options Options,
+	ctx context.Context, server Server, table *schema.Table, record checkpoint.Undo, options Options,
 ) (*plan.Plan, error) {
 	record, why := leftovers.Settled(record, table)
 	if why != "" {
-		return nil, refuse(table.Name, notBack, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+		return nil, refuse(table.Name, notBack, why, changeIt(table.Name)+"; midstream undo  --end "+table.Name.Argument()+" removes the record")
 	}
 	version, err := facts.ReadVersion(ctx, server.Pool.DB())
 	if err != nil {
@@ -260,19 +260,18 @@ func makeNativeUndo(
 		err = errors.New("the definition is the old one already")
 	}
 	if err != nil {
-		return nil, refuse(table.Name, notBack, err.Error(), "Change the table with midstream run")
+		return nil, refuse(table.Name, notBack, err.Error(), changeIt(table.Name))
 	}
 	o := &options.Plan
 	o.Purpose, o.Map, o.OpenUndo = plan.Undoing, says, ""
 	o.Back = &plan.Back{
 		Native: true, For: record.For, Mode: plan.UndoLazy, Swapped: record.Swapped, Alter: record.Native.Alter, Redo: record.Back,
-		Again: again,
 	}
 	options.Undo = nil
 	o.ZeroDates = o.ZeroDates || record.Native.Before.HasZeroDates()
 	p, err := Make(ctx, server, alter, options)
 	if errors.Is(err, native.ErrRefused) {
-		return nil, refuse(table.Name, notBack, err.Error(), "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+		return nil, refuse(table.Name, notBack, err.Error(), changeIt(table.Name)+"; midstream undo  --end "+table.Name.Argument()+" removes the record")
 	}
 	if err != nil {
 		return nil, err

@@ -36,17 +36,8 @@ type Undo struct {
 	Park bool
 	// Fills are as plan.Back has them.
 	Fills map[string]string
-	// Given are the names of the flags on the command line. Again are the flags with their values that the same undo needs again if
-	// it is killed.
-	Given, Again []string
-}
-
-// Flags are those of Again; none for a verb that is no undo.
-func (u *Undo) Flags() []string {
-	if u == nil {
-		return nil
-	}
-	return u.Again
+	// Given are the names of the flags on the command line.
+	Given []string
 }
 
 // undoMaker makes the plan of one undo.
@@ -84,7 +75,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 		if err := undo.Only(name, kind, append(byShadow, byServer...)...); err != nil {
 			return nil, err
 		}
-		p, err := makeNativeUndo(ctx, server, m.table, *m.saved.Undo, undo.Again, options)
+		p, err := makeNativeUndo(ctx, server, m.table, *m.saved.Undo, options)
 		if err == nil && p.Choice.Method != plan.MethodShadow {
 			err = undo.Only(name, kind, byServer...)
 		}
@@ -121,7 +112,7 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	}
 	if m.saved.Checkpoint.Parked {
 		p.Risks = append(p.Risks, plan.Risk{
-			Code: plan.CodeUndo, What: "rows that the last undo or redo has parked do not come back", Fix: "Leave out --cold if you gave it; midstream undo --list names their table",
+			Code: plan.CodeUndo, What: "rows that the last undo or redo has parked do not come back", Fix: "Leave out --cold if you gave it; midstream undo  --list " + name.Argument() + " names their table",
 			Why: p.Back.Verb() + " syncs all rows, and the table does not have them: only the table of parked rows does",
 		})
 	}
@@ -179,7 +170,7 @@ func (m *undoMaker) isGone(ctx context.Context, name schema.Name, err error) err
 	if lookErr != nil || len(found) != 1 || found[0].Why == "" {
 		return err
 	}
-	return refuse(name, notBack, found[0].Why, "Give the table its name back. Or give the undo up: midstream undo --end "+name.Argument())
+	return refuse(name, notBack, found[0].Why, "Give the table its name back. Or give the undo up: midstream undo  --end "+name.Argument())
 }
 
 // within fails with follow.ErrOver if the undo is to follow the table, and its time is over. Without a record it has none.
@@ -230,7 +221,7 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 		Rest:    saved.Start.Filter,
 		Began:   saved.Start.UTC,
 		Foreign: absent(saved.Start.Dropped, table), Swapped: saved.Undo.Swapped, Alter: saved.Start.Alter, Redo: saved.Undo.Back,
-		Pairs: m.pairs, Again: m.undo.Again, Values: saved.Undo.Values, ValuesAfter: saved.Checkpoint.Values,
+		Pairs: m.pairs, Values: saved.Undo.Values, ValuesAfter: saved.Checkpoint.Values,
 		Set: saved.Undo.Set,
 	}
 	if m.back.Redo {
@@ -314,7 +305,7 @@ func former(ctx context.Context, server Server, table *schema.Table, saved *chec
 		if claimed, err := leftovers.Claimed(ctx, server.Pool.DB(), table.Name); claimed && err == nil { // it may have swapped just now
 			return nil, refuse(table.Name, notBack, leftovers.ErrClaimed.Error(), "Run the same command again when that run has ended")
 		}
-		return nil, refuse(table.Name, notBack, why, "Change the table with midstream run; midstream undo --end "+table.Name.Argument()+" removes the record")
+		return nil, refuse(table.Name, notBack, why, changeIt(table.Name)+"; midstream undo  --end "+table.Name.Argument()+" removes the record")
 	}
 	if err != nil {
 		return nil, failed(ReadTable, table.Name, fmt.Errorf("the old table: %w", err))
@@ -324,7 +315,7 @@ func former(ctx context.Context, server Server, table *schema.Table, saved *chec
 			return nil, refuse(
 				table.Name, notBack,
 				fmt.Sprintf("column %s was added since, and the old table has another column of that name: its values would replace the new ones", column),
-				fmt.Sprintf("Rename column %s; then this gives its values up: midstream undo --cold %s. Or give the undo up: midstream undo --end %[2]s",
+				fmt.Sprintf("Rename column %s; then this gives its values up: midstream undo  --cold %s. Or give the undo up: midstream undo  --end %[2]s",
 					column, table.Name.Argument()),
 			)
 		}
@@ -487,7 +478,7 @@ func (m *maker) endsOpenUndo(p *plan.Plan) []plan.Risk {
 		What: fmt.Sprintf("this change ends the %s of the change before (%s), which is open until %s", what, ddl.Shorten(m.open.Alter), until(record)),
 	}
 	if record.Old != "" {
-		risk.Fix = fmt.Sprintf("Its old table %s stays; midstream cleanup --old %s drops it", m.open.Old, m.table.Name.Argument())
+		risk.Fix = fmt.Sprintf("Its old table %s stays; midstream cleanup  --old %s drops it", m.open.Old, m.table.Name.Argument())
 	}
 	return []plan.Risk{risk}
 }
@@ -507,14 +498,19 @@ func findable(p *plan.Plan, old *schema.Table) error {
 	return refusal(p, "an undo cannot look at all rows", why)
 }
 
+// changeIt is what to do if no undo leads back.
+func changeIt(table schema.Name) string {
+	return "Change the table by a statement: midstream run  " + schema.Shell("ALTER TABLE "+table.Quoted()+" ...")
+}
+
 func refusal(p *plan.Plan, what, why string) error {
-	return refuse(p.Source.Name, what, why, "Change the table back with midstream run, which makes a new table")
+	return refuse(p.Source.Name, what, why, changeIt(p.Source.Name)+", which makes a new table")
 }
 
 // revoked refuses a lazy undo that has become impossible.
 func revoked(table schema.Name, why string) error {
 	return refuse(table, "the undo is revoked: the changes since the swap cannot be followed", why,
-		"Undo it by all rows, while the old table exists: midstream undo --cold "+table.Argument())
+		"Undo it by all rows, while the old table exists: midstream undo  --cold "+table.Argument())
 }
 
 // notBack is what is refused if the reason is in the tables.

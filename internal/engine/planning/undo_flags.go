@@ -57,14 +57,14 @@ func (u Undo) oldTable(table schema.Name, wish, old string) error {
 		return nil
 	}
 	return refuse(table, cannotUse("--shadow-name="+schema.Shell(wish)), "the last change of the table has the old table "+table.Sibling(old).String(),
-		fmt.Sprintf("Leave out --shadow-name. Or give this undo up, then undo to the other table: midstream undo --end %[1]s, "+
-			"then midstream undo --cold --shadow-name=%[2]s %[1]s", table.Argument(), schema.Shell(wish)))
+		fmt.Sprintf("Leave out --shadow-name. Or give this undo up, then undo to the other table: midstream undo  --end %[1]s, "+
+			"then midstream undo  --cold --shadow-name=%[2]s %[1]s", table.Argument(), schema.Shell(wish)))
 }
 
 // noFollower refuses --hold for an undo that has no old table, which a process could keep equal to the table.
 func noFollower(table schema.Name, how string) error {
 	return refuse(table, cannotUse("--hold"), how+", so there is no old table that a process could keep equal to the table",
-		"Leave out --hold. Nothing must run until then: midstream undo "+table.Argument()+" takes the change back")
+		"Leave out --hold. Nothing must run until then: midstream undo  "+table.Argument()+" takes the change back")
 }
 
 // OnlyTables is Only for the undo of a statement on complete tables. follows means that it is to follow the table.
@@ -132,7 +132,7 @@ func agrees(table schema.Name, says, pairs map[string]string) error {
 	for _, fresh := range slices.Sorted(maps.Keys(says)) {
 		if !strings.EqualFold(says[fresh], paired(pairs, fresh)) {
 			return refuse(table, cannotUse("--map "+schema.Shell(says[fresh]+"="+fresh)), "the record of the change has the columns that it has renamed",
-				"Leave out --map; or, if the record is wrong, drop it: midstream undo --end "+table.Argument())
+				"Leave out --map; or, if the record is wrong, drop it: midstream undo  --end "+table.Argument())
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 	case len(olds) == 0:
 		return leftovers.NoUndo(ctx, m.server.Pool, name)
 	case !m.undo.Cold && !m.undo.Lazy: // it takes back every change since, and the last one may be another
-		there, command := "there is an old table, ", "midstream undo --cold "
+		there, command := "there is an old table, ", "midstream undo  --cold "
 		if len(olds) > 1 {
 			there, command = "there are several old tables: ", command+"--shadow-name="+schema.Shell(names[0])+" "
 		}
@@ -45,7 +45,7 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 		old = wish
 	case len(olds) > 1:
 		return refuse(name, notBack, "nothing was kept of it, and there are several old tables: "+strings.Join(names, ", "),
-			"Name the table to go back to, for example: midstream undo --cold --shadow-name="+schema.Shell(names[0])+" "+name.Argument())
+			"Name the table to go back to, for example: midstream undo  --cold --shadow-name="+schema.Shell(names[0])+" "+name.Argument())
 	default:
 		old = names[0]
 	}

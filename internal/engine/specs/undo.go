@@ -40,7 +40,7 @@ func NativeUndo(p *plan.Plan, open time.Duration) *checkpoint.Undo {
 		Step: checkpoint.Doing, Alter: p.Alter.Clauses, Before: p.Source, After: p.Inverse.After,
 	}
 	if p.Back != nil {
-		wish.Native.Step, wish.Native.Again = checkpoint.Undoing, p.Back.Flags()
+		wish.Native.Step, wish.Native.Again = checkpoint.Undoing, p.Again
 	}
 	return wish
 }

@@ -394,6 +394,6 @@ func (s swapBack) refuse(m *merger, refused []key.Key) error {
 // afterMerge is what to do about rows that the old table does not take.
 func (s swapBack) afterMerge() string {
 	b := s.plan.Back
-	return fmt.Sprintf("Take the other rows over, and keep these in %s: midstream undo --merge --park %s. Or give these rows other keys; "+
+	return fmt.Sprintf("Take the other rows over, and keep these in %s: midstream undo  --merge --park %s. Or give these rows other keys; "+
 		"then run the same command again.", plan.ParkedNames(b.Source)[0], b.Source.Argument())
 }

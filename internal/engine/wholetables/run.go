@@ -259,7 +259,7 @@ func (c *Change) failure(ctx context.Context, err error) error {
 		f.Next = fmt.Sprintf("Check with: SHOW TABLES FROM %s.", schema.Quote(table.Schema))
 	case errors.Is(err, migration.ErrLeftovers):
 		f.Left = fmt.Sprintf("The %s is done; %s is left.", c.plan.Statement.Kind, c.plan.Aside)
-		f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", table.Argument())
+		f.Next = fmt.Sprintf("Remove it with: midstream cleanup  --old %s", table.Argument())
 	case errors.Is(err, tableddl.ErrTwinLeft):
 		f.Err = fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
 		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, c.plan.Twin)

@@ -200,7 +200,7 @@ func (c *Change) finish(ctx context.Context) error {
 		if pending == checkpoint.Undoing && c.plan.Back != nil && c.plan.Back.Kind == ddl.KindTruncate {
 			swapBack{Change: c}.putAside(ctx, &migration.Result{})
 			if err := c.sweep(ctx); err != nil {
-				c.note(fmt.Sprintf("%v; remove it with: midstream cleanup %s", err, c.plan.Subject().Argument()))
+				c.note(fmt.Sprintf("%v; remove it with: midstream cleanup  %s", err, c.plan.Subject().Argument()))
 			}
 		}
 		if pending == checkpoint.Doing {
@@ -295,7 +295,7 @@ func (c *Change) endUndo(ctx context.Context, table schema.Name, kept bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookPatience)
 	defer cancel()
 	if err := leftovers.EndBefore(ctx, leftovers.New(c.pool, table, plan.Undoing), kept); err != nil {
-		c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; remove it with: midstream undo --end %s",
+		c.note(fmt.Sprintf("what was kept for the undo of the change before of %s is left: %v; remove it with: midstream undo  --end %s",
 			table, err, table.Argument()))
 	}
 }

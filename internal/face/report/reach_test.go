@@ -12,7 +12,7 @@ import (
 // TestAReportHasTheFlagsOfItsRun: who reads a report reaches the server of its run.
 func TestAReportHasTheFlagsOfItsRun(t *testing.T) {
 	run := record.Run{Table: "shop.orders", Undoes: true, Reach: "--host=db1 --user=dba"}
-	r := Of(&history.Story{Run: run, Result: &record.Result{Outcome: "done", Old: "shop.orders_old", Next: "Compare: midstream verify a.b a.c"}})
+	r := Of(&history.Story{Run: run, Result: &record.Result{Outcome: "done", Old: "shop.orders_old", Next: "Compare: midstream verify --host=db1 --user=dba a.b a.c"}})
 	var text, page bytes.Buffer
 	if err := r.Markdown(&text); err != nil {
 		t.Fatal(err)

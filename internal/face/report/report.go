@@ -52,7 +52,7 @@ func (r *Report) Statement() string {
 		return r.Run.Alter
 	}
 	if r.Run.Undoes && r.Run.Alter == "" {
-		return r.Run.Reach.In("midstream undo " + schema.NameOf(r.Run.Table).Argument())
+		return r.Run.Reach.In("midstream undo  " + schema.NameOf(r.Run.Table).Argument())
 	}
 	return "ALTER TABLE " + schema.NameOf(r.Run.Table).Statement() + " " + r.Run.Alter
 }
@@ -152,9 +152,9 @@ func Of(story *history.Story) *Report {
 		if r.Result.Old != "" {
 			r.Left = strings.TrimSpace(r.Left + " The old table is kept as " + schema.NameOf(r.Result.Old).String() + ".")
 			table := schema.NameOf(r.Run.Table).Argument()
-			drop := " To drop it: midstream cleanup --old " + table
+			drop := " To drop it: midstream cleanup  --old " + table
 			if r.Result.Undo != nil {
-				drop = " An undo needs it. To give the undo up first: midstream undo --end " + table
+				drop = " An undo needs it. To give the undo up first: midstream undo  --end " + table
 			} else if r.Plan != nil && r.Plan.Keep != "" {
 				drop = " It has the rows that were left out (--keep), and no command of Midstream drops it."
 			}
@@ -162,7 +162,7 @@ func Of(story *history.Story) *Report {
 		}
 	} else {
 		r.Left = r.created(story.Events)
-		r.Remove = "While the run is at work, midstream status shows it. If it was killed, the same command resumes it, and midstream cleanup " +
+		r.Remove = "While the run is at work, midstream status shows it. If it was killed, the same command resumes it, and midstream cleanup  " +
 			schema.NameOf(r.Run.Table).Argument() + " removes what it created."
 	}
 	if r.Plan != nil && r.Result != nil {

@@ -40,7 +40,7 @@ func (r *Report) undoable() (told []string) {
 	if r.isUndo() {
 		word, next = "redone", "redo"
 	}
-	until, how := "until "+open.Until.UTC().Format("2006-01-02 15:04 UTC"), "midstream undo "
+	until, how := "until "+open.Until.UTC().Format("2006-01-02 15:04 UTC"), "midstream undo  "
 	if open.State == string(leftovers.UndoRevoked) {
 		until, how = "by all rows as long as the old table exists", how+"--cold "
 	}

@@ -69,7 +69,7 @@ func (i Idle) Lines() string {
 		fmt.Fprintf(&b, "%s: %s; %s\n", schema.NameOf(u.Run.Table), ended(u), nextFor(u))
 	}
 	for _, e := range i.Done {
-		list := e.Run.Reach.In("midstream undo --list " + schema.NameOf(e.Run.Table).Argument())
+		list := e.Run.Reach.In("midstream undo  --list " + schema.NameOf(e.Run.Table).Argument())
 		fmt.Fprintf(&b, "%s: %s; %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), list)
 	}
 	return b.String()
@@ -102,7 +102,7 @@ func (i Idle) of() string {
 		table := schema.NameOf(u.Run.Table)
 		text := fmt.Sprintf("No run on %s is active on this machine, and %s.\nNext: %s.\n", table, ended(u), nextFor(u))
 		if u.Run.Undoes {
-			text += u.Run.Reach.In("To check that on the server: midstream undo --list " + table.Argument() + "\n")
+			text += u.Run.Reach.In("To check that on the server: midstream undo  --list " + table.Argument() + "\n")
 		}
 		return text
 	}
@@ -113,7 +113,7 @@ func (i Idle) of() string {
 		cold = "--cold "
 	}
 	return fmt.Sprintf("No run on %s is active on this machine, and %s.\n", table, leftUndo(last, i.now)) + last.Run.Reach.In(fmt.Sprintf(
-		"To check that on the server: midstream undo --list %s. To %s: midstream undo %s%[1]s\n", table.Argument(), undoOrRedo(last), cold))
+		"To check that on the server: midstream undo  --list %s. To %s: midstream undo  %s%[1]s\n", table.Argument(), undoOrRedo(last), cold))
 }
 
 // Records are those of all tables.
@@ -165,7 +165,7 @@ func nextFor(u history.Unfinished) string {
 	case u.Run.Undoes:
 		return u.Run.Reach.In(againOrGivenUp(u.Resume(), "", table))
 	}
-	return u.Run.Reach.In(fmt.Sprintf("the same command resumes it (%s); midstream cleanup %s removes its work", humanize.OneLine(u.Run.Alter, 60), table))
+	return u.Run.Reach.In(fmt.Sprintf("the same command resumes it (%s); midstream cleanup  %s removes its work", humanize.OneLine(u.Run.Alter, 60), table))
 }
 
 // againOrGivenUp is what to do about an undo that was stopped. instead takes the change back now; "" if the undo did not follow
@@ -175,5 +175,5 @@ func againOrGivenUp(resume, instead, table string) string {
 	if instead != "" {
 		does = fmt.Sprintf("follows the table again; %s takes the change back now%s", instead, record.AfterHidden(instead))
 	}
-	return fmt.Sprintf("%s %s%s; midstream cleanup %s gives this attempt up", resume, does, record.AfterHidden(resume), table)
+	return fmt.Sprintf("%s %s%s; midstream cleanup  %s gives this attempt up", resume, does, record.AfterHidden(resume), table)
 }

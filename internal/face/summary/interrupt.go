@@ -25,7 +25,7 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped, follows bool) Interru
 	i := Interrupt{
 		First:   "interrupted: aborting and removing what the run created; another Ctrl-C leaves at once",
 		Left:    fmt.Sprintf("%s is unchanged; %s and %s may remain", p.Source.Name, p.Names.Shadow, made),
-		Next:    "midstream cleanup " + p.Source.Name.Argument(),
+		Next:    "midstream cleanup  " + p.Source.Name.Argument(),
 		Swapped: swapped,
 	}
 	if p.Back.Adopts() {
@@ -43,7 +43,7 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped, follows bool) Interru
 
 // ofUndoInterrupt describes an interrupt of an undo. It drops no old table.
 func ofUndoInterrupt(p *plan.Plan, phase event.Phase, i Interrupt, follows bool) Interrupt {
-	source, resume := p.Source.Name, "midstream undo "+p.Source.Name.Argument()
+	source, resume := p.Source.Name, "midstream undo  "+p.Source.Name.Argument()
 	i.First = "interrupted: giving up this attempt to undo, and removing what it created; another Ctrl-C leaves at once"
 	i.Left = fmt.Sprintf("%s is unchanged; %s is kept, and %s may remain", source, p.Names.Shadow, p.Names.State)
 	i.Next = resume
@@ -66,7 +66,7 @@ func OfTablesInterrupt(p *plan.TablePlan, phase event.Phase) Interrupt {
 	i := Interrupt{
 		First: "interrupted: withdrawing the statement; another Ctrl-C leaves at once",
 		Left:  fmt.Sprintf("the server carried out the %s of %s completely or not at all", p.Statement.Kind, TableNames(p)),
-		Next:  "midstream cleanup --old " + p.Statement.Tables()[0].Argument(),
+		Next:  "midstream cleanup  --old " + p.Statement.Tables()[0].Argument(),
 	}
 	if phase == event.PhaseCleanup || phase == event.PhaseDone {
 		i.First = "interrupted: the server has already carried out the statement, so the run finishes; another Ctrl-C leaves at once"

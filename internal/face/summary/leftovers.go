@@ -79,5 +79,5 @@ func GaveUp(k *leftovers.Killed, table schema.Name) string {
 	if k.Made {
 		done = "Completed the record of"
 	}
-	return fmt.Sprintf("%s %s. To see what can be undone now: midstream undo --list %s\n", done, escape.Line(k.What()), table.Argument())
+	return fmt.Sprintf("%s %s. To see what can be undone now: midstream undo  --list %s\n", done, escape.Line(k.What()), table.Argument())
 }

@@ -13,7 +13,7 @@ import (
 
 // TestCommandsHaveTheFlagsBeforeLinesBreak: the flags count for the width, and no line break divides a command.
 func TestCommandsHaveTheFlagsBeforeLinesBreak(t *testing.T) {
-	risk := plan.Risk{What: "it can be undone", Fix: "Take it back: midstream undo shop.orders. Or give it up: midstream undo --end shop.orders"}
+	risk := plan.Risk{What: "it can be undone", Fix: "Take it back: midstream undo  shop.orders. Or give it up: midstream undo  --end shop.orders"}
 	const want = `  - it can be undone
     fix: Take it back:
          midstream undo --host=db1 --user=dba shop.orders. Or

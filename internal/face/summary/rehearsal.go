@@ -69,7 +69,7 @@ func shadow(p *plan.Plan, r migration.Result) string {
 		return "it was dropped"
 	}
 	text := fmt.Sprintf(
-		"it is kept as %s, which no longer follows the table. Compare: midstream verify %s %s. Remove: midstream cleanup %s",
+		"it is kept as %s, which no longer follows the table. Compare: midstream verify  %s %s. Remove: midstream cleanup  %s",
 		r.Rehearsed.Shadow, p.Source.Name.Argument(), p.Names.Shadow.Argument(), p.Source.Name.Argument())
 	if p.Purpose == plan.Rehearsing {
 		text += ". A run of the same ALTER resumes it"

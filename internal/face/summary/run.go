@@ -76,12 +76,12 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	}
 	switch {
 	case r.Old != "" && how != "":
-		fmt.Fprintf(s, "Kept for that: %s, about %s. To give it up: midstream undo --end %s\n", escape.Line(r.Old),
+		fmt.Fprintf(s, "Kept for that: %s, about %s. To give it up: midstream undo  --end %s\n", escape.Line(r.Old),
 			humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), escape.Line(p.Source.Name.Argument()))
 	case r.Old != "" && p.Filter != "":
 		fmt.Fprintf(s, "Old table kept: %s. It has the rows that were left out (--keep), and no command of Midstream drops it.\n", escape.Line(r.Old))
 	case r.Old != "":
-		fmt.Fprintf(s, "Old table kept: %s, about %s. To drop it: midstream cleanup --old %s\n", escape.Line(r.Old),
+		fmt.Fprintf(s, "Old table kept: %s, about %s. To drop it: midstream cleanup  --old %s\n", escape.Line(r.Old),
 			humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), escape.Line(p.Source.Name.Argument()))
 	}
 	if text := finished(r.Deadline, time.Now()); text != "" {

@@ -32,7 +32,7 @@ func OfStatus(s socket.Status) string {
 	if s.Undoes {
 		text := "this run takes the last change back"
 		if s.Follows {
-			text = "this process follows the table until midstream undo " + schema.NameOf(s.Table).Argument() + " takes the last change back"
+			text = "this process follows the table until midstream undo  " + schema.NameOf(s.Table).Argument() + " takes the last change back"
 		}
 		line("undo", escape.Line(s.Reach.In(text)))
 	}

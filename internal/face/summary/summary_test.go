@@ -16,6 +16,7 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
+	"midstream/internal/ops/reach"
 	standings "midstream/internal/ops/undos"
 )
 
@@ -134,7 +135,7 @@ func TestGolden(t *testing.T) {
 		},
 	} {
 		for _, width := range []int{80, 120} {
-			golden(t, fmt.Sprintf("testdata/%s-%d.golden", name, width), of(Style{Width: width}), width)
+			golden(t, fmt.Sprintf("testdata/%s-%d.golden", name, width), reach.Flags("").In(of(Style{Width: width})), width)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 			why += "."
 		}
 		s.heading("The last change of %s on %s cannot be undone: %s To keep the next one undoable: "+
-			"midstream run --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address), escape.Line(why))
+			"midstream run  --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address), escape.Line(why))
 		return s.String()
 	}
 	s.heading("Done: gave up the undo of the last change of %s on %s.", *only, escape.Line(address))
@@ -60,14 +60,14 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 		if t.Ended.Rest {
 			s.line("Kept", "%s, which is yours: no other table has the rows that --keep had left out", t.Ended.Old)
 		} else {
-			s.line("Kept", "%s%s. To drop it: midstream cleanup --old %s", t.Ended.Old, with, only.Argument())
+			s.line("Kept", "%s%s. To drop it: midstream cleanup  --old %s", t.Ended.Old, with, only.Argument())
 		}
 		if t.Ended.Rows != "" {
 			s.line("Rows", "%s", t.Ended.Rows)
 		}
 	}
 	if t.Ended.Values != (schema.Name{}) {
-		s.line("Kept", "%s, with values of dropped columns: midstream undo --cold %s takes them from there. It goes with the old table", t.Ended.Values,
+		s.line("Kept", "%s, with values of dropped columns: midstream undo  --cold %s takes them from there. It goes with the old table", t.Ended.Values,
 			only.Argument())
 	}
 	for i, p := range t.Ended.Parked {
@@ -83,7 +83,7 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 	}
 	s := newSheet(style)
 	if len(all) == 0 {
-		s.heading("No change on %s can be undone. To keep one undoable: midstream run --undo=24h \"ALTER TABLE ...\"", escape.Line(address))
+		s.heading("No change on %s can be undone. To keep one undoable: midstream run  --undo=24h \"ALTER TABLE ...\"", escape.Line(address))
 	}
 	for _, one := range all {
 		u := *one.Kept
@@ -251,27 +251,27 @@ func NextForUndo(u leftovers.Undoable) string {
 		table = "--shadow-name=" + schema.Shell(u.Record.Old) + " " + table
 	}
 	if u.Barred {
-		return fmt.Sprintf("midstream undo %s tells what must be changed first; midstream undo --end %[1]s gives the undo up", table)
+		return fmt.Sprintf("midstream undo  %s tells what must be changed first; midstream undo  --end %[1]s gives the undo up", table)
 	}
 	switch u.State {
 	case leftovers.UndoOpen:
 		if u.Record.Back {
-			return fmt.Sprintf("midstream undo %s is the redo: it makes the change again", table)
+			return fmt.Sprintf("midstream undo  %s is the redo: it makes the change again", table)
 		}
 		if u.Written {
-			return fmt.Sprintf("rows were written since, so an undo without a flag is refused: midstream undo --merge --park %s takes over the rows "+
+			return fmt.Sprintf("rows were written since, so an undo without a flag is refused: midstream undo  --merge --park %s takes over the rows "+
 				"whose keys are free, and keeps the others in %s", table, plan.ParkedNames(u.Table)[0])
 		}
-		return fmt.Sprintf("midstream undo %s takes it back", table)
+		return fmt.Sprintf("midstream undo  %s takes it back", table)
 	case leftovers.UndoRevoked:
-		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows, as long as %s exists", table, u.Old)
+		return fmt.Sprintf("midstream undo  --cold %s takes it back, by all rows, as long as %s exists", table, u.Old)
 	case leftovers.UndoRunning:
 		return fmt.Sprintf("wait until it has ended; midstream status %s shows it on the machine where it works", table)
 	case leftovers.UndoStopped:
 		resume := record.ResumeOf(u)
 		switch {
 		case resume == "":
-			return fmt.Sprintf("give the command that was killed again: it completes its work (%s); midstream cleanup %s gives it up",
+			return fmt.Sprintf("give the command that was killed again: it completes its work (%s); midstream cleanup  %s gives it up",
 				escape.Line(ddl.Shorten(u.Alter)), table)
 		case u.Followed:
 			return againOrGivenUp(resume, record.InsteadOf(u.Again, u.Table), table)
@@ -279,12 +279,12 @@ func NextForUndo(u leftovers.Undoable) string {
 		return againOrGivenUp(resume, "", table)
 	}
 	if u.Record.Rebuilt {
-		return fmt.Sprintf("midstream undo --cold %s takes it back, by all rows", table)
+		return fmt.Sprintf("midstream undo  --cold %s takes it back, by all rows", table)
 	}
 	if u.Late {
-		return fmt.Sprintf("midstream undo %s still takes it back; midstream undo --end %[1]s removes what is left", table)
+		return fmt.Sprintf("midstream undo  %s still takes it back; midstream undo  --end %[1]s removes what is left", table)
 	}
-	return fmt.Sprintf("midstream undo --end %s removes what is left", table)
+	return fmt.Sprintf("midstream undo  --end %s removes what is left", table)
 }
 
 func anUndo(back bool) string {
@@ -358,10 +358,10 @@ func undoable(p Planned) string {
 	case open <= 0:
 		return undoNotKept
 	}
-	text := fmt.Sprintf("possible for %s after the swap, with midstream undo %s", humanize.About(open), escape.Line(p.Source.Name.Argument()))
+	text := fmt.Sprintf("possible for %s after the swap, with midstream undo  %s", humanize.About(open), escape.Line(p.Source.Name.Argument()))
 	switch {
 	case u.By != "":
-		text = fmt.Sprintf("possible for %s afterwards, with midstream undo %s (the server does it: %s)", humanize.About(open),
+		text = fmt.Sprintf("possible for %s afterwards, with midstream undo  %s (the server does it: %s)", humanize.About(open),
 			escape.Line(p.Source.Name.Argument()), escape.Line(ddl.Shorten(u.By)))
 		if u.Copies {
 			text += "; the server copies the table for that while writes wait, and if they would wait for longer than --native-max-lock, " +
@@ -464,12 +464,12 @@ func synced(p *plan.Plan, r migration.Result) string {
 func Follows(u *leftovers.Undoable) string {
 	table := u.Table.Argument()
 	return fmt.Sprintf("this process stays, and follows %s until %s, so that an undo is one short lock. To undo the change, in another terminal: "+
-		"midstream undo %[3]s. To stop this process and leave the undo open: Ctrl-C, or midstream abort %[3]s", u.Table, moment(u.Record.Until), table)
+		"midstream undo  %[3]s. To stop this process and leave the undo open: Ctrl-C, or midstream abort %[3]s", u.Table, moment(u.Record.Until), table)
 }
 
 // FollowsNoLonger says that a process has stopped following a table. compared is when it last compared the tables.
 func FollowsNoLonger(table schema.Name, compared time.Time) string {
-	return fmt.Sprintf("no process follows %s any longer (%s); its undo can still be made: midstream undo %[3]s. To follow it again: midstream undo --hold %[3]s",
+	return fmt.Sprintf("no process follows %s any longer (%s); its undo can still be made: midstream undo  %[3]s. To follow it again: midstream undo  --hold %[3]s",
 		table, humanize.Compared(compared, time.Now()), table.Argument())
 }
 
@@ -491,7 +491,7 @@ func keptNone(p *plan.Plan) string {
 	if !u.Possible {
 		return fmt.Sprintf("No undo was kept, and none is possible: %s.\n", escape.Line(u.Why))
 	}
-	text := "No undo was kept (--undo=24h keeps one). To take the change back: midstream run " +
+	text := "No undo was kept (--undo=24h keeps one). To take the change back: midstream run  " +
 		schema.Shell("ALTER TABLE "+p.Source.Name.Quoted()+" "+u.By)
 	if len(u.Lost) > 0 {
 		text += "; it gives up the values of " + columns(u.Lost)
@@ -506,9 +506,9 @@ func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 	}
 	word := plan.UndoWord(u.Record.Back)
 	if u.State == leftovers.UndoRevoked {
-		return fmt.Sprintf("To %s it, by all rows, as long as %s exists: midstream undo --cold %s\n", word, u.Old, escape.Line(table.Argument()))
+		return fmt.Sprintf("To %s it, by all rows, as long as %s exists: midstream undo  --cold %s\n", word, u.Old, escape.Line(table.Argument()))
 	}
-	return fmt.Sprintf("To %s it, until %s: midstream undo %s\n", word, moment(u.Record.Until), escape.Line(table.Argument()))
+	return fmt.Sprintf("To %s it, until %s: midstream undo  %s\n", word, moment(u.Record.Until), escape.Line(table.Argument()))
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }
@@ -535,7 +535,7 @@ func Released(table schema.Name, r record.Result) string {
 	}
 	text := fmt.Sprintf("Done: %s %s, with the lock held for %s", what, table, humanize.Span(r.LockHeldMS.Duration()))
 	if r.Undo != nil {
-		text += fmt.Sprintf(". To %s it, until %s: midstream undo %s", again, moment(r.Undo.Until), table.Argument())
+		text += fmt.Sprintf(". To %s it, until %s: midstream undo  %s", again, moment(r.Undo.Until), table.Argument())
 	}
 	if aside := humanize.SetAside(r.ParkedRows, r.ParkedTable, "", again); aside != "" {
 		text += "\n" + strings.TrimSuffix(aside, "\n")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -144,12 +145,23 @@ var ourTerms = regexp.MustCompile(`\b(laws? L|decision )\d`)
 // checkTexts keeps such references in comments: texts may be shown to users.
 func checkTexts(t *testing.T, name string, fset *token.FileSet, file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
+		if text, is := n.(*ast.BasicLit); is && text.Kind == token.STRING {
+			if value, err := strconv.Unquote(text.Value); err != nil || flagless.MatchString(value) {
+				t.Errorf("%s, line %d: write two blanks behind the verb of a command that connects (ops/reach): %q", name,
+					fset.Position(n.Pos()).Line, flagless.FindString(value))
+			}
+		}
 		if text, is := n.(*ast.BasicLit); is && ourTerms.MatchString(text.Value) {
 			t.Errorf("%s, line %d: a text names %q", name, fset.Position(n.Pos()).Line, ourTerms.FindString(text.Value))
 		}
 		return true
 	})
 }
+
+// flagless is a command that connects without the place for its flags. In the examples of help, commands begin a line.
+var flagless = regexp.MustCompile(
+	"(?:^|[^\\n ] ?)midstream (?:run|plan|check|verify|blockers|cleanup|undo) (?:--[^ ]+ )*(?:%|['\"`]|--list\\b|$)",
+)
 
 func checkLengths(t *testing.T, name string, fset *token.FileSet, file *ast.File) {
 	lines := func(n ast.Node) int { return fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1 }

@@ -24,7 +24,7 @@ func Advice(err error, table schema.Name) string {
 	if errors.Is(err, ErrUnfit) {
 		return "change the rows that are listed and give the same command again, or add --park: it copies them to a table of their own and " +
 			"goes back without them. If they lack a value for a column without a default, this prints the commands that give it: " +
-			"midstream undo --plan " + table.Argument()
+			"midstream undo  --plan " + table.Argument()
 	}
 	return "give the same command again once the cause is removed"
 }

@@ -16,6 +16,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/history"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -113,12 +114,25 @@ func create(folder, name string) (*os.File, error) {
 
 // command are the arguments of a verb for a change.
 func (s *Service) command(verb string, e *entry, more ...string) []string {
-	args := append([]string{verb, "--defaults-file=" + s.cfg.Servers[e.Server]}, more...)
+	args := append(append([]string{verb}, s.connects(e.Server)...), more...)
 	args = append(args, arguments(e.Options)...)
 	if e.Undoes == "" {
 		return append(args, "--", e.Statement)
 	}
 	return append(args, "--swapped="+e.Taken.Format(time.RFC3339Nano), "--", schema.NameOf(e.Table).Argument())
+}
+
+// connects are the flags by which a process of this machine connects to a server, and prints how others reach it.
+func (s *Service) connects(server string) []string {
+	return []string{"--defaults-file=" + s.cfg.Servers[server], "--" + reach.At + "=" + s.address(server)}
+}
+
+// address is how other machines reach a server; "" if that is not known.
+func (s *Service) address(server string) string {
+	if s.cfg.Undos == nil {
+		return ""
+	}
+	return s.cfg.Undos.Address(server)
 }
 
 // verb is that of midstream that carries the change out.
@@ -211,9 +225,9 @@ func (s *Service) keep(ctx context.Context, e *entry, path string) error {
 // settle says what has become of a change. An undo may lack values for rows that are new.
 func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 	if result == nil {
-		next := "submit the same statement again with another id; or list and remove what is left with: midstream cleanup "
+		next := "submit the same statement again with another id; or list and remove what is left with: midstream cleanup  "
 		if e.Undoes != "" {
-			next = e.undoAgain() + " resumes it; or list and remove what is left with: midstream cleanup "
+			next = e.undoAgain() + " resumes it; or list and remove what is left with: midstream cleanup  "
 		}
 		e.end(StateUnknown, socket.ErrKilled.Error(), next+schema.NameOf(e.Table).Argument())
 		return
@@ -241,7 +255,7 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 		if result.Old != "" {
 			e.Why += keptAs + schema.NameOf(result.Old).String()
 			if result.Undo == nil && e.Options["keep"] == "" {
-				e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it")
+				e.Next = strings.TrimSpace(e.Next + " midstream cleanup  --old " + schema.NameOf(e.Table).Argument() + " drops it")
 			}
 		}
 	}

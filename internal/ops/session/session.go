@@ -101,6 +101,7 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 		options: options, show: show, control: operator.NewControl(options.Settings),
 		began: time.Now(), ended: make(chan struct{}),
 	}
+	s.control.Table = options.Table
 	run := record.Run{
 		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address,
 		Rehearsal: options.Purpose.Rehearsal(), Undoes: options.Purpose == plan.Undoing,

@@ -26,6 +26,7 @@ import (
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/history"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/undos"
 )
 
@@ -81,7 +82,7 @@ func OfRun(verb, flag string) string {
 // result-file, midstream serve has begun the command, and gives it a history-dir.
 var always = []string{
 	"host", "port", "socket", "user", "password", "database", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key",
-	"json", "quiet", "verbose", "no-color", "control-dir", "result-file", "swapped",
+	"json", "quiet", "verbose", "no-color", "control-dir", "result-file", "swapped", reach.At,
 }
 
 // others are the flags of the command line that are not among the permitted ones, nor always permitted.
@@ -124,14 +125,14 @@ func UnfitRisks(f *followers.Standing, back *plan.Back) []plan.Risk {
 	}}
 }
 
-// Check returns what is wrong with the flags of midstream undo, whichever change it is for.
-func (t Tending) Check(undo planning.Undo) error {
+// Check returns what is wrong with the flags of midstream undo, whichever change it is for. again are those of Again.
+func (t Tending) Check(undo planning.Undo, again []string) error {
 	for _, flag := range slices.Sorted(maps.Keys(NotForUndo)) {
 		if slices.Contains(undo.Given, flag) {
 			return fmt.Errorf("midstream undo does not take --%s: %s", flag, NotForUndo[flag])
 		}
 	}
-	if err := RepeatableAll(undo.Again); err != nil {
+	if err := RepeatableAll(again); err != nil {
 		return err
 	}
 	var asked []string
@@ -228,33 +229,32 @@ func Keep(ctx context.Context, s *Server, table schema.Name, earlier *plan.Earli
 	}
 }
 
-// AdviceOnUndo is what to do about an error of a verb that needs a change that can be undone; "" for other errors. It names the table if
-// that is known.
-func AdviceOnUndo(err error, table ...schema.Name) string {
-	if len(table) == 0 || table[0] == (schema.Name{}) {
-		return adviceOnUndo(err)
+// AdviceOnUndo is what to do about an error of a verb that needs a change that can be undone; "" for other errors. table is nil
+// if the verb is for all tables.
+func AdviceOnUndo(err error, table *schema.Name) string {
+	argument := "database.table"
+	if table != nil {
+		argument = table.Argument()
 	}
-	return strings.ReplaceAll(adviceOnUndo(err), "database.table", table[0].Argument())
-}
-
-func adviceOnUndo(err error) string {
 	switch {
 	case errors.Is(err, leftovers.ErrNoUndo):
-		return `midstream undo --list lists what can be undone; midstream run --undo=24h "ALTER TABLE ..." keeps the next change undoable`
+		return `midstream undo  --list lists what can be undone; midstream run  --undo=24h "ALTER TABLE ..." keeps the next change undoable`
 	case errors.Is(err, leftovers.ErrClaimed):
-		return "wait until that run has ended, or stop it with midstream abort database.table, also if it follows the table for an undo; " +
+		return "wait until that run has ended, or stop it with midstream abort " + argument + ", also if it follows the table for an undo; " +
 			"then run this command again"
 	case errors.Is(err, follow.ErrOver):
-		return afterOver
+		return afterOver(argument)
 	case errors.Is(err, leftovers.ErrUndoBegun):
-		return "run that command again, or remove its work with midstream cleanup database.table"
+		return "run that command again, or remove its work with midstream cleanup  " + argument
 	}
 	return ""
 }
 
 // afterOver is what to do when the time of an undo is over.
-const afterOver = "midstream undo database.table still takes the change back, while the old table exists; " +
-	"midstream undo --extend=24h database.table keeps the undo open for longer, so that it can be followed again"
+func afterOver(table string) string {
+	return fmt.Sprintf("midstream undo  %[1]s still takes the change back, while the old table exists; "+
+		"midstream undo  --extend=24h %[1]s keeps the undo open for longer, so that it can be followed again", table)
+}
 
 // UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the server is asked what has become
 // of the undo. The undo of another run may not be kept yet.
@@ -288,7 +288,7 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 	}
 	if f.Kept {
 		f.Left = fmt.Sprintf("%s is unchanged; %s are kept", source, schema.List(append(kept, p.Names.State)))
-		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup %s", migration.SameCommand, table)
+		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup  %s", migration.SameCommand, table)
 		return err
 	}
 	switch {
@@ -306,11 +306,11 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 	f.Left = fmt.Sprintf("%s is unchanged, with the definition that was to be undone; %s %s kept, and %s", source, schema.List(kept), are, after.State)
 	switch {
 	case errors.Is(err, ErrInterrupted):
-		f.Next = fmt.Sprintf("midstream undo %s takes the change back, and midstream undo --hold %s follows the table", table, table)
+		f.Next = fmt.Sprintf("midstream undo  %s takes the change back, and midstream undo  --hold %s follows the table", table, table)
 	case onlyCold:
-		f.Next = "Undo it by all rows: midstream undo --cold " + table
+		f.Next = "Undo it by all rows: midstream undo  --cold " + table
 	case errors.Is(err, follow.ErrOver):
-		f.Next = strings.ReplaceAll(afterOver, "database.table", table)
+		f.Next = afterOver(table)
 	case errors.Is(err, follow.ErrOutrun):
 		f.Next = "Stop these writes, or choose a time with fewer of them; then " + again + "."
 	case errors.Is(err, park.ErrSlow):

@@ -18,7 +18,7 @@ func TestL9_AnUndoThatIsGoneIsNotOpen(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		p := &plan.Plan{Source: &schema.Table{Name: schema.Name{Schema: "shop", Table: "orders"}}, Back: &plan.Back{Native: native}}
 		f := &migration.Failure{Err: fmt.Errorf("begin: %w", leftovers.ErrOvertaken), Left: "left", Next: "next"}
-		if err := UndoFailed(t.Context(), nil, p, f); err != error(f) || strings.Contains(f.Left, "open") || !strings.Contains(f.Next, "undo --list shop.orders") {
+		if err := UndoFailed(t.Context(), nil, p, f); err != error(f) || strings.Contains(f.Left, "open") || !strings.Contains(f.Next, "undo  --list shop.orders") {
 			t.Errorf("native %t: %v; %s; %s", native, err, f.Left, f.Next)
 		}
 	}

@@ -105,7 +105,7 @@ func TestU3_AFollowerWithoutItsServerIsNotReleased(t *testing.T) {
 	if _, err := s.undo(t.Context(), "", UndoCommand{}); !errors.As(err, &not) || !strings.Contains(not.Why, lost) {
 		t.Errorf("the release of a follower without its server: %v", err)
 	}
-	if _, err := s.cutOver(t.Context(), "", CutOverCommand{Now: true}); !errors.As(err, &not) || !strings.Contains(not.Next, "midstream undo shop.orders;") {
+	if _, err := s.cutOver(t.Context(), "", CutOverCommand{Now: true}); !errors.As(err, &not) || !strings.Contains(not.Next, "midstream undo  shop.orders;") {
 		t.Errorf("cutover of a follower: %v", err)
 	}
 	if !control.Settings().When.Hold {

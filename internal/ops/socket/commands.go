@@ -87,25 +87,27 @@ func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (str
 	}
 }
 
+// table is the run's, as an argument of a command.
+func (s *Server) table() string { return schema.NameOf(s.run.Table).Argument() }
+
 func (s *Server) hold(ctx context.Context, _ string, _ nothing) (string, error) {
 	if err := s.run.Control.Hold(ctx); err != nil {
 		return "", err
 	}
 	switch {
 	case s.run.Follows:
-		return "on hold: the process follows the table until midstream undo", nil
+		return "on hold: the process follows the table until midstream undo  " + s.table(), nil
 	case !s.follows():
-		return "on hold: the table is not changed before midstream cutover", nil
+		return "on hold: the table is not changed before midstream cutover " + s.table(), nil
 	}
-	return "on hold: the swap waits for midstream cutover, and the run applies changes until then", nil
+	return "on hold: the swap waits for midstream cutover " + s.table() + ", and the run applies changes until then", nil
 }
 
 func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (string, error) {
 	if s.run.Follows {
-		table := schema.NameOf(s.run.Table).Argument()
 		return "", &operator.NotNow{
 			What: "there is no change to cut over", Why: "this process follows the table for an undo, which takes the last change back",
-			Next: "to take the change back: midstream undo " + table + "; to stop following, and leave the undo open: midstream abort " + table,
+			Next: "to take the change back: midstream undo  " + s.table() + "; to stop following, and leave the undo open: midstream abort " + s.table(),
 		}
 	}
 	still, err := s.run.Control.CutOver(ctx, c.Now)

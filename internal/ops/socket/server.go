@@ -289,7 +289,7 @@ func (s *Server) status() Status {
 	case status.Phase == string(event.PhaseHold):
 		status.State, status.Why = "held", status.Held
 	case status.Blocked != nil:
-		status.State, status.Why = "blocked", "sessions block the lock; midstream blockers lists them"
+		status.State, status.Why = "blocked", s.run.Reach.In("sessions block the lock; midstream blockers  "+s.table()+" lists them")
 	case status.CopyShare == none && status.Phase == string(event.PhaseCopy):
 		status.State, status.Why = "waiting", "the row copy is limited to 0% of its time. To lift the limit: midstream throttle 100%"
 	case gates > 0:
