@@ -99,10 +99,10 @@ func (c *checker) checkNames() {
 	}
 	if c.options.Back.Adopts() && c.names.Shadow.Table != c.options.Names.Shadow {
 		old, table := c.table.Name.Sibling(c.options.Names.Shadow), c.table.Name
-		fix := fmt.Sprintf("Give it another name: RENAME TABLE %s TO %s. Then midstream undo --cold %s takes the change back by all rows",
+		fix := fmt.Sprintf("Give it another name: RENAME TABLE %s TO %s. Then midstream undo  --cold %s takes the change back by all rows",
 			old.Quoted(), NamesOf(table).Old.Quoted(), table.Argument())
 		if !c.options.Back.Swapped.IsZero() { // the record has the name
-			fix = fmt.Sprintf("Give the record up: midstream undo --end %s. %s", table.Argument(), fix)
+			fix = fmt.Sprintf("Give the record up: midstream undo  --end %s. %s", table.Argument(), fix)
 		}
 		c.block(CodeNames, fmt.Sprintf("the old table is called %s", old.Table), inOrder, fix)
 	}
