@@ -87,7 +87,7 @@ func (l *Link) logged(ctx context.Context, saved *checkpoint.Saved) (from Origin
 // LogSince makes triggers on the shadow log the changes since the swap, for an undo without a binlog. done is false if
 // that must be tried again.
 func (l *Link) LogSince(ctx context.Context, made *schema.Table) (done bool, err error) {
-	_, codec, has := trigger.KeyOf(made)
+	_, codec, has := trigger.KeyOf(made, l.Plan.BackKey)
 	if l.Plan.Names.Since == (schema.Name{}) || !has {
 		return true, nil
 	}

@@ -54,6 +54,8 @@ type Plan struct {
 	Inverse *Inverse `json:",omitempty"`
 	// NoWayBack is why a change by a shadow cannot be taken back afterwards; "" if it can, or if that is not known.
 	NoWayBack string `json:",omitempty"`
+	// BackKey is the key of the new table by which an undo would find its rows; "" if that is not known.
+	BackKey string `json:",omitempty"`
 	// BackFills are the columns that an undo brings back and that have no default: it needs a value for rows that are new.
 	// BackLoses is what an undo changes in values without an error; "" for nothing, or if that is not known.
 	BackFills []string `json:",omitempty"`

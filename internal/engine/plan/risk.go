@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -68,4 +69,10 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// LacksKey reports whether a plan was refused because no key can be followed.
+func LacksKey(err error) bool {
+	var refused *Refused
+	return errors.As(err, &refused) && slices.ContainsFunc(refused.Blocking, func(r Risk) bool { return r.Code == CodeNoKey })
 }

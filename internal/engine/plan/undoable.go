@@ -104,6 +104,7 @@ func (p *Plan) FindWayBack(facts *Facts, before, after *schema.Table, back *ddl.
 		}
 		return
 	}
+	p.BackKey = chosen.key.Name
 	p.findLosses(before, after, back, says)
 	way := Plan{Source: after, Alter: back, Map: says, Key: chosen.key, Server: p.Server, Back: undo}
 	columns, err := way.Columns(before)

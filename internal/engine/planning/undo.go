@@ -263,10 +263,15 @@ func (m *undoMaker) makeLazy(ctx context.Context) (p *plan.Plan, why string, err
 	}
 	options, back := m.options, m.back
 	back.Lazy = true
-	if o := &options.Plan; record.Log != "" && o.Capture != plan.CaptureBinlog {
+	byLog := record.Log != "" && options.Plan.Capture != plan.CaptureBinlog
+	if o := &options.Plan; byLog {
 		back.Log, o.Capture, o.Key = record.Log, plan.CaptureTrigger, cmp.Or(o.Key, record.Key)
 	}
-	if p, err = m.make(ctx, options, back); err != nil {
+	p, err = m.make(ctx, options, back)
+	if byLog && m.options.Plan.Key == "" && plan.LacksKey(err) {
+		return nil, fmt.Sprintf("the triggers have logged the key %s, by which the rows cannot be found", record.Key), nil
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	if err := unseen(p, m.saved, m.old); err != nil {

@@ -186,58 +186,77 @@ func (m *Moves) Carried() uint64 { return m.carried.Load() }
 // Wait reports whether moves wait to be carried.
 func (m *Moves) Wait() bool { return m != nil && m.waiting.Load() > 0 }
 
-// Carry carries all moves that wait, in transactions of its own. The session was set up by the spec.
+// mostBatches is how many batches one transaction carries. If a batch has one move only, a commit for each would be most of the work.
+const mostBatches = 32
+
+// Carry carries the moves that wait, in transactions of its own. Moves that are added meanwhile wait for the next call: their keys
+// are not synced yet. The session was set up by the spec.
 func (m *Moves) Carry(ctx context.Context, session *dbconn.Session) error {
 	if m == nil || m.waiting.Load() == 0 {
 		return nil
 	}
 	m.carrying.Lock()
 	defer m.carrying.Unlock()
-	for batch := m.head(); len(batch) > 0; batch = m.head() {
+	for left := m.queued(); len(left) > 0; {
+		carried := 0
 		err := uncontended(ctx, func() error {
-			return transact(ctx, session, func() error { return m.carry(ctx, session, batch) })
+			return transact(ctx, session, func() (err error) {
+				carried = 0
+				for n := 0; err == nil && n < mostBatches && carried < min(len(left), mostMoves); n++ {
+					batch := m.head(left[carried:])
+					err = m.carry(ctx, session, batch, m.number+uint64(carried)+1)
+					carried += len(batch)
+				}
+				return err
+			})
 		}, func(error) {})
 		if err != nil {
 			return fmt.Errorf("carry the values of dropped columns to the new keys of rows: %w", err)
 		}
-		m.done(batch)
+		m.done(left[:carried])
+		left = left[carried:]
 	}
 	return nil
+}
+
+// queued are the moves that wait.
+func (m *Moves) queued() []queued {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.queue
 }
 
 // head returns the first moves that one batch may carry: it reads all values first, and then empties
 // their places. So no key is read or written that an earlier move writes, and none is read twice. If
 // only the server knows which keys are equal, it is one move.
-func (m *Moves) head() []queued {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.queue) == 0 || !m.spec.Key.Ordered() || m.spec.KeyChanged {
-		return m.queue[:min(len(m.queue), 1)]
+func (m *Moves) head(moves []queued) []queued {
+	if !m.spec.Key.Ordered() || m.spec.KeyChanged {
+		return moves[:1]
 	}
 	read, written := map[key.Key]bool{}, map[key.Key]bool{}
-	for i, q := range m.queue {
+	for i, q := range moves {
 		if i == mostMoves || read[q.From] || written[q.From] || written[q.To] {
-			return m.queue[:i]
+			return moves[:i]
 		}
 		read[q.From], written[q.To] = true, true
 	}
-	return m.queue
+	return moves
 }
 
-func (m *Moves) done(batch []queued) {
+func (m *Moves) done(moves []queued) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.number += uint64(len(batch))
-	m.carried.Store(batch[len(batch)-1].group)
-	m.queue = m.queue[len(batch):]
+	m.number += uint64(len(moves))
+	m.carried.Store(moves[len(moves)-1].group)
+	m.queue = m.queue[len(moves):]
 	if len(m.queue) == 0 {
 		m.queue = nil
 	}
 	m.waiting.Store(int64(len(m.queue)))
 }
 
-// carry carries a batch. No statement names a table twice, because under LOCK TABLES none may.
-func (m *Moves) carry(ctx context.Context, session *dbconn.Session, batch []queued) error {
+// carry carries a batch, whose first move has a number. No statement names a table twice, because under LOCK TABLES none may.
+func (m *Moves) carry(ctx context.Context, session *dbconn.Session, batch []queued, number uint64) error {
 	s := m.spec
 	from, to, values, side := s.temporary(movedFrom), s.temporary(movedTo), s.temporary(movedRows), s.Side.Quoted()
 	var before, after []key.Key
@@ -277,7 +296,7 @@ func (m *Moves) carry(ctx context.Context, session *dbconn.Session, batch []queu
 		fmt.Sprintf("INSERT INTO %s (%s, %s, %s, %s) SELECT %s, 0, %d + %s, %s FROM %s", side,
 			strings.Join(slices.Concat(s.sideKeys(), s.sideValues()), ", "), sideNew, sideMove, sideStand,
 			strings.Join(slices.Concat(of(to, s.sideKeys()), of(values, s.sideValues())), ", "),
-			m.number+1, values+"."+schema.RowNumber, schema.Literal(stand), moved))
+			number, values+"."+schema.RowNumber, schema.Literal(stand), moved))
 }
 
 func run(ctx context.Context, session *dbconn.Session, statements ...string) error {

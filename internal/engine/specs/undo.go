@@ -12,7 +12,7 @@ import (
 // Undo is what a run of the plan keeps for an undo of its change, as wished; nil for nothing. pairs are as Set has them. made
 // is the shadow.
 func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[string]string) *checkpoint.Undo {
-	if k, _, has := trigger.KeyOf(made); has && p.Names.Since != (schema.Name{}) {
+	if k, _, has := trigger.KeyOf(made, p.BackKey); has && p.Names.Since != (schema.Name{}) {
 		wish.Log, wish.Key = p.Names.Since.Table, k
 	}
 	wish.Mode, wish.Pairs, wish.Set = plan.UndoLazy, pairs, p.Set

@@ -14,11 +14,11 @@ import (
 // SinceKind is the word, in its mark, for a log of the changes since a swap, which an undo may read.
 const SinceKind = "since"
 
-// KeyOf returns the name and the codec of the key by which the changes of a new table are logged for an undo: its primary
-// key, or its first unique key that can be followed.
-func KeyOf(table *schema.Table) (name string, codec *key.Codec, has bool) {
+// KeyOf returns the name and the codec of the key by which the changes of a new table are logged for an undo: the one of a name, or, if
+// that is "", its primary key, or its first unique key that can be followed.
+func KeyOf(table *schema.Table, wanted string) (name string, codec *key.Codec, has bool) {
 	for _, k := range table.Keys {
-		if !k.Unique || !k.Visible || k.Type != "BTREE" {
+		if wanted != "" && k.Name != wanted || !k.Unique || !k.Visible || k.Type != "BTREE" {
 			continue
 		}
 		var parts []key.Part
