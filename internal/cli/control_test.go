@@ -239,7 +239,7 @@ func TestPauseAndResume(t *testing.T) {
 	c.refuses(exitNotNow, "pause", nil, "can't be paused: the run is paused since", "midstream resume")
 	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "waits     paused by ")
 	c.obeys("resume", nil, "resumed")
-	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "midstream cutover ends a hold")
+	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "midstream cutover "+c.name)
 	c.stopWriting()
 	c.obeys("throttle", []string{"100%"}, "no limit")
 	c.ends(exitDone)
@@ -290,7 +290,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	}
 	applied := c.progress().Applied
 	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
-	c.refuses(exitNotNow, "hold", nil, "the swap is already held", "midstream cutover releases it")
+	c.refuses(exitNotNow, "hold", nil, "the swap is already held", "midstream cutover "+c.name, " releases it")
 	c.obeys("pause", nil, "the run is paused")
 	c.obeys("cutover", nil, "the run is paused by ")
 	c.obeys("resume", nil, "resumed")

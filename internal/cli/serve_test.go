@@ -174,9 +174,9 @@ func TestLimitAndWithdraw(t *testing.T) {
 	q.becomes("a", queue.StateRunning)
 	q.becomes("b", queue.StateRunning)
 	contains(t, q.at("c").Why, "at most 2 may run on main at the same time (--limit)")
-	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == "on hold: until midstream cutover" })
+	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == "on hold: until midstream cutover "+q.name })
 	_, listed, _ := q.ask("queue")
-	contains(t, listed, ": on hold: until midstream cutover")
+	contains(t, strings.Join(strings.Fields(listed), " "), ": on hold: until midstream cutover "+q.name)
 	if code, stdout, stderr := q.ask("withdraw", "c"); code != exitDone || !strings.HasPrefix(stdout, "withdrawn c ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -341,6 +341,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"tls-key",
 		"insecure-http",
 		"result-file",
+		"print-address",
 		"no-frontier-rule",
 		"no-merge",
 	} // measuring
