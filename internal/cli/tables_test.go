@@ -173,7 +173,7 @@ func TestTableStatements(t *testing.T) {
 			r.Errorf("cleanup: exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(r.T, stdout, "the table that a DROP set aside")
-		r.says("run", exitDone, "DROP TABLE p", nil, "Done: DROP TABLE, "+d+".p")
+		r.says("run", exitDone, "DROP TABLE p", nil, "Done: DROP TABLE of "+d+".p in")
 		r.says("run", exitDone, "DROP TABLE IF EXISTS p", nil, "none: there is no such table")
 		r.says("run", exitRefused, "DROP TABLE p", nil, "no such table")
 		r.says("run", exitRefused, "DROP TABLE v", nil, d+".v is a view")

@@ -116,7 +116,7 @@ func TestThePlanOfAWarmUndoReleasesNoFollower(t *testing.T) {
 	c.follower(func(s followers.Standing) bool { return s.Unfit == 1 && following(s) })
 	stdout, _ := c.undo(exitDone, "--plan")
 	contains(t, strings.Join(strings.Fields(stdout), " "), "warm: the process that follows the table", "Unfit rows 1, with the key (id=5001), compared ",
-		"the old definition refuses some rows: 1", "--park", "Not yet: the undo would stop before its lock, because of 1 row (below).")
+		"the old definition refuses some rows: 1", "--park", "Not yet: the undo would stop before its lock, because of 1 row (below).", "change these rows, or add --park")
 	stdout, _ = c.undo(exitDone, "--plan", "--json")
 	contains(t, stdout, `"unfit":1`)
 	_, stderr := c.undo(exitNotNow, "--plan", "--cold")

@@ -64,7 +64,10 @@ func predicted(p *plan.Plan, pace plan.Pace, cfg migration.Config, settings oper
 }
 
 // AfterPlan is what to do with a plan.
-func AfterPlan(p *plan.Plan) string {
+func AfterPlan(p Planned) string {
+	if stopsAtRows(p) != "" {
+		return "change these rows, or add --park, which copies them to a table of their own; then the same command without --plan"
+	}
 	if p.Back != nil {
 		return "the same command without --plan (--verbose: locks, grants, key)"
 	}

@@ -70,10 +70,10 @@ func OfTableRun(p *plan.TablePlan, r migration.Result) string {
 	if p.Choice.Method == plan.MethodNone {
 		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, TableNames(p))
 	}
-	what, took := fmt.Sprintf("%s, %s, in", p.Statement.Kind, TableNames(p)), humanize.Span(r.Elapsed)
+	what, took := fmt.Sprintf("%s of %s in", p.Statement.Kind, TableNames(p)), humanize.Span(r.Elapsed)
 	switch {
 	case p.Back != nil:
-		what = fmt.Sprintf("undone: took back the %s of %s, in", p.Back.Kind, p.Back.Source)
+		what = fmt.Sprintf("undone: took back the %s of %s in", p.Back.Kind, p.Back.Source)
 	case p.Redo:
 		what = "redone: " + what
 	}
