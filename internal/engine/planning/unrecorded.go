@@ -85,7 +85,7 @@ func (m *undoMaker) ask(old schema.Name, u plan.Unclear) error {
 		fmt.Sprintf("only you know which columns the change has renamed: only %s has %s, and only %s has %s",
 			old, strings.Join(u.Gone, ", "), m.table.Name, strings.Join(u.Fresh, ", ")),
 		"nothing was kept of the change, and a wrong guess would lose values",
-		fmt.Sprintf("Give --map for each of %s: %s if it was renamed, or %s if the change has added it. If none was renamed: midstream undo --cold %s %s",
+		fmt.Sprintf("Give --map for each of %s: %s if it was renamed, or %s if the change has added it. If none was renamed: midstream undo  --cold %s %s",
 			strings.Join(u.Fresh, ", "), renamed[0], added[0], strings.Join(added, " "), m.table.Name.Argument()))
 }
 
