@@ -243,7 +243,7 @@ func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.
 	lacking, rest := lackValues(keys, cause)
 	var one *twin
 	switch {
-	case errors.As(cause, &one) && len(keys) > 1:
+	case len(keys) > 1 && errors.As(cause, &one) && slices.Contains(keys, one.key):
 		return one.without(ctx, s, session, keys)
 	case len(rest) == 0:
 		return s.setApart(ctx, session, lacking, cause)
