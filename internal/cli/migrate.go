@@ -252,7 +252,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
 		planned := summary.Planned{Plan: p, Address: s.Address, Former: former, Config: c.config, Settings: c.settings,
-			Keep: c.rehearsal.keep, Follower: c.follower}
+			Keep: c.rehearsal.keep, Follower: c.follower, With: c.with}
 		if c.planOnly {
 			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), summary.AfterPlan(planned)))
 		} else {

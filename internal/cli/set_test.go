@@ -54,6 +54,7 @@ func TestSetIsRefused(t *testing.T) {
 			{"ADD COLUMN n DATETIME", []string{"--set=n=NOW()"}, "--set cannot give column n its values"},
 			{"ADD COLUMN n INT", []string{"--set=n=(SELECT 1)"}, "--set cannot give column n its values"},
 			{"ADD COLUMN n INT", []string{"--set=n=nosuch"}, "nosuch"},
+			{"ADD COLUMN n INT", []string{"--set=n=nosuch(a)"}, "unction"},
 			{"ADD COLUMN n INT, ADD COLUMN m INT", []string{"--set=n=m"}, "over the columns that the table has now"},
 			{"ADD COLUMN n INT", []string{"--set=n=1) + (2"}, "its parentheses do not match"},
 			{"ADD COLUMN n INT", []string{"--set=n='x"}, "a quote or a comment does not end"},

@@ -25,7 +25,7 @@ func TestSeveralTablesAreChangedTogether(t *testing.T) {
 		"--together needs several statements", "--together and --key exclude each other", "--together excludes --undo")
 	r.says("run", exitUsage, both+"; ALTER TABLE t ADD COLUMN m INT; DROP TABLE v", together,
 		database+".t is altered twice", "--together takes ALTER TABLE only, and not DROP TABLE")
-	r.says("plan", exitDone, both, together, database+".t on ", database+".u on ")
+	r.says("plan", exitDone, both, together, database+".t on ", database+".u on ", "Together", "swapped in one step with "+database+".u", "--together excludes --undo")
 	r.are("t,u")
 	r.says("run", exitRefused, "ALTER TABLE t ADD COLUMN id INT; ALTER TABLE u ADD COLUMN n INT", together, "cannot change "+database+".t: 1 problem", "the table already has that name")
 	r.says("plan", exitRefused, "ALTER TABLE t DROP COLUMN no; ALTER TABLE u DROP COLUMN no", together, database+".t, "+database+".u")

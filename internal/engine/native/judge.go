@@ -85,6 +85,9 @@ func judge(ctx context.Context, session *dbconn.Session, table *schema.Table, as
 	if err != nil && unanswered(err) {
 		return "", fmt.Errorf("ask the server to judge an expression: %w", err)
 	}
+	if dbconn.Number(err) == noDatabase { // 9.7 looks for one of the session's database
+		return "", fmt.Errorf("%w: it calls a function that the server does not have", ErrRefused)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", ErrRefused, dbconn.Message(err))
 	}

@@ -31,4 +31,7 @@ func Parse(ctx context.Context, pool *dbconn.Pool, statement string, zeroDates b
 // unprepared are the errors of a server that does not prepare the statement. It has no room for one
 // (ER_MAX_PREPARED_STMT_COUNT_REACHED), does not prepare such statements (ER_UNSUPPORTED_PS), or
 // wants a database for names that have none (ER_NO_DB_ERROR).
-var unprepared = []uint16{1461, 1295, 1046}
+var unprepared = []uint16{1461, 1295, noDatabase}
+
+// noDatabase is ER_NO_DB_ERROR: the session has no default database.
+const noDatabase = 1046
