@@ -194,7 +194,7 @@ func TestL5_AKilledUndoOfAConditionResumes(t *testing.T) {
 				switch {
 				case strings.HasPrefix(name, "t_parked"):
 					parked = " UNION ALL SELECT id, u, s FROM " + b.schema + "." + name
-				case strings.HasPrefix(name, "t_old"):
+				case strings.HasPrefix(name, "t_undone"):
 					undone = name
 				}
 			}
