@@ -85,6 +85,7 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 		Table:     table,
 		Change:    text,
 		Purpose:   c.options.Purpose,
+		Together:  c.config.Together,
 		Again:     c.options.Again,
 		Reach:     c.app.reach(),
 		Version:   c.app.Version,

@@ -255,6 +255,9 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 	if set, is := body.(socket.SetCommand); is && len(set.Settings) == 0 {
 		return c.listSettings(ctx, runs)
 	}
+	if slices.Contains([]string{"hold", "cutover", "abort"}, c.verb) { // all of a group obey one of them
+		runs = socket.OneOfEach(runs)
+	}
 	// Without a table, a follower has no swap to release: it is reported, and left to midstream undo.
 	swaps := slices.ContainsFunc(runs, func(r *socket.Client) bool { return !r.Found.Follows })
 	var first error

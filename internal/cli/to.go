@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/migration"
@@ -19,23 +18,6 @@ import (
 
 // doneStates are those that each verb ends with.
 var doneStates = map[string]string{"plan": session.StatePlanned, "check": session.StateChecked, "run": session.StateChanged}
-
-// doneText and restText say of a run on several tables what is done, and what is not begun.
-func doneText(p *session.Partly) string {
-	return tablesText(p.Done, "was altered", "were altered")
-}
-
-func restText(p *session.Partly) string { return tablesText(p.Rest, "was not begun", "were not begun") }
-
-func tablesText(names []string, one, many string) string {
-	switch len(names) {
-	case 0:
-		return ""
-	case 1:
-		return names[0] + " " + one
-	}
-	return strings.Join(names, ", ") + " " + many
-}
 
 // checkSays reads the words of --map of several tables.
 func (c *change) checkSays() error {

@@ -40,6 +40,9 @@ func TestSeveralTablesAreChangedTogether(t *testing.T) {
 		contains(t, out, fmt.Sprintf(`{"table":"%s.%s","place":"","state":"changed","method":"shadow","old":"%[1]s.%[2]s_old"`, database, table))
 	}
 	r.are("t,t_old,u,u_old")
+	if out = r.says("run", exitDone, strings.ReplaceAll(strings.ReplaceAll(both, "n INT", "q INT"), "a;b", "d"), append(together, "--quiet", "--drop-old")); strings.Contains(out, "ready for the swap") {
+		t.Errorf("with --quiet: %s", out)
+	}
 	out = r.says("run", exitDone, strings.ReplaceAll(strings.ReplaceAll(both, "n INT", "m INT"), "a;b", "c"), together)
 	for _, table := range []string{"t", "u"} {
 		contains(t, out, database+"."+table+"  5/5 cut over  locked for")

@@ -131,8 +131,8 @@ func (a *app) complaint(err error, code int) string {
 	line("left:", t.left)
 	line("next:", t.next)
 	if errors.As(err, &p) {
-		line("done:", doneText(p))
-		line("rest:", restText(p))
+		line("done:", summary.DoneOf(p))
+		line("rest:", summary.RestOf(p))
 	}
 	return b.String()
 }
@@ -169,7 +169,7 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 		rec.Error, rec.Problems = err.Error(), record.Risks(refused.Blocking)
 	}
 	if errors.As(err, &partly) && len(partly.Done) > 0 {
-		rec.Left = doneText(partly) + "; of " + partly.Table + ": " + rec.Left
+		rec.Left = summary.DoneOf(partly) + "; of " + partly.Table + ": " + rec.Left
 	}
 }
 

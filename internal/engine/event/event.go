@@ -68,6 +68,8 @@ type PhaseEntered struct {
 type Note struct {
 	Text string
 	At   time.Time
+	// Usual means that no operator has to know of it.
+	Usual bool
 }
 
 // Progress is the state of a migration at one moment. It is emitted about twice a second.

@@ -47,7 +47,7 @@ func (w *work) cutOver(ctx context.Context) error {
 func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (event.SwapDone, error) {
 	w.enter(event.PhaseCatchUp)
 	if others := w.cfg.Together.Others(); len(others) > 0 {
-		w.note("ready for the swap, together with " + strings.Join(others, ", "))
+		w.emit(event.Note{Text: "ready for the swap, together with " + strings.Join(others, ", "), At: time.Now(), Usual: true})
 	}
 	before := w.copyEnd
 	if w.cfg.OldSnapshots != SnapshotsWait {

@@ -278,28 +278,41 @@ func TestL6_ARowThatDoesNotFitEndsTheGroup(t *testing.T) {
 	})
 }
 
-// TestL6_AnOperatorHoldsAGroup: one table's run is held, and so the swap of both. When it is released, both are swapped.
+// TestL6_AnOperatorHoldsAGroup: the swap of both tables is held, and the other commands know that they belong together. One cutover, of
+// any of them, releases both.
 func TestL6_AnOperatorHoldsAGroup(t *testing.T) {
 	sideBySide(t)
 	onGroups(t, func(b *bench) {
 		b.pair(2000)
-		writes := b.pairing(1, 2500)
-		sockets := "--control-dir=" + filepath.Join(b.TempDir(), "sockets")
-		held := b.process("", nil, append(b.together("utf8mb4"), "--hold", sockets)...)
-		held.await(phaseLine(event.PhaseHold))
-		for _, table := range []string{"t", "u"} {
-			if got := b.charsets(); got != "latin1,latin1" {
-				b.Errorf("while one is held, the tables have %s", got)
+		writes, charset := b.pairing(1, 2500), "latin1"
+		for _, command := range [][]string{{"t"}, {"u"}, {"", "--yes"}} {
+			sockets, before := "--control-dir="+filepath.Join(b.TempDir(), "sockets"), charset
+			charset = map[string]string{"latin1": "utf8mb4", "utf8mb4": "latin1"}[charset]
+			held := b.process("", nil, append(b.together(charset), "--hold", sockets)...)
+			held.await("ready for the swap, together with " + b.schema + ".t")
+			held.await("ready for the swap, together with " + b.schema + ".u")
+			if code, status := b.printed("status", sockets); code != 0 ||
+				!strings.Contains(status, "together  swapped in one step with "+b.schema+".t") ||
+				!strings.Contains(status, "together  swapped in one step with "+b.schema+".u") {
+				b.Errorf("exit code %d of status:\n%s", code, status)
 			}
-			for code := -1; code != 0; { // not before it waits
-				code = b.commanding("cutover", b.schema+"."+table, sockets)
+			if got := b.charsets(); got != before+","+before {
+				b.Errorf("while the swap is held, the tables have %s", got)
 			}
+			args := append([]string{"cutover", sockets}, command[1:]...)
+			if command[0] != "" {
+				args = append(args, b.schema+"."+command[0])
+			}
+			if code, text := b.printed(args...); code != 0 || !strings.Contains(text, "all tables are swapped in one step") {
+				b.Errorf("exit code %d of %s: %s", code, args, text)
+			}
+			held.mustEnd()
+			if got := b.charsets(); got != charset+","+charset {
+				b.Errorf("the tables have %s", got)
+			}
+			b.exec("DROP TABLE " + b.schema + ".t_old, " + b.schema + ".u_old")
 		}
-		held.mustEnd()
 		writes()
-		if got := b.charsets(); got != "utf8mb4,utf8mb4" {
-			b.Errorf("the tables have %s", got)
-		}
 		b.mustPair()
 	})
 }
@@ -322,9 +335,15 @@ func TestAGroupIsRefused(t *testing.T) {
 
 // commanding runs a verb that commands a run, and returns its exit code.
 func (b *bench) commanding(args ...string) int {
+	code, _ := b.printed(args...)
+	return code
+}
+
+// printed runs a verb, and returns its exit code and what it prints.
+func (b *bench) printed(args ...string) (code int, printed string) {
 	b.Helper()
 	c := exec.Command(os.Args[0], args...)
 	c.Env = append(os.Environ(), asMidstream+"=1")
-	_ = c.Run() // the exit code has it
-	return c.ProcessState.ExitCode()
+	out, _ := c.CombinedOutput() // the exit code has it
+	return c.ProcessState.ExitCode(), string(out)
 }

@@ -44,6 +44,8 @@ type Control struct {
 	copies  bool
 	purpose plan.Purpose  // its own
 	watcher *lock.Watcher // its own
+
+	partners *Partners
 }
 
 // Run is what a Control commands: a run of a migration, or a statement on complete tables.
@@ -94,7 +96,9 @@ var errUnknownSetting = errors.New("unknown setting, or a setting that cannot ch
 
 // NewControl returns a Control that begins with these settings.
 func NewControl(settings Settings) *Control {
-	return &Control{settings: settings.WithDefaults(), changed: make(chan struct{})}
+	c := &Control{settings: settings.WithDefaults(), changed: make(chan struct{})}
+	new(Partners).Join(c)
+	return c
 }
 
 // Settings returns the settings that hold now.
@@ -329,12 +333,14 @@ func (c *Control) unpause() bool {
 	return was
 }
 
-// Hold has the swap wait for CutOver. It fails with *NotNow.
+// Hold has the swap wait for CutOver, also of any partner. It fails with *NotNow.
 func (c *Control) Hold(ctx context.Context) error {
 	const what = "the swap can't be held"
 	if err := c.swapless(what); err != nil {
 		return err
 	}
+	c.partners.taking.Lock()
+	defer c.partners.taking.Unlock()
 	return c.take(ctx, what, true, func() error {
 		if c.settings.When.Hold && !c.waived {
 			return &NotNow{what, "the swap is already held", c.settings.When.releasedBy(c.Table) + " releases it"}
@@ -346,7 +352,7 @@ func (c *Control) Hold(ctx context.Context) error {
 
 // take makes a change of the settings take effect. A change that may keep the table from being
 // changed waits for the end of an attempt that is under way. If that attempt was the swap, take
-// undoes the change and fails with *NotNow. do is called with mu held.
+// undoes the change and fails with *NotNow. do is called with mu held. REQUIRES: partners.taking is held.
 func (c *Control) take(ctx context.Context, what string, stricter bool, do func() error) error {
 	c.mu.Lock()
 	var err error
@@ -364,10 +370,12 @@ func (c *Control) take(ctx context.Context, what string, stricter bool, do func(
 	c.waived = c.waived && !stricter
 	c.change()
 	c.mu.Unlock()
+	unshare := c.share()
 	if !stricter {
 		return nil
 	}
-	if err := c.TooLate(ctx, what); err != nil {
+	if err := c.tooLate(ctx, what); err != nil {
+		unshare()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.settings, c.waived = before, waived
@@ -377,7 +385,7 @@ func (c *Control) take(ctx context.Context, what string, stricter bool, do func(
 	return nil
 }
 
-// CutOver ends a hold; with now, the window and the file don't count any more either. It returns what still keeps
+// CutOver ends a hold, also of all partners; with now, the window and the file don't count any more either. It returns what still keeps
 // the run from its swap, as "the window opens at 22:30"; "" for nothing that is known. It fails with *NotNow.
 func (c *Control) CutOver(ctx context.Context, now bool) (still string, err error) {
 	const what = "there is no swap to release"
@@ -387,10 +395,12 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	if err := c.swapless(what); err != nil {
 		return "", err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if still, err = c.settings.When.Closed(time.Now()); err == nil && still == "" && !c.settings.When.Hold && c.paused == nil {
-		if why := c.settings.Throttle.copiesLater(time.Now()); c.copies && why != "" {
+	c.partners.taking.Lock()
+	defer c.partners.taking.Unlock()
+	paused := c.pausedOne()
+	when, waived := c.when()
+	if still, err = when.Closed(time.Now()); err == nil && still == "" && !when.Hold && paused == "" {
+		if why := c.copiesLater(time.Now()); why != "" {
 			return "", &NotNow{what, why, "midstream set TABLE copy-window= removes that window"}
 		}
 		return "", &NotNow{
@@ -399,13 +409,13 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 			"nothing: the run swaps by itself as soon as the tables are equal and no session blocks it",
 		}
 	}
-	c.settings.When.Hold = false
-	c.waived = c.waived || now
-	c.change()
+	when.Hold, waived = false, waived || now
+	c.setWhen(when, waived)
+	c.share()
 	switch {
-	case c.paused != nil:
-		return "the run is paused by " + c.paused.By + ": midstream resume", nil
-	case c.waived:
+	case paused != "":
+		return paused, nil
+	case waived:
 		return "", nil
 	}
 	if still != "" {
@@ -424,6 +434,8 @@ func (c *Control) Release(ctx context.Context, parks bool) error {
 	if err := c.swapless(what); err != nil {
 		return err
 	}
+	c.partners.taking.Lock()
+	defer c.partners.taking.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -472,6 +484,8 @@ func holds(s Settings, values map[string]string) bool {
 
 // Set changes settings, all of them or none. It fails with *BadSetting and *NotNow.
 func (c *Control) Set(ctx context.Context, values map[string]string) error {
+	c.partners.taking.Lock()
+	defer c.partners.taking.Unlock()
 	settings := c.Settings()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		setting, known := SettingOf(name)

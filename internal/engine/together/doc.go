@@ -1,7 +1,7 @@
 // Package together makes one swap of the changes of several tables.
 //
-// A group has one run for each table, in one process. The runs share nothing until the swap: each has its own capture, backlog, state
-// table and settings. They meet at stages:
+// A group has one run for each table, in one process. The runs share nothing until the swap but its time (operator.Partners): each has its
+// own capture, backlog, state table and settings. They meet at stages:
 //
 //	planned     every plan was made, and nothing is written yet
 //	prepared    every run has its shadow and its start position, and the prescans have found no row that does not fit

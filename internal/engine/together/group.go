@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
@@ -26,6 +27,8 @@ const (
 // Group is one run for each of several tables. It is safe for concurrent use.
 type Group struct {
 	tables []schema.Name
+	// partners are the controls of the runs: when one may swap, all may.
+	partners operator.Partners
 
 	mu     sync.Mutex
 	passed [stages][]bool
@@ -68,6 +71,14 @@ func (m Member) Others() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Join has the run obey its control: a command about the time of the swap is one for all runs of the group. REQUIRES: the control is used
+// by nobody yet.
+func (m Member) Join(c *operator.Control) {
+	if m.group != nil {
+		m.group.partners.Join(c)
+	}
 }
 
 // Do does a member's work of a stage: after the members before it, and once it is done, before those behind it.

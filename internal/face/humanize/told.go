@@ -120,7 +120,7 @@ func numbered(step string) string {
 func Happening(e event.Event) (at time.Time, text string, matters bool) {
 	switch e := e.(type) {
 	case event.Note:
-		return e.At, escape.Line(e.Text), true
+		return e.At, escape.Line(e.Text), !e.Usual
 	case event.Resumed:
 		return e.At, escape.Line(e.Text), true
 	case event.Blocked:

@@ -116,7 +116,7 @@ func OfPlan(p Planned, style Style, next string) string {
 	}
 	s.line("Method", "%s", method(p))
 	if len(p.With) > 0 {
-		s.line("Together", "swapped in one step with %s", schema.List(p.With))
+		s.line("Together", "%s", inOneStep(p.With))
 	}
 	if p.Filter != "" {
 		s.line("Rows", "only those with %s; the others stay in the old table", escape.Line(ddl.Shorten(p.Filter)))

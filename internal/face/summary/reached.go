@@ -28,3 +28,19 @@ func OfTables(tables []record.Table) string {
 	}
 	return fmt.Sprintf("%s: %s", humanize.Plural(len(tables), "table"), strings.Join(parts, ", "))
 }
+
+// DoneOf names the tables that are done when a run on several tables ends at one of them; "" for none.
+func DoneOf(p *session.Partly) string { return counted(p.Done, "was altered", "were altered") }
+
+// RestOf names those that were not begun.
+func RestOf(p *session.Partly) string { return counted(p.Rest, "was not begun", "were not begun") }
+
+func counted(names []string, one, many string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " " + one
+	}
+	return strings.Join(names, ", ") + " " + many
+}

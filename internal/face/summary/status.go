@@ -29,6 +29,9 @@ func OfStatus(s socket.Status) string {
 	)
 	line("kind", escape.Line(s.Rehearsal))
 	line("change", escape.Line(s.Alter))
+	if len(s.Together) > 0 {
+		line("together", inOneStep(namesOf(s.Together)))
+	}
 	if s.Undoes {
 		text := "this run takes the last change back"
 		if s.Follows {
@@ -69,6 +72,17 @@ func OfStatus(s socket.Status) string {
 	line("socket", escape.Line(s.Socket))
 	return b.String()
 }
+
+// namesOf are the names of tables as records have them.
+func namesOf(tables []string) (names []schema.Name) {
+	for _, table := range tables {
+		names = append(names, schema.NameOf(table))
+	}
+	return names
+}
+
+// inOneStep names the other tables of a group.
+func inOneStep(with []schema.Name) string { return "swapped in one step with " + schema.List(with) }
 
 // Unfit names rows that the old definition refuses by their keys, of which it has some.
 func Unfit(rows int64, keys []string) string {

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/together"
 	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -42,6 +43,8 @@ type Options struct {
 	Table   schema.Name
 	Change  string // the statement's clauses
 	Purpose plan.Purpose
+	// Together is the place in a group of changes that are swapped in one step.
+	Together together.Member
 	// Again are the flags with which an undo is begun again if it is killed. Reach are those that reach the server, as they can be
 	// typed again.
 	Again   []string
@@ -102,6 +105,7 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 		began: time.Now(), ended: make(chan struct{}),
 	}
 	s.control.Table = options.Table
+	options.Together.Join(s.control)
 	run := record.Run{
 		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address,
 		Rehearsal: options.Purpose.Rehearsal(), Undoes: options.Purpose == plan.Undoing,
@@ -141,6 +145,7 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 			Rehearsal: s.options.Purpose.Rehearsal(),
 			Undoes:    s.options.Purpose == plan.Undoing,
 			Follows:   s.options.Settings.When.Follow,
+			Together:  s.options.Together.Others(),
 			Process:   os.Getpid(),
 			Version:   s.options.Version,
 			Reach:     s.options.Reach,

@@ -28,6 +28,7 @@ type About struct {
 	Rehearsal string      `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
 	Undoes    bool        `json:"undoes" doc:"true: the run takes the last change of the table back"`
 	Follows   bool        `json:"follows" doc:"true: an undo that began held, and follows the table until it is released"`
+	Together  []string    `json:"together,omitempty" doc:"tables of the other runs that swap in the same step (--together), as table; missing if the run is alone"`
 	Process   int         `json:"process" doc:"id of the run's process"`
 	Version   string      `json:"version" doc:"version of midstream"`
 	Reach     reach.Flags `json:"reach" doc:"flags that reach the server, as they can be typed again, without a password; empty if the command line had none"`

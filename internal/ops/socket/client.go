@@ -54,6 +54,18 @@ func OfTable(runs []*Client, table string) []*Client {
 	return slices.DeleteFunc(runs, func(r *Client) bool { return !called(r) })
 }
 
+// OneOfEach leaves one run of each group that swaps in one step.
+func OneOfEach(runs []*Client) (some []*Client) {
+	for _, r := range runs {
+		if !slices.ContainsFunc(some, func(other *Client) bool {
+			return other.Found.Process == r.Found.Process && slices.Contains(other.Found.Together, r.Found.Table)
+		}) {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
 // Active returns what reports whether one of the runs works on a table of a server.
 func Active(runs []*Client) func(server, table string) bool {
 	return func(server, table string) bool {

@@ -90,11 +90,22 @@ func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (str
 // table is the run's, as an argument of a command.
 func (s *Server) table() string { return schema.NameOf(s.run.Table).Argument() }
 
+// group names the tables that are swapped in one step.
+func (s *Server) group() string {
+	var names []schema.Name
+	for _, table := range append([]string{s.run.Table}, s.run.Together...) {
+		names = append(names, schema.NameOf(table))
+	}
+	return schema.List(names)
+}
+
 func (s *Server) hold(ctx context.Context, _ string, _ nothing) (string, error) {
 	if err := s.run.Control.Hold(ctx); err != nil {
 		return "", err
 	}
 	switch {
+	case len(s.run.Together) > 0:
+		return "on hold: the swap of " + s.group() + " waits for midstream cutover " + s.table(), nil
 	case s.run.Follows:
 		return "on hold: the process follows the table until midstream undo  " + s.table(), nil
 	case !s.follows():
@@ -116,6 +127,9 @@ func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (strin
 		return "", err
 	case still != "":
 		return "the hold is released, but " + still, nil
+	}
+	if len(s.run.Together) > 0 {
+		return "all tables are swapped in one step as soon as they are equal and no session blocks the swap: " + s.group(), nil
 	}
 	if !s.follows() {
 		return "the table is changed as soon as no session blocks it", nil
