@@ -35,6 +35,7 @@ type change struct {
 	app        *app
 	connection connection
 	target     session.Target
+	wishes     session.Wishes
 	output     output
 	checks     checks
 	help       string // the command that explains the verb
@@ -99,17 +100,7 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	registerTarget(&c.target, &c.checks)
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
-	c.checks.flags.StringVar(&c.options.Key, "key", "", "name of the key by which the run copies rows and follows changes (the best key)")
-	c.checks.flags.StringVar(&c.options.Names.Shadow, "shadow-name", "",
-		"name of the shadow table, in the table's database (the table's name with _shadow)")
-	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name of the old table after the swap (the table's name with _old)")
-	c.checks.add("", "keep", "string", "",
-		`only rows that meet this condition are in the new table, such as "created_at >= '2024-01-01'"; the others stay in the old table, which is kept`,
-		func(text string) (err error) { c.options.Filter, err = operator.ReadCondition(text); return err })
-	c.checks.settings((*map[string]string)(&c.options.Set), "set", "column=expression",
-		`each row has the value of this expression in this column, such as "email_norm=LOWER(email)"; may be repeated`)
-	c.checks.pairs(&c.options.Map, "map",
-		"the new column takes its values from the old column, if Midstream cannot read the statement or --to is ambiguous; may be repeated")
+	c.wishes.Register(c.checks.add)
 	return c
 }
 
@@ -194,6 +185,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 // server is reached. tables says that the verb takes statements on whole tables.
 func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	statement, err := c.target.Parse(args)
+	wrong := c.wishes.Read(&c.options)
 	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && !tables {
 		err = fmt.Errorf("midstream %[2]s cannot check a %[1]s: it checks the rows of a table that an ALTER changes", statement.Kind, c.target.Verb)
 	}
@@ -216,7 +208,7 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if err != nil && c.app.password.Detached(args) {
 		err = password.ErrDetached
 	}
-	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
+	return statement, append(append(c.checks.problems, wrong...), err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
 
 // plan makes the plan and prints it. It writes nothing.

@@ -11,9 +11,7 @@ import (
 )
 
 // notTogether are flags that are for one table, or for another kind of change.
-var notTogether = []string{
-	"to", "table", "alter", "key", "keep", "set", "map", "shadow-name", "old-name", "listen", "method",
-}
+var notTogether = []string{"to", "table", "alter", "listen", "method"}
 
 // grouped is a change of several tables that are swapped in one step.
 type grouped struct{ *change }
@@ -28,7 +26,7 @@ func (c grouped) conduct(ctx context.Context, args []string, do func(*change) do
 // prepare reads the command line, makes a change of each statement, and has them done.
 func (c grouped) prepare(ctx context.Context, args []string, do func(*change) doing) (migration.Result, error) {
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
-	all, problems := session.ReadTogether(c.target.Verb, c.target.Database, args)
+	all, problems := session.ReadTogether(c.target.Verb, c.target.Database, args, c.wishes)
 	problems = append(append(problems, c.checks.problems...), configErr, c.output.check())
 	for _, name := range notTogether {
 		if f := c.checks.flags.Lookup(name); f != nil && f.Changed {
@@ -53,7 +51,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 	result, err := all.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {
 		member := *c.change
 		member.target = session.Target{Verb: c.target.Verb, Database: c.target.Database}
-		member.with = all.Others(i)
+		member.wishes, member.with = all.Wishes[i], all.Others(i)
 		member.output.table, member.resultFile, member.options.Method = all.Tables[i].Table, "", plan.MethodShadow
 		if all.End == session.StateChanged {
 			member.config.Together = all.Member(i)

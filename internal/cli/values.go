@@ -104,17 +104,6 @@ func (c *checks) enum(name, dflt string, words []string, use string, take func(w
 	})
 }
 
-// pairs is a flag that may be given several times, as old=new.
-func (c *checks) pairs(to *map[string]string, name, use string) {
-	c.add("", name, "old=new", "", use, func(text string) error {
-		old, fresh, ok := strings.Cut(text, "=")
-		if !ok || fresh == "" {
-			return errors.New("must be old=new, or =new if the column is new")
-		}
-		return put(to, fresh, old)
-	})
-}
-
 // settings is a flag that may be given several times, of a kind such as name=value. A name=value needs no value.
 func (c *checks) settings(to *map[string]string, name, kind, use string) {
 	c.add("", name, kind, "", use, func(text string) error {

@@ -18,6 +18,8 @@ type Together struct {
 	// Statements are one for each table, and Names the tables.
 	Statements []string
 	Names      []schema.Name
+	// Wishes are those of each table.
+	Wishes []Wishes
 	// End is the state that a table ends with, as of Reach.
 	End  string
 	Note func(text string)
@@ -26,8 +28,8 @@ type Together struct {
 	group  *together.Group
 }
 
-// ReadTogether reads the statements, and returns all that is wrong with them.
-func ReadTogether(verb, database string, args []string) (t *Together, problems []error) {
+// ReadTogether reads the statements and the wishes, and returns all that is wrong with them.
+func ReadTogether(verb, database string, args []string, wishes Wishes) (t *Together, problems []error) {
 	t = &Together{Statements: Statements(args)}
 	if len(t.Statements) < 2 {
 		problems = append(problems, errors.New(`--together needs several statements: "ALTER TABLE shop.orders ...; ALTER TABLE shop.items ..."`))
@@ -48,6 +50,10 @@ func ReadTogether(verb, database string, args []string) (t *Together, problems [
 		}
 	}
 	t.group = together.New(t.Names)
+	var wrong []error
+	if t.Wishes, wrong = wishes.ByTable(database, t.Names); len(t.Names) == len(t.Statements) { // else a table may be missing
+		problems = append(problems, wrong...)
+	}
 	return t, problems
 }
 
