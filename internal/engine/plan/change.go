@@ -53,8 +53,7 @@ func exact(from, to schema.Column) bool {
 	case "integer", "decimal", "float", "bit", "timestamp", "datetime", "time", "date", "enum", "set", "binary", "varbinary":
 		return changeOf(from, to) == Same
 	case "string":
-		// CHAR loses trailing blanks.
-		return from.Family() == "string" && from.Charset == to.Charset && (to.DataType != "char" || from.DataType == "char")
+		return from.Family() == "string" && from.Charset == to.Charset && !cutsBlanks(from, to)
 	}
 	return from.Type == to.Type // JSON, spatial types, VECTOR
 }
@@ -79,13 +78,22 @@ func changeOfFamily(from, to, old string) Change {
 }
 
 func changeOfString(from, to schema.Column) Change {
-	if from.Charset != to.Charset || from.Collation != to.Collation {
+	switch {
+	case cutsBlanks(from, to) && noPad(to.Collation):
+		return Converted // the blanks count in this collation
+	case from.Charset != to.Charset || from.Collation != to.Collation:
 		return Reordered
 	}
-	if from.DataType != "char" && to.DataType == "char" && noPad(from.Collation) {
-		return Converted // CHAR loses trailing blanks, which count in this collation
-	}
 	return Same
+}
+
+// cutsBlanks reports whether a text may lose blanks at its end: CHAR has none, and those beyond the length of a type are cut
+// off with a note, where other letters are an error.
+func cutsBlanks(from, to schema.Column) bool {
+	if from.DataType == "char" { // without blanks of its own
+		return false
+	}
+	return to.DataType == "char" || !stringFits(from, to)
 }
 
 // noPad reports whether trailing blanks count when strings are compared.

@@ -22,13 +22,18 @@ func merging(from, to schema.Column) []string {
 	if from.DataType == "binary" && to.DataType == "binary" {
 		return nil // all values get the same zero bytes more
 	}
+	if from.Family() == "string" && to.Family() == "string" {
+		return mergingStrings(from, to)
+	}
 	lost := losses(from, to)
 	if to.DataType == "bit" && isText(from) {
 		lost = append(lost, writtenInManyWays)
 	}
 	switch f := from.Family(); to.Family() {
 	case f:
-		lost = append(lost, mergingFamily(from, to)...)
+		if from.HasMembers() && (from.Charset != to.Charset || !slices.Equal(from.Members, to.Members)) {
+			lost = append(lost, mergingMembers(from, to)...)
+		}
 	case "integer", "decimal", "float", "bit", "binary", "varbinary", "date", "datetime", "timestamp", "time":
 		lost = append(lost, mergingMembers(from, to)...)
 	case "string":
@@ -76,7 +81,11 @@ func apart(from, to schema.Column) (condition string, ok bool) {
 	case to.DataType == "binary" && (from.Family() == "string" || from.Family() == "varbinary"):
 		return "RIGHT(CAST(" + column + " AS BINARY), 1) <> X'00'", true // '' stays too
 	case from.Family() == "string" && to.Family() == "string" && losesBlanks(from, to) && !manyCodes(from, to):
-		return "RIGHT(" + column + ", 1) <> ' '", true
+		if to.DataType == "char" {
+			return "RIGHT(" + column + ", 1) <> ' '", true
+		}
+		condition := uncut(from, to)
+		return condition, condition != ""
 	case from.Family() == "string" && to.Family() == "string" && manyCodes(from, to) && !losesBlanks(from, to):
 		return fmt.Sprintf("CAST(CONVERT(CONVERT(%s USING %s) USING %s) AS BINARY) = CAST(%[1]s AS BINARY)",
 			column, to.Charset, from.Charset), true
@@ -125,26 +134,13 @@ func emptyMembers(set schema.Column) (bits uint64) {
 	return bits
 }
 
-// losesBlanks reports whether blanks at the end count in the old type, and a CHAR loses them.
+// losesBlanks reports whether blanks at the end count in the old type, and are cut off by the new one.
 func losesBlanks(from, to schema.Column) bool {
-	return to.DataType == "char" && from.DataType != "char" && noPad(from.Collation)
+	return cutsBlanks(from, to) && noPad(from.Collation)
 }
 
 // writtenInManyWays is true of numbers, UUIDs and addresses that are stored as texts.
 const writtenInManyWays = "may be several ways to write one value of the new type"
-
-// mergingFamily is merging for types of one family that store values differently.
-func mergingFamily(from, to schema.Column) []string {
-	switch from.Family() {
-	case "string":
-		return mergingStrings(from, to)
-	case "enum", "set":
-		if from.Charset != to.Charset || !slices.Equal(from.Members, to.Members) {
-			return mergingMembers(from, to)
-		}
-	}
-	return nil
-}
 
 // mergingMembers is merging for members that become their texts: the text of number 0 is empty, and
 // a member may be empty too.
