@@ -43,9 +43,9 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 			v.Modes = append(v.Modes, mode)
 		}
 	}
-	if keepsDates(p.Source, columns) && !computesDates(shadow) && !p.Set.dates(p.Source, p.Alter) {
+	if (p.Back != nil || keepsDates(p.Source, columns)) && !computesDates(shadow) && !p.Set.dates(p.Source, p.Alter) {
 		// The server's ALTER copies them unchanged. An INSERT, and a literal in a key, would refuse
-		// days that don't exist.
+		// days that don't exist. An undo brings back what the change has made of them.
 		v.Modes = append(v.Modes, invalidDates)
 	}
 	virtual := func(c schema.Column) bool { return c.Generated == schema.Virtual }

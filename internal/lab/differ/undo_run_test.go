@@ -19,7 +19,6 @@ import (
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
-	"midstream/internal/mysql/schema"
 )
 
 // how is the way in which a change is taken back.
@@ -68,25 +67,9 @@ func (u *undoCase) how(s *scene) *how {
 	return h
 }
 
-// forget drops the record of the change, and with it what is known of parked rows.
+// forget drops the record of the change. The values that earlier undos have parked stay, and are used.
 func (u *undoCase) forget(ctx context.Context, s *scene) error {
 	s.swapped = time.Time{}
-	for _, owners := range []map[string][]int{s.owners, s.gone, s.passed} {
-		for k, list := range owners {
-			for i, owner := range list {
-				if owner > len(s.old) {
-					list[i] = 0
-				}
-			}
-			owners[k] = list
-		}
-	}
-	if len(s.parked) > 0 {
-		from := schema.Name{Schema: u.tables[1].Schema, Table: "before_it"}
-		if _, err := u.admin.ExecContext(ctx, fmt.Sprintf("DELETE FROM %s WHERE midstream_rn > %d", from.Quoted(), len(s.old))); err != nil {
-			return err
-		}
-	}
 	_, err := leftovers.EndUndo(ctx, u.pool, u.tables[0], false)
 	return err
 }

@@ -399,14 +399,33 @@ func (u *undoCase) rememberParked(ctx context.Context, lax *session, s *scene, v
 	}
 	text := fmt.Sprintf("INSERT INTO before_it (%s) SELECT %s FROM %s v WHERE NOT EXISTS (SELECT 1 FROM before_it s WHERE %s)",
 		quoted(columns, ""), strings.Join(given, ", "), values.Quoted(), strings.Join(same, " AND "))
-	for _, text := range []string{text, "ALTER TABLE before_it AUTO_INCREMENT = 1"} {
-		err := lax.exec(ctx, text)
-		if dbconn.NoDefault(err) { // of another column, such as a POINT
-			s.vague = true
-			return nil
+	err = lax.exec(ctx, text)
+	if dbconn.NoDefault(err) { // of another column, such as a POINT
+		if err = u.nullable(ctx, lax); err == nil {
+			err = lax.exec(ctx, text)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", text, err)
+	}
+	if err == nil {
+		err = lax.exec(ctx, "ALTER TABLE before_it AUTO_INCREMENT = 1")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
+// nullable gives each column of before_it that has no default value of its type the default NULL.
+func (u *undoCase) nullable(ctx context.Context, lax *session) error {
+	table, err := schema.Load(ctx, u.pool.DB(), u.tables[1].Sibling("before_it"))
+	if err != nil {
+		return err
+	}
+	for _, c := range table.Columns {
+		if c.Charset != "" || c.Nullable || c.Number() || c.Temporal() {
+			continue
+		}
+		if err := lax.exec(ctx, "ALTER TABLE before_it MODIFY "+schema.Quote(c.Name)+" "+c.Type+" NULL"); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -190,8 +190,33 @@ func (u *undoCase) swap(ctx context.Context, s *scene, keys []string) {
 	s.passed[a], s.passed[b] = slices.Concat(s.passed[b], had[b]), slices.Concat(s.passed[a], had[a])
 	s.again[a], s.again[b] = true, true
 	if slices.Contains(slices.Concat(s.owners[a], s.owners[b]), 0) { // the key of a new row may be one whose values wait for their row
-		s.owners[a], s.owners[b] = append(s.owners[a], 0), append(s.owners[b], 0)
+		waiting := append(u.waiting(ctx, s), 0)
+		s.owners[a], s.owners[b] = append(s.owners[a], waiting...), append(s.owners[b], waiting...)
 	}
+}
+
+// waiting are the rows of before_it with the key that a swap passes through.
+func (u *undoCase) waiting(ctx context.Context, s *scene) (list []int) {
+	if len(s.key) != 1 || s.native {
+		return nil
+	}
+	rows, err := u.app.conn.QueryContext(ctx, "SELECT midstream_rn FROM "+u.tables[1].Sibling("before_it").Quoted()+" WHERE "+schema.Quote(s.key[0])+" = @free")
+	if err != nil { // the server cannot compare the keys
+		s.vague = true
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row int
+		if err := rows.Scan(&row); err != nil {
+			s.vague = true
+		}
+		list = append(list, row)
+	}
+	if rows.Err() != nil {
+		s.vague = true
+	}
+	return list
 }
 
 // mend has most rows fit the former definition: they get values of the columns' former types.
