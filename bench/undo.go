@@ -164,7 +164,11 @@ func (b *bench) undoCommand(s *server, way string) []string {
 	case undoCold:
 		return append([]string{b.midstream}, b.ownArgs(s, "undo", "--json", "--cold", table)...)
 	}
-	return append([]string{b.midstream}, b.ownArgs(s, "undo", "--json", table)...)
+	argv := append([]string{b.midstream}, b.ownArgs(s, "undo", "--json", table)...)
+	if way == undoWarm { // it only releases the process that follows, which has the folder
+		argv = slices.DeleteFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--history-dir=") })
+	}
+	return argv
 }
 
 // control is the folder of the sockets of runs, which no other user may read.
