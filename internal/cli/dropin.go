@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,7 +88,10 @@ func (c *change) look(ctx context.Context, alter *ddl.Alter, s *server) error {
 // steps are what a change does for a run that another program's command line asks for.
 func (c *change) steps(more func(flags []string) error) speech.Steps {
 	return speech.Steps{
-		More: more,
+		More: func(flags []string) error {
+			err := more(flags)
+			return errors.Join(append(c.wishes.Read(&c.options), err)...)
+		},
 		Reread: func(ctx context.Context, alter *ddl.Alter, s *server) (*ddl.Alter, error) {
 			statement, err := c.target.ReadAt(ctx, s, &ddl.Statement{Kind: ddl.KindAlter, Alter: alter})
 			if err != nil {
