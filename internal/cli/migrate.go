@@ -73,6 +73,9 @@ type change struct {
 	// together has several changes swapped at once, and with are the tables of the others.
 	together bool
 	with     []schema.Name
+	// group is what makes the changes of --to together; nil if one follows the other. member makes one of them.
+	group  *session.Together
+	member func(ctx context.Context, i int) (migration.Result, error)
 	// calibrate has the plan measure what the server does.
 	calibrate bool
 	followers replicaFlags

@@ -27,10 +27,12 @@ func (c *change) checkSays() error {
 	var problem error
 	c.says, problem = desired.ReadSays(c.target.Wanted, c.options.Map)
 	problems := []error{problem}
-	if c.options.Key != "" && len(c.target.Wanted) > 1 {
+	switch several := len(c.target.Wanted) > 1; {
+	case c.group != nil:
+		problems = append(problems, c.group.Want(c.target.Database, c.target.Wanted, c.wishes))
+	case several && c.options.Key != "":
 		problems = append(problems, fmt.Errorf("--key is for one table: add --table"))
-	}
-	if c.options.Names != (plan.Wish{}) && len(c.target.Wanted) > 1 {
+	case several && c.options.Names != (plan.Wish{}):
 		problems = append(problems, fmt.Errorf("--shadow-name and --old-name are for one table: add --table"))
 	}
 	return errors.Join(problems...)
@@ -57,6 +59,7 @@ func (c *change) reach(
 			c.take(d)
 			return do(ctx, d.Alter, s)
 		},
+		Together: c.group, Member: c.member,
 		MakeTables: func(ctx context.Context, statement *ddl.Statement) (*plan.TablePlan, error) {
 			return c.makeTables(ctx, statement, s, "")
 		},
@@ -81,6 +84,7 @@ func (c *change) reach(
 
 // take has the plan heed what was found.
 func (c *change) take(d *desired.Change) {
+	c.with = c.group.Wish(d, &c.options)
 	c.options.Map, c.risks, c.place, c.mustResume = d.Map, d.Risks, d.Statement.Place(), false
 	c.options.Pace = nil // that of another table
 }

@@ -3,20 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/ops/session"
 )
 
-// notTogether are flags that are for one table, or for another kind of change.
-var notTogether = []string{"to", "table", "alter", "listen", "method"}
-
 // grouped is a change of several tables that are swapped in one step.
 type grouped struct{ *change }
 
-// conduct does what a verb does about the statements.
+// conduct does what a verb does about the statements, or about the files of --to.
 func (c grouped) conduct(ctx context.Context, args []string, do func(*change) doing) error {
 	result, err := c.prepare(ctx, args, do)
 	conclude(ctx, c.change, result, err)
@@ -26,15 +22,22 @@ func (c grouped) conduct(ctx context.Context, args []string, do func(*change) do
 // prepare reads the command line, makes a change of each statement, and has them done.
 func (c grouped) prepare(ctx context.Context, args []string, do func(*change) doing) (migration.Result, error) {
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
-	all, problems := session.ReadTogether(c.target.Verb, c.target.Database, args, c.wishes)
-	problems = append(append(problems, c.checks.problems...), configErr, c.output.check())
-	for _, name := range notTogether {
-		if f := c.checks.flags.Lookup(name); f != nil && f.Changed {
-			problems = append(problems, fmt.Errorf("--together and --%s exclude each other", name))
+	c.group = &session.Together{}
+	var problems []error
+	if c.target.To == "" {
+		if c.group, problems = session.ReadTogether(c.target.Verb, c.target.Database, args, c.wishes); c.target.Table != "" || c.target.Alter != "" {
+			problems = append(problems, errors.New("--together takes statements or --to, and not --table and --alter"))
 		}
+		problems = append(append(problems, c.checks.problems...), configErr, c.output.check())
 	}
-	if c.config.Undo > 0 || c.rehearsal.purpose().Rehearses() {
+	c.group.End, c.group.Note = doneStates[c.target.Verb], c.output.note
+	if problems = append(problems, session.NotTogether(c.checks.flags)...); c.config.Undo > 0 || c.rehearsal.purpose().Rehearses() {
 		problems = append(problems, errors.New("--together excludes --undo and --rehearse"))
+	}
+	if c.target.To != "" { // what else is wrong is found with these
+		c.checks.problems = append(c.checks.problems, problems...)
+		c.member = func(ctx context.Context, i int) (migration.Result, error) { return c.reachOne(ctx, i, do) }
+		return c.change.prepare(ctx, args, do(c.change))
 	}
 	if err := usageOf(c.help, problems...); err != nil {
 		return migration.Result{}, err
@@ -47,17 +50,36 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		return migration.Result{}, err
 	}
 	defer server.Close()
-	all.End, all.Note = doneStates[c.target.Verb], c.output.note
-	result, err := all.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {
-		member := *c.change
-		member.target = session.Target{Verb: c.target.Verb, Database: c.target.Database}
-		member.wishes, member.with = all.Wishes[i], all.Others(i)
-		member.output.table, member.resultFile, member.options.Method = all.Tables[i].Table, "", plan.MethodShadow
-		if all.End == session.StateChanged {
-			member.config.Together = all.Member(i)
-		}
-		return member.prepare(ctx, all.Statements[i:i+1], do(&member))
+	result, err := c.group.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {
+		member := c.one(i)
+		member.wishes = c.group.WishesOf(i)
+		return member.prepare(ctx, c.group.Statements[i:i+1], do(member))
 	})
-	c.tables = all.Tables
+	c.tables = c.group.Tables
 	return result, err
+}
+
+// one is the change of a member.
+func (c grouped) one(i int) *change {
+	member := *c.change
+	member.target, member.group = session.Target{Verb: c.target.Verb, Database: c.target.Database}, nil
+	member.with = c.group.Others(i)
+	member.output.table, member.resultFile, member.options.Method = c.group.Tables[i].Table, "", plan.MethodShadow
+	if c.group.End == session.StateChanged {
+		member.config.Together = c.group.Member(i)
+	}
+	return &member
+}
+
+// reachOne does what a verb does about one of several changes of --to.
+func (c grouped) reachOne(ctx context.Context, i int, do func(*change) doing) (migration.Result, error) {
+	server, err := c.connection.open(ctx, *c.connection.known) // a run has its own
+	if err != nil {
+		return migration.Result{}, err
+	}
+	defer server.Close()
+	member := c.one(i)
+	member.group = c.group
+	member.take(c.group.Changes[i])
+	return do(member).alter(ctx, member.group.Changes[i].Alter, server)
 }

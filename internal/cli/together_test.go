@@ -52,3 +52,56 @@ func TestSeveralTablesAreChangedTogether(t *testing.T) {
 		contains(t, out, database+"."+table+"  5/5 cut over  locked for")
 	}
 }
+
+// TestTheTablesOfFilesAreChangedTogether: plan, check and run --to --together make a group of the tables that need an ALTER. A table that
+// is alone is changed as without --together.
+func TestTheTablesOfFilesAreChangedTogether(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 100)
+	database := strings.TrimSuffix(name, ".t")
+	exec := executing(t, i, database)
+	exec("CREATE TABLE u (id INT NOT NULL PRIMARY KEY)", "CREATE TABLE same (id INT NOT NULL PRIMARY KEY)", "INSERT INTO u VALUES (1), (2)")
+	does := func(verb string, code int, texts map[string]string, more []string, says ...string) string {
+		t.Helper()
+		args := append(append([]string{verb, "--together", "--database=" + database, "--to=" + files(t, texts)}, flags(t, i)...), more...)
+		got, stdout, stderr := midstream(t, args...)
+		if got != code {
+			t.Errorf("%s: exit code %d instead of %d\n%s\n%s", verb, got, code, stdout, stderr)
+		}
+		text := strings.Join(strings.Fields(stdout+stderr), " ")
+		for _, want := range says {
+			contains(t, text, want)
+		}
+		return text
+	}
+	texts := map[string]string{
+		"t.sql": wanted("b VARCHAR(200), n INT") + ";", "u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, m INT);",
+		"same.sql": "CREATE TABLE same (id INT NOT NULL PRIMARY KEY);", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);",
+	}
+	does("plan", exitUsage, texts, []string{"--keep=id > 1", "--method=shadow"}, "it does not name its table", "--together and --method exclude each other")
+	does("plan", exitUsage, texts, []string{"--old-name=missing: x"}, database+".missing is not among the tables")
+	does("plan", exitDone, texts, []string{"--keep=u: id > 1", "--set=t: n=a", "--keep=same: id > 7"}, "swapped in one step with "+database+".u",
+		"swapped in one step with "+database+".t", "only those with id > 1", "Values of column n: a", "--keep has no effect on "+database+".same",
+		database+".fresh", "create: there is no such table", "4 tables: 3 to be changed or created, 1 with this definition already")
+	does("check", exitDone, texts, []string{"--json"}, `"table":"`+database+`.u","place":"`, `"state":"checked"`)
+	if got := query(allTables); got != "same,t,u" {
+		t.Errorf("the tables are %s", got)
+	}
+	exec("INSERT INTO t (a, b) VALUES (1, REPEAT('x', 100))")
+	short := map[string]string{"t.sql": wanted("b VARCHAR(50), n INT") + ";", "u.sql": texts["u.sql"], "new.sql": texts["new.sql"]}
+	does("run", exitUnfit, short, []string{"--json"}, `"object":"`+database+`.t"`, `"state":"created"`, `"state":"failed"`, `"state":"waiting"`)
+	if got := query(allTables); got != "fresh,same,t,u" {
+		t.Errorf("the tables are %s", got)
+	}
+	text := does("run", exitDone, texts, []string{"--keep=u: id > 1"}, "4 tables: 2 changed, 2 with this definition already")
+	if got := query("SELECT CONCAT(COUNT(*), ' ', MIN(id)) FROM u"); got != "1 2" {
+		t.Errorf("u has %s: %s", got, text)
+	}
+	does("run", exitDone, texts, []string{"--keep=u: id > 1"}, "4 tables: 4 with this definition already")
+
+	texts["t.sql"] = wanted("b VARCHAR(200), n INT, o INT") + ";"
+	if text := does("run", exitDone, texts, nil, "INSTANT"); strings.Contains(text, "swapped in one step") {
+		t.Errorf("a table alone: %s", text)
+	}
+}

@@ -33,6 +33,11 @@ type Change struct {
 	parents []schema.Name // tables of its foreign keys
 }
 
+// RefersTo reports whether the wanted table has a foreign key that refers to one of the tables.
+func (c *Change) RefersTo(tables []schema.Name) bool {
+	return slices.ContainsFunc(c.parents, func(parent schema.Name) bool { return slices.Contains(tables, parent) })
+}
+
 // Finder compares statements with the tables of a server.
 type Finder struct {
 	Pool *dbconn.Pool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,9 @@ type Reach struct {
 	// MakeTables makes the plan of a CREATE TABLE, and Create carries it out.
 	MakeTables func(context.Context, *ddl.Statement) (*plan.TablePlan, error)
 	Create     func(context.Context, *desired.Change, *plan.TablePlan) (migration.Result, error)
+	// Together are the changes that are swapped in one step, and Member makes the one at an index; nil if one change follows the other.
+	Together *Together
+	Member   func(ctx context.Context, i int) (migration.Result, error)
 	// Planned shows the plan of a change that has no ALTER.
 	Planned func(c *desired.Change, method, why string)
 	// Begins is called with the table that is next.
@@ -71,6 +75,9 @@ func (p *Partly) Unwrap() error { return p.Err }
 // runs reports whether tables are changed.
 func (r *Reach) runs() bool { return r.End == StateChanged }
 
+// grouped reports whether several tables are swapped in one step.
+func (r *Reach) grouped() bool { return r.Together != nil && len(r.Together.Names) > 1 }
+
 // Run looks at all tables first, so that what can be refused is refused before anything is
 // begun; then it works on one after the other. Its error is one of the functions, a *plan.Refused,
 // an *Error, or a *Partly around one of these.
@@ -96,13 +103,58 @@ func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
 	if err := r.leaveAlone(ctx); err != nil {
 		return r.sum, err
 	}
+	if r.Together != nil {
+		r.Together.take(r.changes)
+	}
 	if r.runs() {
 		if err := r.planAll(ctx); err != nil {
 			return r.sum, err
 		}
 	}
+	if r.grouped() {
+		return r.sum, r.together(ctx)
+	}
 	err := r.all(ctx)
 	return r.sum, err
+}
+
+// together swaps all changes of existing tables in one step. New tables are there before it, but for those that refer to a table which
+// it changes.
+func (r *Reach) together(ctx context.Context) error {
+	var after []int
+	for i, c := range r.changes {
+		switch {
+		case c.Alter != nil:
+		case c.RefersTo(r.Together.Names):
+			after = append(after, i)
+		default:
+			if err := r.oneOf(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	result, err := r.Together.Run(ctx, r.Member)
+	r.add(result)
+	for _, t := range r.Together.Tables {
+		at := slices.IndexFunc(r.Tables, func(of record.Table) bool { return of.Table == t.Table })
+		t.Place = r.Tables[at].Place
+		r.Tables[at] = t
+	}
+	for _, i := range after {
+		if err == nil {
+			err = r.oneOf(ctx, i)
+		}
+	}
+	return err
+}
+
+// oneOf works on one table.
+func (r *Reach) oneOf(ctx context.Context, i int) error {
+	state, err := r.one(ctx, i)
+	if r.Tables[i].State = state; err != nil {
+		return r.partly(i, err)
+	}
+	return nil
 }
 
 // look finds all changes, or all reasons why there are none.
@@ -231,15 +283,14 @@ func (r *Reach) planAll(ctx context.Context) error {
 func (r *Reach) all(ctx context.Context) error {
 	var refusals []*plan.Refused
 	for i := range r.changes {
-		state, err := r.one(ctx, i)
-		r.Tables[i].State = state
+		err := r.oneOf(ctx, i)
 		var refused *plan.Refused
 		if r.End == StatePlanned && errors.As(err, &refused) {
 			refusals = append(refusals, refused)
 			continue
 		}
 		if err != nil {
-			return r.partly(i, err)
+			return err
 		}
 	}
 	return Refusals(refusals)
@@ -270,7 +321,7 @@ func (r *Reach) one(ctx context.Context, i int) (state string, err error) {
 	began := time.Now()
 	r.Begins(r.Tables[i].Table)
 	c := r.changes[i]
-	if i > 0 && r.runs() { // time has gone by
+	if i > 0 && r.runs() && !r.grouped() { // time has gone by
 		if c, err = r.find(ctx, c.Statement); err != nil {
 			return StateFailed, err
 		}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spf13/pflag"
+
+	"midstream/internal/engine/desired"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/together"
@@ -15,17 +18,19 @@ import (
 
 // Together is what makes the changes of several tables, which are swapped in one step.
 type Together struct {
-	// Statements are one for each table, and Names the tables.
+	// Statements are one for each table, or Changes with --to. Names are the tables.
 	Statements []string
+	Changes    []*desired.Change
 	Names      []schema.Name
-	// Wishes are those of each table.
-	Wishes []Wishes
 	// End is the state that a table ends with, as of Reach.
 	End  string
 	Note func(text string)
 	// Tables are what has become of each table.
 	Tables []record.Table
 	group  *together.Group
+	// wishes are those of each table, or with --to of each of the files, which are wanted.
+	wishes []Wishes
+	wanted []desired.Statement
 }
 
 // ReadTogether reads the statements and the wishes, and returns all that is wrong with them.
@@ -45,17 +50,80 @@ func ReadTogether(verb, database string, args []string, wishes Wishes) (t *Toget
 		case slices.Contains(t.Names, statement.Alter.Table):
 			problems = append(problems, fmt.Errorf("%s is altered twice: put the clauses into one ALTER TABLE", statement.Alter.Table))
 		default:
-			t.Names = append(t.Names, statement.Alter.Table)
-			t.Tables = append(t.Tables, record.Table{Table: statement.Alter.Table.Dotted(), State: StateWaiting})
+			t.add(statement.Alter.Table)
 		}
 	}
 	t.group = together.New(t.Names)
 	var wrong []error
-	if t.Wishes, wrong = wishes.ByTable(database, t.Names); len(t.Names) == len(t.Statements) { // else a table may be missing
+	if t.wishes, wrong = wishes.ByTable(database, t.Names); len(t.Names) == len(t.Statements) { // else a table may be missing
 		problems = append(problems, wrong...)
 	}
 	return t, problems
 }
+
+// NotTogether returns which of the flags are for one table, or for another kind of change.
+func NotTogether(flags *pflag.FlagSet) (problems []error) {
+	for _, name := range []string{"listen", "method"} {
+		if flags.Changed(name) {
+			problems = append(problems, fmt.Errorf("--together and --%s exclude each other", name))
+		}
+	}
+	return problems
+}
+
+func (t *Together) add(table schema.Name) {
+	t.Names = append(t.Names, table)
+	t.Tables = append(t.Tables, record.Table{Table: table.Dotted(), State: StateWaiting})
+}
+
+// Want reads the wishes for the tables of the files of --to, and returns what is wrong with them. Those of --map are not among them.
+func (t *Together) Want(database string, wanted []desired.Statement, wishes Wishes) error {
+	var names []schema.Name
+	for _, s := range wanted {
+		names = append(names, s.Name)
+	}
+	var problems []error
+	_, others := wishes.apart("map")
+	t.wishes, problems = others.ByTable(database, names)
+	t.wanted = wanted
+	return errors.Join(problems...)
+}
+
+// take makes a group of the changes that have an ALTER. If it is one, it is none.
+func (t *Together) take(changes []*desired.Change) {
+	for _, c := range changes {
+		if c.Alter != nil {
+			t.Changes = append(t.Changes, c)
+			t.add(c.Name())
+			continue
+		}
+		if at := t.at(c.Statement.Name); at >= 0 && len(t.wishes[at].given) > 0 {
+			t.Note(fmt.Sprintf("--%s has no effect on %s, which no ALTER changes", t.wishes[at].given[0].flag, c.Name()))
+		}
+	}
+	t.group = together.New(t.Names)
+}
+
+func (t *Together) at(wanted schema.Name) int {
+	return slices.IndexFunc(t.wanted, func(s desired.Statement) bool { return s.Name == wanted })
+}
+
+// Wish reads the wishes of a change of the files of --to, and returns the tables of the others; none if it is alone, or if t is nil.
+func (t *Together) Wish(c *desired.Change, options *plan.Options) (with []schema.Name) {
+	if t == nil {
+		return nil
+	}
+	options.Key, options.Names, options.Filter = "", plan.Wish{}, "" // of another table
+	_ = t.wishes[t.at(c.Statement.Name)].Read(options)               // Want has returned what is wrong
+	if at := slices.Index(t.Names, c.Name()); at >= 0 && len(t.Names) > 1 {
+		options.Method = plan.MethodShadow
+		return t.Others(at)
+	}
+	return nil
+}
+
+// WishesOf are the wishes of a member of a group of statements.
+func (t *Together) WishesOf(i int) Wishes { return t.wishes[i] }
 
 // Member is the place of a run, and Others are the tables of the others.
 func (t *Together) Member(i int) together.Member { return t.group.Member(i) }

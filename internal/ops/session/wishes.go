@@ -96,6 +96,18 @@ func (g wish) read(options *plan.Options) error {
 	return flags[slices.IndexFunc(flags, func(f wishFlag) bool { return f.name == g.flag })].read(options, g.text)
 }
 
+// apart divides the wishes by their flag.
+func (w Wishes) apart(flag string) (of, others Wishes) {
+	for _, g := range w.given {
+		if g.flag == flag {
+			of.given = append(of.given, g)
+		} else {
+			others.given = append(others.given, g)
+		}
+	}
+	return of, others
+}
+
 // ByTable gives each table of a group its wishes: each flag names its table, as in --keep "shop.orders: created_at >= '2024-01-01'".
 func (w Wishes) ByTable(database string, tables []schema.Name) (each []Wishes, problems []error) {
 	each = make([]Wishes, len(tables))
@@ -117,7 +129,7 @@ func (w Wishes) ByTable(database string, tables []schema.Name) (each []Wishes, p
 			problems = append(problems, fmt.Errorf("--%s %s: %w", g.flag, g.text, err))
 		}
 	}
-	return each, append(problems, apart(each, tables)...)
+	return each, append(problems, clashes(each, tables)...)
 }
 
 // once reports whether a table can have only one of the flag.
@@ -148,8 +160,8 @@ func tableOf(database, text string) (table schema.Name, rest string, err error) 
 	return table, strings.TrimSpace(text[end+1:]), nil
 }
 
-// apart returns which names of tables are wished for one table of a group and needed for another one.
-func apart(each []Wishes, tables []schema.Name) (problems []error) {
+// clashes returns which names of tables are wished for one table of a group and needed for another one.
+func clashes(each []Wishes, tables []schema.Name) (problems []error) {
 	wished := make([][]schema.Name, len(tables))
 	for i, w := range each {
 		var options plan.Options
