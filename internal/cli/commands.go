@@ -193,10 +193,10 @@ func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, 
 	switch {
 	case len(meant) == 0 && table == "" && c.server != "":
 		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is active on this machine", c.server),
-			next: "midstream status lists the active runs, with their servers"}
+			next: "midstream status  lists the active runs, with their servers"}
 	case len(meant) == 0 && table != "":
 		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on %s is active on this machine, or another user started it", table),
-			next: "midstream status lists the active runs; --control-dir must be the folder that the run uses"}
+			next: "midstream status  lists the active runs; --control-dir must be the folder that the run uses"}
 	case len(meant) > 1 && table != "":
 		var servers []string
 		for _, r := range meant {

@@ -91,6 +91,11 @@ func (c *controlling) found() bool {
 	return len(runs) == 1
 }
 
+// at is the beginning of a command that finds the run.
+func (c *controlling) at(verb string) string {
+	return "midstream " + verb + " --control-dir=" + c.folder + " "
+}
+
 // tell gives the run a command of the command line.
 func (c *controlling) tell(verb string, args ...string) (code int, stdout, stderr string) {
 	c.t.Helper()
@@ -236,10 +241,10 @@ func TestPauseAndResume(t *testing.T) {
 	if s := c.status(); s.State != "paused" || !strings.Contains(s.PausedBy, fmt.Sprintf("(uid %d, process ", os.Getuid())) {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "pause", nil, "can't be paused: the run is paused since", "midstream resume")
+	c.refuses(exitNotNow, "pause", nil, "can't be paused: the run is paused since", c.at("resume")+"continues it")
 	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "waits     paused by ")
 	c.obeys("resume", nil, "resumed")
-	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "midstream cutover "+c.name)
+	c.refuses(exitNotNow, "resume", nil, "the run is not paused", c.at("cutover")+c.name)
 	c.stopWriting()
 	c.obeys("throttle", []string{"100%"}, "no limit")
 	c.ends(exitDone)
@@ -290,7 +295,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	}
 	applied := c.progress().Applied
 	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
-	c.refuses(exitNotNow, "hold", nil, "the swap is already held", "midstream cutover "+c.name, " releases it")
+	c.refuses(exitNotNow, "hold", nil, "the swap is already held", c.at("cutover")+c.name, " releases it")
 	c.obeys("pause", nil, "the run is paused")
 	c.obeys("cutover", nil, "the run is paused by ")
 	c.obeys("resume", nil, "resumed")
@@ -348,7 +353,7 @@ func TestAbort(t *testing.T) {
 			if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
 				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
-			c.refuses(exitNoRun, "abort", nil, "no run on "+c.name+" is active on this machine", "midstream status lists")
+			c.refuses(exitNoRun, "abort", nil, "no run on "+c.name+" is active on this machine", c.at("status")+"lists")
 		})
 	}
 }

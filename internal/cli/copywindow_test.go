@@ -43,7 +43,7 @@ func TestL6_OwnBuildWaitsForTheCopyWindow(t *testing.T) {
 	if s := c.status(); s.State != "held" || !strings.Contains(s.Why, "the copy window ") || !strings.Contains(s.Why, " opens at ") {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "cutover", nil, "the copy window ", "midstream set TABLE copy-window= removes")
+	c.refuses(exitNotNow, "cutover", nil, "the copy window ", c.at("set")+"TABLE")
 	c.obeys("set", []string{"copy-window="}, "copy-window is ")
 	c.ends(exitDone)
 	args := append(flags(t, c.i), "run", "--copy-window="+hoursFrom(3*time.Hour), "ALTER TABLE "+c.name+" ADD COLUMN c INT")

@@ -75,7 +75,7 @@ func TestErrorsPage(t *testing.T) {
 		if statement := e.args[len(e.args)-1]; strings.Contains(statement, " ") {
 			shown = strings.Join(e.args[:len(e.args)-1], " ") + ` "` + statement + `"`
 		}
-		told := asOnThePage(strings.NewReplacer(i.Address, "db1:3306", database, "shop").Replace(r.stderr.String()))
+		told := asOnThePage(strings.NewReplacer(" --control-dir="+folder, "", i.Address, "db1:3306", database, "shop").Replace(r.stderr.String()))
 		fmt.Fprintf(
 			&page, "\n## %s\n\n```\n$ midstream %s\n%s```\n\nExit code %d, `%s`.\n", e.title,
 			strings.ReplaceAll(shown, " --control-dir="+folder, ""), told, e.code, outcomeOf(e.code).name,

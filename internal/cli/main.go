@@ -236,6 +236,8 @@ func (a *app) verb(body func(ctx context.Context, args []string) error) func(*co
 	return func(cmd *cobra.Command, args []string) error {
 		a.entered = true
 		a.at.Store(&place{verb: cmd.Name(), command: cmd.CommandPath(), stage: cmd.Name(), object: cmd.CommandPath()})
+		typed := reach.Of(cmd.Flags(), false)
+		a.typed.Store(&typed)
 		return body(cmd.Context(), args)
 	}
 }

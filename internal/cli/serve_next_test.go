@@ -18,9 +18,15 @@ import (
 var stepPrinted = regexp.MustCompile(`midstream (?:submit --undo=\S+(?: --option=\S+)?|(?:undo|cleanup|abort|queue|status)(?: --\S+)* [^\s,;]+)`)
 
 // steps are the commands that the next step of a change has.
-func (q *queueing) steps(id string) []string { return stepPrinted.FindAllString(q.at(id).Next, -1) }
+func (q *queueing) steps(id string) []string {
+	return stepPrinted.FindAllString(strings.ReplaceAll(q.at(id).Next, q.here(), " "), -1)
+}
 
-// fromElsewhere fails the test unless a command of the next step, which needs the server, has its address.
+// here are the flags of a command that reaches the service.
+func (q *queueing) here() string { return " --to='" + q.url + "' " }
+
+// fromElsewhere fails the test unless a command of the next step, which needs the server, has its address, and one for the service
+// has its URL.
 func (q *queueing) fromElsewhere(id string) {
 	q.t.Helper()
 	cmd := command(q.t, "queue", "--to="+q.url, id)
@@ -28,7 +34,7 @@ func (q *queueing) fromElsewhere(id string) {
 	r := start(q.t, cmd)
 	r.exit()
 	host, port, _ := strings.Cut(q.i.Address, ":")
-	contains(q.t, r.stdout.all(), "midstream undo --host="+host+" --port="+port+" --end "+q.name)
+	contains(q.t, r.stdout.all(), "midstream undo --host="+host+" --port="+port+" --end "+q.name, "midstream submit"+q.here()+"--undo="+id)
 }
 
 // takes gives a command that was printed, which must succeed.
@@ -112,7 +118,7 @@ func TestU3_TheNextStepOfAChangeIsPermitted(t *testing.T) {
 		t.Errorf("the undo of a change whose undo was killed: %+v", u)
 	}
 	list, _ := q.undo(exitDone, "--list")
-	contains(t, strings.Join(strings.Fields(list), " "), ": stopped Change", "midstream undo "+q.name, "midstream cleanup "+q.name)
+	contains(t, strings.Join(strings.Fields(list), " "), ": stopped Change", "--control-dir="+q.folder, " "+q.name+" takes the change back now", "midstream cleanup "+q.name)
 	q.takes("midstream submit --undo=a-undo-2")
 	q.becomes("a-undo-4", queue.StateDone)
 	if got := q.query("SELECT column_type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't' AND column_name = 'a'"); got != "int" {

@@ -453,7 +453,7 @@ func TestWaitIsEnded(t *testing.T) {
 	if code := waiting.exit(); code != exitAborted {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, waiting.stderr.String(), "aborted: stopped waiting for change b", "the change stays in the queue", "midstream withdraw b")
+	contains(t, waiting.stderr.String(), "aborted: stopped waiting for change b", "the change stays in the queue", "midstream withdraw"+q.here()+"b")
 	if c := q.at("b"); c.State != queue.StateWaiting {
 		t.Errorf("%+v", c)
 	}

@@ -120,7 +120,7 @@ func (s *submitting) send(ctx context.Context, args []string) (queue.Change, err
 // follow prints how a change continues until it has ended.
 func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	c, err := s.client.Follow(ctx, c, s.tell)
-	left := coded{left: "the change stays in the queue, or its run continues", next: "midstream queue " + c.ID + "; midstream withdraw " + c.ID}
+	left := coded{left: "the change stays in the queue, or its run continues", next: "midstream queue  " + c.ID + "; midstream withdraw  " + c.ID}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		left.code, left.err = exitAborted, fmt.Errorf("stopped waiting for change %s", c.ID)
@@ -147,7 +147,7 @@ func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
 	}
 	err = fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why)
-	return &coded{code: code, err: err, left: "see midstream queue " + c.ID, next: c.Next}
+	return &coded{code: code, err: err, left: "see midstream queue  " + c.ID, next: c.Next}
 }
 
 // tell prints a change.
@@ -209,7 +209,7 @@ func (a *app) withdrawCommand() *cobra.Command {
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		var problem error
 		if len(args) != 1 {
-			problem = errors.New("name the id of the change; midstream queue lists the ids")
+			problem = errors.New("name the id of the change; midstream queue  lists the ids")
 		}
 		if err := q.check(problem); err != nil {
 			return err

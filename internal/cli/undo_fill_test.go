@@ -87,10 +87,10 @@ func TestTheAdviceAtAFollowerNamesTheValuesThatAnUndoNeeds(t *testing.T) {
 	exec("INSERT INTO t (id, a) VALUES (5001, 5)")
 	c.follower(func(s followers.Standing) bool { return s.Unfit == 1 && following(s) })
 	_, stderr := c.undo(exitUnfit)
-	contains(t, strings.Join(strings.Fields(stderr), " "), "lack a value for a column without a default", "midstream undo --plan "+c.name)
+	contains(t, strings.Join(strings.Fields(stderr), " "), "lack a value for a column without a default", c.at("undo")+"--host=", " --plan "+c.name)
 	stdout, _ := c.undo(exitDone, "--plan")
-	contains(t, strings.Join(strings.Fields(stdout), " "), "need a value for note (no default)", "midstream abort "+c.name)
-	fills := fillsIn(commandIn(t, stdout, "midstream undo --undo-fill"))
+	contains(t, strings.Join(strings.Fields(stdout), " "), "need a value for note (no default)", c.at("abort")+c.name)
+	fills := fillsIn(commandIn(t, stdout, c.at("undo")+"--host="))
 	if len(fills) != 1 || fills[0] != "--undo-fill=note=''" {
 		t.Fatalf("%q in:\n%s", fills, stdout)
 	}

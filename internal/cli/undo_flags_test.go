@@ -120,12 +120,12 @@ func TestU5_NoFlagIsIgnoredNextToAFollower(t *testing.T) {
 	c := beginControlled(t, 100, "--undo=1h", "--undo-mode=warm")
 	c.follower(following)
 	for flag, want := range map[string]string{
-		"--shadow-name=nosuch": "leave out --shadow-name; or stop it first: midstream abort " + c.name,
+		"--shadow-name=nosuch": "leave out --shadow-name; or stop it first: " + c.at("abort") + c.name,
 		"--merge":              "leave out --merge",
 		"--cold":               "leave out --cold",
 		"--undo-fill=a=1":      "leave out --undo-fill",
 		"--key=PRIMARY":        "leave out --key",
-		"--lock-wait=1s":       "change them there: midstream set " + c.name + " lock-wait=...; or stop it first",
+		"--lock-wait=1s":       "change them there: " + c.at("set") + c.name + " lock-wait=...; or stop it first",
 		"--hook=on-end=true":   "leave out --hook",
 		"--no-verify":          "leave out --no-verify",
 		"--log-file=x":         "leave out --log-file",

@@ -18,7 +18,7 @@ func (a *Asked) newSpeech() *speech.Speech {
 		Says: map[string]string{
 			"-p":              "--ask-pass",
 			"method=shadow":   "a run with --no-drop-old-table",
-			"hold":            "midstream hold " + a.Table.Argument(),
+			"hold":            "midstream hold  " + a.Table.Argument(),
 			"drop-old":        "--drop-old-table",
 			"shadow-name":     "--new-table-name",
 			"copy-share":      "--sleep",

@@ -35,7 +35,11 @@ func TestL7_AnUndoWaitsForTheClaimOfAKilledOne(t *testing.T) {
 			b.Errorf("next to the claim, the undo ends with %d: %s", code, last)
 		}
 		undo := b.undoing()
-		time.Sleep(time.Second)
+		waiting := fmt.Sprintf("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE %s AND id <> CONNECTION_ID()",
+			schema.Literal("SELECT GET_LOCK("+strings.ReplaceAll(name, "_", `\_`)+"%"))
+		for b.value(waiting) == "0" {
+			time.Sleep(10 * time.Millisecond)
+		}
 		if _, err := claim.ExecContext(b.ctx(), fmt.Sprintf("DO RELEASE_LOCK(%s)", name)); err != nil {
 			b.Fatal(err)
 		}

@@ -279,7 +279,7 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 	if p := c.Paused(); p != nil {
 		return 0, &NotNow{
 			what, "the run is paused since " + p.Since.Local().Format(time.TimeOnly) + " by " + p.By,
-			"midstream resume continues it",
+			"midstream resume  continues it",
 		}
 	}
 	c.mu.Lock()
@@ -315,8 +315,8 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 func (c *Control) Resume() error {
 	if !c.unpause() {
 		return &NotNow{
-			"there is nothing to resume", "the run is not paused", "midstream status shows what it waits for; " +
-				c.Settings().When.releasedBy(c.Table) + " ends a hold, midstream throttle 100% ends a throttle",
+			"there is nothing to resume", "the run is not paused", "midstream status  shows what it waits for; " +
+				c.Settings().When.releasedBy(c.Table) + " ends a hold, midstream throttle  100% ends a throttle",
 		}
 	}
 	return nil
@@ -401,7 +401,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	when, waived := c.when()
 	if still, err = when.Closed(time.Now()); err == nil && still == "" && !when.Hold && paused == "" {
 		if why := c.copiesLater(time.Now()); why != "" {
-			return "", &NotNow{what, why, "midstream set TABLE copy-window= removes that window"}
+			return "", &NotNow{what, why, "midstream set  TABLE copy-window= removes that window"}
 		}
 		return "", &NotNow{
 			what,
@@ -419,7 +419,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 		return "", nil
 	}
 	if still != "" {
-		still += "; midstream cutover --now does not wait for it"
+		still += "; midstream cutover  --now does not wait for it"
 	}
 	return still, err
 }
@@ -490,7 +490,7 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		setting, known := SettingOf(name)
 		if !known {
-			return &BadSetting{name, values[name], errUnknownSetting, "midstream set without a value lists the settings"}
+			return &BadSetting{name, values[name], errUnknownSetting, "midstream set  without a value lists the settings"}
 		}
 		if err := setting.Set(&settings, values[name]); err != nil {
 			return &BadSetting{name, setting.Hidden(values[name]), err, "give it another value"}
@@ -507,7 +507,7 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 		return &NotNow{
 			looked[at] + " can't be set",
 			"the run must check it against the server, but the run is stopped or still checks the server",
-			"set it when the run is working: midstream status shows it",
+			"set it when the run is working: midstream status  shows it",
 		}
 	}
 	return c.take(ctx, "the swap can't be held", holds(settings, values), func() error {

@@ -68,7 +68,7 @@ func (when When) releasedBy(table schema.Name) string {
 	if when.Follow {
 		return "midstream undo  " + table.Argument()
 	}
-	return "midstream cutover " + table.Argument()
+	return "midstream cutover  " + table.Argument()
 }
 
 // copiesLater returns why the server must not copy rows now; "" if it may.

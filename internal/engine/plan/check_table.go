@@ -120,15 +120,15 @@ func (c *checker) checkNames() {
 // if that may be the run; "" if it cannot be.
 func (c *checker) atWork(table schema.Name, what, undo string) {
 	what = fmt.Sprintf("%s (connection %d)", what, c.facts.RunBy)
-	why, fix := "only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort "+table.Argument()
+	why, fix := "only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort  "+table.Argument()
 	switch {
 	case undo != "":
 		what = fmt.Sprintf("the undo of the last change is at work on %s (connection %d); it is open until %s", table, c.facts.RunBy, undo)
 		why = "it follows the table, or takes the change back now; only one run at a time may work on a table"
-		fix = fmt.Sprintf("Take the change back: midstream undo  %s. Or stop the undo with midstream abort %[1]s, and give it up with midstream undo  --end %[1]s",
+		fix = fmt.Sprintf("Take the change back: midstream undo  %s. Or stop the undo with midstream abort  %[1]s, and give it up with midstream undo  --end %[1]s",
 			table.Argument())
 		if c.options.Checks {
-			fix = "Stop it, which leaves the undo open: midstream abort " + table.Argument() + ". Then check, and give this again: midstream undo  --hold " + table.Argument()
+			fix = "Stop it, which leaves the undo open: midstream abort  " + table.Argument() + ". Then check, and give this again: midstream undo  --hold " + table.Argument()
 		}
 	case c.options.Back != nil:
 		fix += ". If it follows the table for an undo, give this command as its user, on its machine"

@@ -79,7 +79,7 @@ func (f Filling) Flags(flag string) (flags string) {
 
 // AtFollower is what to do if a process follows the table: it takes no values.
 func (f Filling) AtFollower(table schema.Name) string {
-	return fmt.Sprintf("stop the process that follows the table, then give the values: midstream abort %s, then %s", table.Argument(), f.Command(table))
+	return fmt.Sprintf("stop the process that follows the table, then give the values: midstream abort  %s, then %s", table.Argument(), f.Command(table))
 }
 
 // exampleOf is an expression for values of a column, the implicit default of its type if that is one.

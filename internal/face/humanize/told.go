@@ -295,7 +295,7 @@ func Remedy(blockers []event.Blocker) string {
 	if len(kills) > 1 {
 		them = "them"
 	}
-	text := "Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set TABLE kill-blockers-after=30s."
+	text := "Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set  TABLE kill-blockers-after=30s."
 	if snapshot {
 		text += " To swap without waiting for old snapshots: --old-snapshots=ignore. Such a transaction then sees only a part of the table's " +
 			"rows, without an error."

@@ -162,7 +162,7 @@ func Of(story *history.Story) *Report {
 		}
 	} else {
 		r.Left = r.created(story.Events)
-		r.Remove = "While the run is at work, midstream status shows it. If it was killed, the same command resumes it, and midstream cleanup  " +
+		r.Remove = "While the run is at work, midstream status  shows it. If it was killed, the same command resumes it, and midstream cleanup  " +
 			schema.NameOf(r.Run.Table).Argument() + " removes what it created."
 	}
 	if r.Plan != nil && r.Result != nil {

@@ -266,7 +266,7 @@ func NextForUndo(u leftovers.Undoable) string {
 	case leftovers.UndoRevoked:
 		return fmt.Sprintf("midstream undo  --cold %s takes it back, by all rows, as long as %s exists", table, u.Old)
 	case leftovers.UndoRunning:
-		return fmt.Sprintf("wait until it has ended; midstream status %s shows it on the machine where it works", table)
+		return fmt.Sprintf("wait until it has ended; midstream status  %s shows it on the machine where it works", table)
 	case leftovers.UndoStopped:
 		resume := record.ResumeOf(u)
 		switch {
@@ -466,7 +466,7 @@ func synced(p *plan.Plan, r migration.Result) string {
 func Follows(u *leftovers.Undoable) string {
 	table := u.Table.Argument()
 	return fmt.Sprintf("this process stays, and follows %s until %s, so that an undo is one short lock. To undo the change, in another terminal: "+
-		"midstream undo  %[3]s. To stop this process and leave the undo open: Ctrl-C, or midstream abort %[3]s", u.Table, moment(u.Record.Until), table)
+		"midstream undo  %[3]s. To stop this process and leave the undo open: Ctrl-C, or midstream abort  %[3]s", u.Table, moment(u.Record.Until), table)
 }
 
 // FollowsNoLonger says that a process has stopped following a table. compared is when it last compared the tables.
@@ -520,7 +520,7 @@ func OfRelease(table schema.Name) func(event.Phase, bool) Interrupt {
 	i := Interrupt{
 		First: "interrupted: the undo was released, and goes on without this command",
 		Left:  fmt.Sprintf("the process that follows %s takes the change back", table),
-		Next:  "midstream status " + table.Argument(),
+		Next:  "midstream status  " + table.Argument(),
 	}
 	return func(event.Phase, bool) Interrupt { return i }
 }

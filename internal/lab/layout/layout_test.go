@@ -147,7 +147,7 @@ func checkTexts(t *testing.T, name string, fset *token.FileSet, file *ast.File) 
 	ast.Inspect(file, func(n ast.Node) bool {
 		if text, is := n.(*ast.BasicLit); is && text.Kind == token.STRING {
 			if value, err := strconv.Unquote(text.Value); err != nil || flagless.MatchString(value) {
-				t.Errorf("%s, line %d: write two blanks behind the verb of a command that connects (ops/reach): %q", name,
+				t.Errorf("%s, line %d: write two blanks behind the verb of a command that has a place (ops/reach): %q", name,
 					fset.Position(n.Pos()).Line, flagless.FindString(value))
 			}
 		}
@@ -158,10 +158,10 @@ func checkTexts(t *testing.T, name string, fset *token.FileSet, file *ast.File) 
 	})
 }
 
-// flagless is a command that connects without the place for its flags. In the examples of help, commands begin a line.
-var flagless = regexp.MustCompile(
-	"(?:^|[^\\n ] ?)midstream (?:run|plan|check|verify|blockers|cleanup|undo) (?:--[^ ]+ )*(?:%|['\"`]|--list\\b|$)",
-)
+// flagless is a command that reaches a server, a run or midstream serve, without the place for its flags. In the examples of
+// help, commands begin a line.
+var flagless = regexp.MustCompile("(?:^|[^\\n ] ?)midstream (?:run|plan|check|verify|blockers|cleanup|undo|watch|pause|resume|throttle|set|hold|" +
+	"cutover|abort|status|submit|queue|withdraw) (?:--[^ ]+ )*(?:%|['\"`]|TABLE\\b|--list\\b|$)|midstream submit --undo=")
 
 func checkLengths(t *testing.T, name string, fset *token.FileSet, file *ast.File) {
 	lines := func(n ast.Node) int { return fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1 }

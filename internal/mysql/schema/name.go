@@ -159,7 +159,7 @@ func Shell(text string) string {
 		return ansiQuoted(text)
 	}
 	for _, r := range text {
-		if !strings.ContainsRune("._-=", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if !strings.ContainsRune("._-=/", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 		}
 	}

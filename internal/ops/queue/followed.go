@@ -53,7 +53,7 @@ func (f followed) wanted() (all []followers.Wanted) {
 		}
 		delete(options, "hold") // the follower is held anyway
 		all = append(all, followers.Wanted{
-			Change: id, Server: e.Server, Address: s.cfg.Undos.Address(e.Server), Table: schema.NameOf(e.Kept.Table),
+			Change: id, Server: e.Server, Address: s.address(e.Server), Table: schema.NameOf(e.Kept.Table),
 			Open: f.open(e), Stop: f.disturbed(e),
 			Arguments: append(s.connects(e.Server), arguments(options)...),
 		})

@@ -471,7 +471,7 @@ func (s *Service) Continuing() string {
 		return "No run is active."
 	}
 	return fmt.Sprintf(
-		"These runs continue: %s. If you start midstream serve again, it reports how they end; midstream abort stops them.",
+		"These runs continue: %s. If you start midstream serve again, it reports how they end; midstream abort  stops them.",
 		strings.Join(ids, ", "),
 	)
 }

@@ -31,7 +31,7 @@ func unknown(id string) *socket.Problem {
 	return &socket.Problem{
 		Status: http.StatusNotFound,
 		Title:  "no such change: " + id,
-		Next:   "midstream queue lists all changes",
+		Next:   "midstream queue  lists all changes",
 	}
 }
 

@@ -227,7 +227,7 @@ func (s *Service) undoMetrics() (all []metrics.Undo) {
 		e := s.find(id)
 		if u := s.undoOf(e); u.Until != nil && u.State != string(leftovers.UndoEnded) && u.State != undoUndone {
 			all = append(all, metrics.Undo{
-				Change: id, Table: e.Kept.Table, Server: s.cfg.Undos.Address(e.Server), Until: *u.Until, Unfit: u.Unfit,
+				Change: id, Table: e.Kept.Table, Server: s.address(e.Server), Until: *u.Until, Unfit: u.Unfit,
 				Open: u.State == string(leftovers.UndoOpen) || u.State == undoUnfit,
 			})
 		}

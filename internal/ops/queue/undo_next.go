@@ -9,7 +9,7 @@ import (
 )
 
 // undoAgain is the command that takes a change back once more, of a change that was to do that.
-func (e *entry) undoAgain() string { return "midstream submit --undo=" + e.Undoes }
+func (e *entry) undoAgain() string { return "midstream submit  --undo=" + e.Undoes }
 
 // unfilled is what the undo that a change makes lacks for rows that are new since the swap, as the server has last said.
 func (s *Service) unfilled(e *entry) plan.Filling {
@@ -31,17 +31,17 @@ func valuesBy(submit string, f plan.Filling) string {
 // next is what to do about a change that is done and has an undo: its commands are ones that the state of the undo permits.
 func (s *Service) next(e *entry, u *Undo) string {
 	table := schema.NameOf(e.Kept.Table).Argument()
-	submit, word, does := "midstream submit --undo="+e.ID, plan.UndoWord(u.Redo), " takes the change back"
+	submit, word, does := "midstream submit  --undo="+e.ID, plan.UndoWord(u.Redo), " takes the change back"
 	if u.Redo {
 		does = " makes the change again"
 	}
 	switch {
 	case u.State == undoUnknown:
-		return "midstream queue " + e.ID + " shows the state once the server has answered"
+		return "midstream queue  " + e.ID + " shows the state once the server has answered"
 	case u.State == string(leftovers.UndoRunning) && u.By != "":
-		return "midstream queue " + u.By + " shows how far it is"
+		return "midstream queue  " + u.By + " shows how far it is"
 	case u.State == string(leftovers.UndoRunning):
-		return "wait until it has ended; midstream status " + table + " shows it on the machine where it works"
+		return "wait until it has ended; midstream status  " + table + " shows it on the machine where it works"
 	case u.State == string(leftovers.UndoStopped) && (followed{s}).warm(e):
 		return "nothing: the service starts its process again, which follows the table; " + submit + does
 	case u.State == string(leftovers.UndoStopped):
@@ -65,7 +65,7 @@ func (s *Service) next(e *entry, u *Undo) string {
 	case u.late:
 		return submit + " still" + does + "; midstream undo  --end " + table + " removes what is left"
 	case u.Mode == undoWarm:
-		return submit + does + "; to give the " + word + " up: midstream abort " + table + ", then midstream undo  --end " + table
+		return submit + does + "; to give the " + word + " up: midstream abort  " + table + ", then midstream undo  --end " + table
 	case u.State == string(leftovers.UndoRevoked):
 		does += ", by all rows"
 	}

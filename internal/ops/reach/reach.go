@@ -23,10 +23,29 @@ type Flags string
 var where = []string{"host", "port", "socket", "user", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"}
 
 // files are those with the path of a file.
-var files = []string{"socket", "defaults-file", "defaults-extra-file", "ssl-ca", "ssl-cert", "ssl-key"}
+var files = []string{sockets, "token-file", "tls-ca", "socket", "defaults-file", "defaults-extra-file", "ssl-ca", "ssl-cert", "ssl-key"}
+
+// sockets is the flag of the folder in which runs have their sockets, and services are those that reach midstream serve.
+const sockets = "control-dir"
+
+var services = []string{"to", "token-file", "tls-ca"}
 
 // ours is the beginning of a command as our code writes it: the flags belong between the two blanks.
-var ours = regexp.MustCompile(`\bmidstream (?:run|plan|check|verify|blockers|cleanup|undo)  `)
+var ours = regexp.MustCompile(`\bmidstream (?:run|plan|check|verify|blockers|cleanup|undo|` +
+	`status|watch|pause|resume|throttle|set|hold|cutover|abort|submit|queue|withdraw)  `)
+
+// has says whether a verb has a flag: runs and their undos have sockets, and only commands that connect reach a server.
+func has(verb, flag string) bool {
+	switch verb {
+	case "submit", "queue", "withdraw":
+		return slices.Contains(services, flag)
+	case "run", "undo", "blockers":
+		return !slices.Contains(services, flag)
+	case "plan", "check", "verify", "cleanup":
+		return flag != sockets && !slices.Contains(services, flag)
+	}
+	return flag == sockets
+}
 
 // At is the flag with which midstream serve begins a command: it has the address by which people elsewhere reach the server.
 const At = "print-address"
@@ -37,9 +56,13 @@ func Of(set *pflag.FlagSet, password bool) Flags {
 	if f := set.Lookup(At); f != nil && f.Value.String() != "" {
 		return To(f.Value.String())
 	}
+	names := append([]string{sockets}, where...)
+	if set.Lookup("tls-ca") != nil && set.Lookup("host") == nil { // --to of other commands is a file
+		names = services
+	}
 	var given []string
 	set.Visit(func(f *pflag.Flag) {
-		if slices.Contains(where, f.Name) {
+		if slices.Contains(names, f.Name) {
 			given = append(given, "--"+f.Name+"="+schema.Shell(anywhere(f)))
 		}
 	})
@@ -94,16 +117,12 @@ func To(address string) Flags {
 	return Flags("--host=" + schema.Shell(host) + " --port=" + schema.Shell(port))
 }
 
-// In returns a text in which each command that connects has the flags, and one blank instead of two if there are none.
-func (f Flags) In(text string) string {
-	return ours.ReplaceAllStringFunc(text, func(begin string) string {
-		begin = strings.TrimSuffix(begin, " ")
-		if f == "" {
-			return begin
-		}
-		return begin + string(f) + " "
-	})
-}
+// In returns a text in which each command has those of the flags that its verb takes, and one blank instead of two if there are
+// none. A command that asks midstream serve keeps its blanks then: who asked it may know its URL.
+func (f Flags) In(text string) string { return f.in(text, bare, false) }
+
+// JSON is In for JSON.
+func (f Flags) JSON(line string) string { return f.in(line, inJSON, false) }
 
 // All is In for each text.
 func (f Flags) All(texts []string) []string {
@@ -114,12 +133,28 @@ func (f Flags) All(texts []string) []string {
 	return all
 }
 
-// JSON is In for JSON.
-func (f Flags) JSON(line string) string {
+// in is In. last means that no other process adds flags.
+func (f Flags) in(text string, escaped func(string) string, last bool) string {
+	return ours.ReplaceAllStringFunc(text, func(begin string) string {
+		verb, with := strings.Fields(begin)[1], strings.TrimSuffix(begin, " ")
+		for _, word := range Words(string(f)) {
+			if name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "="); has(verb, name) {
+				with += escaped(word) + " "
+			}
+		}
+		if !last && has(verb, "to") && with == strings.TrimSuffix(begin, " ") {
+			return begin
+		}
+		return with
+	})
+}
+
+func bare(flags string) string { return flags }
+
+func inJSON(flags string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(string(f)) // a string is written
-	escaped := strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
-	return Flags(escaped).In(line)
+	_ = encoder.Encode(flags) // a string is written
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }

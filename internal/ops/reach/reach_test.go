@@ -34,7 +34,7 @@ func TestCommandsGetTheFlags(t *testing.T) {
 		"it completes its work (COMMENT 'cut o…); midstream cleanup+ 'a b.c' gives it up", "the table's rows, or midstream undo+ a.b", "-p",
 		"midstream plan+ 'ALTER TABLE a.b FORCE'",
 		// what reaches no server
-		"midstream status a.b", "midstream abort a.b", "midstream report a.b", "midstream set a.b lock-wait=1s", "midstream queue a.b",
+		"midstream status a.b", "midstream report a.b", "midstream set a.b lock-wait=1s", "midstream queue a.b",
 		// what is for another server, texts of others, and mentions
 		"midstream undo --host=db2 a.b", "my midstream undo a.b is a table", "Unknown column midstream undo a.b", "midstream undo --list", "midstream run 'ALTER TABLE a.b FORCE'",
 		"ADD COLUMN c INT COMMENT 'midstream undo a.b'", "Duplicate entry 'midstream undo a.b' for key 'x'", "`midstream undo a.b`", "CONCAT('midstream undo a.b')",
@@ -60,9 +60,52 @@ func TestCommandsGetTheFlags(t *testing.T) {
 	}
 }
 
+// TestEachVerbGetsItsFlags: a command for a run has the folder of its socket, and one for midstream serve the URL.
+func TestEachVerbGetsItsFlags(t *testing.T) {
+	const control Flags = `--host=db1 --control-dir='/a b'`
+	const url Flags = "--to=https://ops:8080 --token-file='/a b'"
+	for text, want := range map[Flags]map[string]string{
+		control: {
+			"midstream cutover  a.b, or midstream abort  a.b": "midstream cutover --control-dir='/a b' a.b, or midstream abort --control-dir='/a b' a.b",
+			"midstream status  shows it":                      "midstream status --control-dir='/a b' shows it",
+			"midstream undo  a.b; midstream cleanup  a.b":     "midstream undo --host=db1 --control-dir='/a b' a.b; midstream cleanup --host=db1 a.b",
+			"midstream submit  --undo=x":                      "midstream submit --undo=x",
+		},
+		url: {"midstream submit  --undo=x; midstream undo  a.b; midstream abort  a.b": "midstream submit " + string(url) + " --undo=x; midstream undo a.b; midstream abort a.b"},
+		"":  {"midstream submit  --undo=x; midstream resume  a.b": "midstream submit --undo=x; midstream resume a.b"},
+	} {
+		for bare, want := range want {
+			var out strings.Builder
+			if _, err := Writer(&out, func() Flags { return text }).Write([]byte(bare)); err != nil || out.String() != want {
+				t.Errorf("%s: %s, %v", bare, out.String(), err)
+			}
+		}
+	}
+	const served = "midstream submit  --undo=x; midstream undo --host=db1 a.b"
+	if got := Flags("--host=db1").In("midstream submit  --undo=x; midstream undo  a.b"); got != served {
+		t.Errorf("only who asked the service knows its URL: %s", got)
+	}
+	for _, verb := range []string{"abort", "queue"} {
+		set := pflag.NewFlagSet(verb, pflag.ContinueOnError)
+		set.SortFlags = false
+		names := map[string][]string{"abort": {"control-dir"}, "queue": {"to", "token-file", "tls-ca"}}[verb]
+		for _, name := range names {
+			set.String(name, "", "")
+			_ = set.Set(name, "/x") // it takes any text
+		}
+		if got, want := Of(set, false), "--"+strings.Join(names, "=/x --")+"=/x"; got != Flags(want) {
+			t.Errorf("%s: %s", verb, got)
+		}
+	}
+}
+
 func TestWordsKeepsCommandsWhole(t *testing.T) {
 	text := "Undo it (midstream undo --cold 'a b.c'), or\nmidstream cleanup --old a.b. Set x='1 2'"
 	want := []string{"Undo", "it", "(midstream undo --cold 'a b.c'),", "or", "midstream cleanup --old a.b.", "Set", "x='1 2'"}
+	if got := Words(text); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	text, want = "midstream submit  --undo=a, or midstream status  shows it", []string{"midstream submit  --undo=a,", "or", "midstream status  shows", "it"}
 	if got := Words(text); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -157,7 +200,7 @@ func FuzzIn(f *testing.F) {
 		if twice := flags.In(once); twice != once {
 			t.Errorf("%q became %q, and then %q", text, once, twice)
 		}
-		if !strings.Contains(text, string(flags)) && strings.ReplaceAll(once, string(flags), "") != text {
+		if !strings.Contains(text, string(flags)) && strings.ReplaceAll(strings.ReplaceAll(once, string(flags), ""), " ", "") != strings.ReplaceAll(text, " ", "") {
 			t.Errorf("%q became %q", text, once)
 		}
 		if got, want := strings.Join(Words(text), ""), strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && blank(byte(r)) }), ""); strings.Join(

@@ -105,8 +105,8 @@ func closing(text string, at int) int {
 	return -1
 }
 
-// command is where a command of Midstream ends that begins at a place; 0 if there is none, or the text only mentions a verb: a
-// verb is followed by flags, and then by a table, a quoted argument or --list.
+// command is where a command of Midstream ends that begins at a place; 0 if there is none, or the text only mentions a verb
+// without a place for flags: a verb is followed by flags, and then by a table, a quoted argument or --list.
 func command(text string, at int) (end int) {
 	if !strings.HasPrefix(text[at:], program) {
 		return 0
@@ -119,8 +119,10 @@ func command(text string, at int) (end int) {
 	if at == from {
 		return 0
 	}
-	if strings.HasPrefix(text[at:], "  ") { // it has no flags yet
+	if strings.HasPrefix(text[at:], "  ") { // it has no flags yet: the place for them is kept, also in a mention
 		at++
+		to, _ := endOf(text, at+1)
+		end = at + 1 + len(strings.TrimRight(text[at+1:to], ".,;:)"))
 	}
 	valued, over, tables := true, false, 0 // over: no flag follows
 	for last := false; !last && at < len(text) && text[at] == ' '; {

@@ -18,11 +18,11 @@ func (w *writer) Write(text []byte) (int, error) {
 	flags := w.known()
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) { // a quote that is cut off ends with its line
+		escaped := bare
 		if strings.HasPrefix(line, "{") {
-			b.WriteString(flags.JSON(line))
-		} else {
-			b.WriteString(flags.In(line))
+			escaped = inJSON
 		}
+		b.WriteString(flags.in(line, escaped, true))
 	}
 	if _, err := io.WriteString(w.out, b.String()); err != nil {
 		return 0, err

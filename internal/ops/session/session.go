@@ -342,7 +342,7 @@ func (s *Session) halt(ctx context.Context, by string) error {
 		return &operator.NotNow{
 			What: "the run can't be stopped at a checkpoint",
 			Why:  "the run waits for its server",
-			Next: "midstream status shows when the run works again",
+			Next: "midstream status  shows when the run works again",
 		}
 	}
 	s.by, s.halted, s.goOn = by, make(chan struct{}), make(chan struct{})

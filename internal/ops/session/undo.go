@@ -102,7 +102,7 @@ func CannotRelease(undo planning.Undo, table schema.Name) (next string, why erro
 	if len(names) == 0 && !undo.Cold && len(undo.Fills) == 0 {
 		return "", nil
 	}
-	set, stop := table.Argument(), "stop it first: midstream abort "+table.Argument()
+	set, stop := table.Argument(), "stop it first: midstream abort  "+table.Argument()
 	for _, name := range names {
 		if _, is := operator.SettingOf(strings.TrimPrefix(name, "--")); !is {
 			return "leave out " + strings.Join(names, ", ") + "; or " + stop,
@@ -110,7 +110,7 @@ func CannotRelease(undo planning.Undo, table schema.Name) (next string, why erro
 		}
 		set += " " + strings.TrimPrefix(name, "--") + "=..."
 	}
-	return "change them there: midstream set " + set + "; or " + stop,
+	return "change them there: midstream set  " + set + "; or " + stop,
 		fmt.Errorf("a process follows %s for a warm undo, and has settings of its own: %s cannot change them", table, strings.Join(names, ", "))
 }
 
@@ -240,7 +240,7 @@ func AdviceOnUndo(err error, table *schema.Name) string {
 	case errors.Is(err, leftovers.ErrNoUndo):
 		return `midstream undo  --list lists what can be undone; midstream run  --undo=24h "ALTER TABLE ..." keeps the next change undoable`
 	case errors.Is(err, leftovers.ErrClaimed):
-		return "wait until that run has ended, or stop it with midstream abort " + argument + ", also if it follows the table for an undo; " +
+		return "wait until that run has ended, or stop it with midstream abort  " + argument + ", also if it follows the table for an undo; " +
 			"then run this command again"
 	case errors.Is(err, follow.ErrOver):
 		return afterOver(argument)

@@ -31,7 +31,7 @@ type About struct {
 	Together  []string    `json:"together,omitempty" doc:"tables of the other runs that swap in the same step (--together), as table; missing if the run is alone"`
 	Process   int         `json:"process" doc:"id of the run's process"`
 	Version   string      `json:"version" doc:"version of midstream"`
-	Reach     reach.Flags `json:"reach" doc:"flags that reach the server, as they can be typed again, without a password; empty if the command line had none"`
+	Reach     reach.Flags `json:"reach" doc:"flags that reach the server and the run, as they can be typed again, without a password; empty if the command line had none"`
 	Began     time.Time   `json:"began" doc:"when the run began"`
 	Socket    string      `json:"socket" doc:"path of the socket that answers"`
 }

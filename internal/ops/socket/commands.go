@@ -15,7 +15,7 @@ func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, 
 		return "", &operator.NotNow{
 			What: "the run can't be paused",
 			Why:  "the run is already stopped at a checkpoint",
-			Next: "midstream resume continues it",
+			Next: "midstream resume  continues it",
 		}
 	}
 	if c.StopCapture {
@@ -109,16 +109,16 @@ func (s *Server) hold(ctx context.Context, _ string, _ nothing) (string, error) 
 	case s.run.Follows:
 		return "on hold: the process follows the table until midstream undo  " + s.table(), nil
 	case !s.follows():
-		return "on hold: the table is not changed before midstream cutover " + s.table(), nil
+		return "on hold: the table is not changed before midstream cutover  " + s.table(), nil
 	}
-	return "on hold: the swap waits for midstream cutover " + s.table() + ", and the run applies changes until then", nil
+	return "on hold: the swap waits for midstream cutover  " + s.table() + ", and the run applies changes until then", nil
 }
 
 func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (string, error) {
 	if s.run.Follows {
 		return "", &operator.NotNow{
 			What: "there is no change to cut over", Why: "this process follows the table for an undo, which takes the last change back",
-			Next: "to take the change back: midstream undo  " + s.table() + "; to stop following, and leave the undo open: midstream abort " + s.table(),
+			Next: "to take the change back: midstream undo  " + s.table() + "; to stop following, and leave the undo open: midstream abort  " + s.table(),
 		}
 	}
 	still, err := s.run.Control.CutOver(ctx, c.Now)
@@ -140,13 +140,13 @@ func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (strin
 func (s *Server) undo(ctx context.Context, _ string, c UndoCommand) (string, error) {
 	if !s.run.Follows {
 		return "", &operator.NotNow{
-			What: "there is no undo to release", Why: "this run does not follow the table for an undo", Next: "midstream status shows what it does",
+			What: "there is no undo to release", Why: "this run does not follow the table for an undo", Next: "midstream status  shows what it does",
 		}
 	}
 	if lost := s.run.Lost(); lost != "" {
 		return "", &operator.NotNow{
 			What: "the undo cannot be released", Why: "its process waits for its server: " + lost,
-			Next: "give this command again once midstream status shows that the process follows the table",
+			Next: "give this command again once midstream status  shows that the process follows the table",
 		}
 	}
 	if err := s.run.Control.Release(ctx, c.Park); err != nil {

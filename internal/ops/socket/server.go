@@ -244,7 +244,7 @@ func (s *Server) alone(c command, do func(by string) (string, error)) (string, e
 		defer s.mu.Unlock()
 		return "", &Problem{
 			http.StatusConflict, "another command is being carried out", s.busy[n-1].String(),
-			"wait until it has ended; midstream status shows it",
+			"wait until it has ended; midstream status  shows it",
 		}
 	}
 	s.busy = append(s.busy, &c)
@@ -291,7 +291,7 @@ func (s *Server) status() Status {
 	case status.Blocked != nil:
 		status.State, status.Why = "blocked", s.run.Reach.In("sessions block the lock; midstream blockers  "+s.table()+" lists them")
 	case status.CopyShare == none && status.Phase == string(event.PhaseCopy):
-		status.State, status.Why = "waiting", "the row copy is limited to 0% of its time. To lift the limit: midstream throttle 100%"
+		status.State, status.Why = "waiting", "the row copy is limited to 0% of its time. To lift the limit: midstream throttle  100%"
 	case gates > 0:
 		status.State, status.Why = "waiting", "for a closed gate"
 	}
