@@ -86,7 +86,7 @@ func (c *Control) pausedOne() string {
 		case len(all) == 1:
 			return "the run is paused by " + p.By + ": midstream resume"
 		default:
-			return fmt.Sprintf("the run on %s is paused by %s: midstream resume %s", each.Table, p.By, each.Table.Argument())
+			return fmt.Sprintf("the run on %s is paused by %s: midstream resume  %s", each.Table, p.By, each.Table.Argument())
 		}
 	}
 	return ""

@@ -105,7 +105,7 @@ func (s *Server) hold(ctx context.Context, _ string, _ nothing) (string, error) 
 	}
 	switch {
 	case len(s.run.Together) > 0:
-		return "on hold: the swap of " + s.group() + " waits for midstream cutover " + s.table(), nil
+		return "on hold: the swap of " + s.group() + " waits for midstream cutover  " + s.table(), nil
 	case s.run.Follows:
 		return "on hold: the process follows the table until midstream undo  " + s.table(), nil
 	case !s.follows():
