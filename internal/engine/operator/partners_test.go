@@ -58,7 +58,7 @@ func TestL6_PartnersAreHeldAndReleasedTogether(t *testing.T) {
 
 	all[2].paused = &Paused{By: "me"}
 	must(all[0].Hold(t.Context()))
-	if still, err := all[0].CutOver(t.Context(), false); err != nil || still != "the run on s.c is paused by me: midstream resume s.c" {
+	if still, err := all[0].CutOver(t.Context(), false); err != nil || still != "the run on s.c is paused by me: midstream resume  s.c" {
 		t.Errorf("%q, %v", still, err)
 	}
 	all[2].paused = nil
