@@ -299,6 +299,9 @@ func TestL6_AnOperatorHoldsAGroup(t *testing.T) {
 			if got := b.charsets(); got != before+","+before {
 				b.Errorf("while the swap is held, the tables have %s", got)
 			}
+			if code, text := b.printed("pause", "--stop-capture", b.schema+".u", sockets); code != 19 || !strings.Contains(text, "would all end") {
+				b.Errorf("exit code %d of pause --stop-capture: %s", code, text)
+			}
 			args := append([]string{"cutover", sockets}, command[1:]...)
 			if command[0] != "" {
 				args = append(args, b.schema+"."+command[0])

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
@@ -77,5 +79,56 @@ func TestL6_TheChangesOfAFolderAreSwappedInOneStep(t *testing.T) {
 		wrote, read := writes(), reads()
 		b.Logf("%d transactions, %d reads of both tables", wrote, read)
 		b.mustPair()
+	})
+}
+
+// TestL7_AGroupIsKilledAtRandomMoments: kill -9, again and again. Both tables have the old definition or both the new one, at each moment.
+func TestL7_AGroupIsKilledAtRandomMoments(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		random := b.random()
+		b.pair(4000)
+		writes, reads := b.pairing(2, 4500), b.probing(2)
+		charset := "latin1"
+		for left := *kills; left > 0; {
+			charset = map[string]string{"latin1": "utf8mb4", "utf8mb4": "latin1"}[charset]
+			args := b.together(charset)
+			if random.IntN(2) == 0 {
+				args = b.wanting(charset, false)
+			}
+			for done := false; !done; {
+				c := b.process("", nil, append(args, "--chunk-time=20ms", "--checkpoint=50ms", "--drop-old")...)
+				if left > 0 {
+					left--
+					time.AfterFunc(time.Duration(random.IntN(3000))*time.Millisecond, c.kill)
+				}
+				code, last := c.wait()
+				if done = code == 0; code > 0 {
+					b.Fatalf("exit code %d: %s", code, last)
+				}
+			}
+			if got := b.charsets(); got != charset+","+charset {
+				b.Fatalf("the tables have %s", got)
+			}
+		}
+		b.Logf("%d transactions, %d reads of both tables", writes(), reads())
+		b.mustPair()
+	})
+}
+
+// TestAGroupOfAFolderIsRefused: this server cannot swap several tables in one step. The new tables of the folder are not created either.
+func TestAGroupOfAFolderIsRefused(t *testing.T) {
+	sideBySide(t)
+	onThese(t, mysqltest.InTurn(t, "mariadb-11.8", "5.7", "8.0", "mariadb-10.11"), func(b *bench) {
+		for _, table := range []string{"t", "u"} {
+			b.exec("CREATE TABLE " + b.schema + "." + table + " (id INT NOT NULL PRIMARY KEY, v INT NOT NULL, c VARCHAR(20) CHARACTER SET latin1)")
+		}
+		code, last := b.process("", nil, b.wanting("utf8mb4", true)...).wait()
+		if code != 11 || !strings.Contains(last, `"code":"together"`) {
+			b.Errorf("exit code %d: %s", code, last)
+		}
+		if got := b.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '" + b.schema + "'"); got != "2" {
+			b.Errorf("%s tables are there", got)
+		}
 	})
 }

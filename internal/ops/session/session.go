@@ -336,6 +336,14 @@ func (s *Session) halt(ctx context.Context, by string) error {
 	if err := s.control.Stoppable(ctx); err != nil {
 		return err
 	}
+	if len(s.options.Together.Others()) > 0 {
+		table := s.options.Table.Argument()
+		return &operator.NotNow{
+			What: "the run can't be stopped at a checkpoint",
+			Why:  "it is one of several that swap in one step, which would all end",
+			Next: "midstream pause  " + table + " without --stop-capture; or midstream abort  --keep " + table + ", which ends them and keeps their work",
+		}
+	}
 	s.mu.Lock()
 	if s.stop == nil {
 		s.mu.Unlock()

@@ -170,6 +170,9 @@ func (t *Together) Run(
 	if refused := Refusals(refusals); refused != nil {
 		err = refused
 	}
+	if at := slices.IndexFunc(errs, func(err error) bool { return err != nil }); at >= 0 && err == nil { // each blames another one
+		err = &Partly{Err: errs[at], Table: t.Tables[at].Table}
+	}
 	return sum, err
 }
 
