@@ -260,11 +260,9 @@ func (c *Capture) oldWritten(e binlog.Rows) error {
 		if len(tuple) == 0 {
 			break
 		}
-		k, err := c.deps.Key.FromBinlog(tuple)
-		if err != nil {
-			return fmt.Errorf("row event of the old table: %w", err)
+		if k, err := c.deps.Key.FromBinlog(tuple); err == nil { // else the source's type takes no such key
+			c.deps.Backlog.AddUnknown(k)
 		}
-		c.deps.Backlog.AddUnknown(k)
 	}
 	return c.deps.Wrote()
 }

@@ -2,6 +2,7 @@ package key
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"strings"
@@ -96,9 +97,16 @@ func (c *Codec) FromText(texts [][]byte) (Key, error) {
 		if texts[i] == nil {
 			return nil, errNull
 		}
-		return c.columns[i].fromText(dst, texts[i])
+		dst, err := c.columns[i].fromText(dst, texts[i])
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrOtherType, err)
+		}
+		return dst, err
 	})
 }
+
+// ErrOtherType means that a text is no value of the key's type. The old table of an undo may have such keys, if its type was wider.
+var ErrOtherType = errors.New("not a value of the key's type")
 
 // FromBinlog encodes key values as a row event gives them.
 func (c *Codec) FromBinlog(values []any) (Key, error) {

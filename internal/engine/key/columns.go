@@ -76,15 +76,23 @@ func (signedColumn) selectExpr(q string) string { return q }
 // fromText also reads the text of a wider type, which a key of the shadow may have: 8.00 of a
 // DECIMAL.
 func (signedColumn) fromText(dst, text []byte) ([]byte, error) {
-	whole, fraction, _ := strings.Cut(string(text), ".")
-	if strings.Trim(fraction, "0") != "" {
-		whole = string(text) // no integer: ParseInt reports it
-	}
-	v, err := strconv.ParseInt(whole, 10, 64)
+	v, err := strconv.ParseInt(wholeText(text), 10, 64)
 	return appendUint(dst, uint64(v)^signBit), err
 }
 
-func (signedColumn) fromBinlog(dst []byte, value any) ([]byte, error) {
+// wholeText is the text of an integer that a DECIMAL may have written; a text that is no integer stays as it is.
+func wholeText(text []byte) string {
+	whole, fraction, _ := strings.Cut(string(text), ".")
+	if strings.Trim(fraction, "0") != "" {
+		return string(text)
+	}
+	return whole
+}
+
+func (c signedColumn) fromBinlog(dst []byte, value any) ([]byte, error) {
+	if text, is := value.(string); is { // of a DECIMAL
+		return c.fromText(dst, []byte(text))
+	}
 	v, ok := asInt(value)
 	if !ok {
 		return nil, fmt.Errorf("unexpected value %v (%T) in a row event", value, value)
@@ -109,11 +117,14 @@ func (unsignedColumn) width() int    { return 8 }
 func (unsignedColumn) selectExpr(q string) string { return "CAST(" + q + " AS UNSIGNED)" }
 
 func (unsignedColumn) fromText(dst, text []byte) ([]byte, error) {
-	v, err := strconv.ParseUint(string(text), 10, 64)
+	v, err := strconv.ParseUint(wholeText(text), 10, 64)
 	return appendUint(dst, v), err
 }
 
 func (c unsignedColumn) fromBinlog(dst []byte, value any) ([]byte, error) {
+	if text, is := value.(string); is { // of a DECIMAL
+		return c.fromText(dst, []byte(text))
+	}
 	v, ok := asInt(value)
 	if !ok {
 		return nil, fmt.Errorf("unexpected value %v (%T) in a row event", value, value)

@@ -128,15 +128,14 @@ func SettleSide(ctx context.Context, session *dbconn.Session, side schema.Name) 
 	return has, err
 }
 
-// sideDefinition are the columns and keys of the side table. Its key has the types of the source's
-// key, which every key of a change fits. If the shadow compares keys in another way, it has those of
-// the shadow.
+// sideDefinition are the columns and keys of the side table. Its key has types that the keys of changes and those of the shadow's
+// rows fit. If the shadow compares keys in another way, it has the types of the shadow.
 func (s *Spec) sideDefinition(shadow *schema.Table) string {
 	var columns []string
 	for i, name := range s.ShadowKey {
-		column := s.Key.Parts()[i].Column
-		if s.KeyChanged {
-			column, _ = shadow.Column(name)
+		column, _ := shadow.Column(name)
+		if !s.KeyChanged {
+			column = wider(s.Key.Parts()[i].Column, column)
 		}
 		column.Nullable = false
 		columns = append(columns, KeyAlias(i)+" "+plain(column))
@@ -147,6 +146,19 @@ func (s *Spec) sideDefinition(shadow *schema.Table) string {
 	return fmt.Sprintf(" (%s, %s TINYINT NOT NULL COMMENT %s, %s BIGINT UNSIGNED NULL, %s VARCHAR(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,"+
 		" PRIMARY KEY (%s), KEY %[4]s (%[4]s))", strings.Join(columns, ", "), sideNew, schema.Literal(s.Shadow.Table), sideMove, sideStand, stringSize,
 		strings.Join(s.sideKeys(), ", "))
+}
+
+// wider is a column for the keys of the source and of the shadow, which are the same where both have them. But the shadow of a redo
+// may have rows that the source's type does not take: the undo has parked them.
+func wider(source, shadow schema.Column) schema.Column {
+	size := func(c schema.Column) int64 { return max(c.Length, int64(len(c.Members)), int64(c.Precision)) }
+	switch whole := source.Family() == "integer" && shadow.Family() == "integer"; {
+	case whole && source.Type != shadow.Type:
+		return schema.Column{DataType: "decimal", Type: "decimal(20,0)", Precision: 20} // either may be unsigned
+	case source.Family() != shadow.Family() && source.Family() == "integer", source.Family() == "date", size(shadow) > size(source):
+		return shadow
+	}
+	return source
 }
 
 // plain is the definition of a column of the same values, without what the server might add to it. A
@@ -473,7 +485,11 @@ func (s *Syncer) overwrite(ctx context.Context, session *dbconn.Session, p predi
 	complete, err := s.complete(ctx, session, p)
 	var absent []key.Key
 	if err == nil && !complete {
-		absent, err = s.absent(ctx, session, p)
+		absent, err = s.spec.readKeys(ctx, session, fmt.Sprintf("SELECT %s FROM %s", strings.Join(s.spec.shadowKeyExprs(), ", "), p.absent()))
+		if errors.Is(err, key.ErrOtherType) { // of rows that an undo has parked
+			absent = nil
+			result.Deleted, err = s.remove(ctx, session, p.absent())
+		}
 	}
 	if err != nil {
 		return result, err
@@ -534,19 +550,17 @@ func (s *Syncer) overwriteChunk(ctx context.Context, session *dbconn.Session, p 
 	return err
 }
 
-// absent reads the keys of the shadow's rows of P that the source has not.
-func (s *Syncer) absent(ctx context.Context, session *dbconn.Session, p predicate) (keys []key.Key, err error) {
+// absent are the shadow's rows of P that the source has not, as remove takes them.
+func (p predicate) absent() string {
+	spec := p.spec
 	var now, found []string
-	for i, name := range s.spec.Key.Names() {
+	for i, name := range spec.Key.Names() {
 		now = append(now, schema.Quote(name)+" AS "+KeyAlias(i))
-		found = append(found, fmt.Sprintf("%s = now.%s", schema.Quote(s.spec.ShadowKey[i]), KeyAlias(i)))
+		found = append(found, fmt.Sprintf("%s = now.%s", of(spec.Shadow.Quoted(), spec.ShadowKey)[i], KeyAlias(i)))
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s) AS now ON %s"+
-		" WHERE (%s) AND now.%s IS NULL",
-		strings.Join(s.spec.shadowKeyExprs(), ", "), s.spec.Shadow.Quoted(), schema.Quote(s.spec.ShadowIndex), strings.Join(now, ", "),
-		s.spec.Source.Quoted(), schema.Quote(s.spec.SourceIndex), p.on(s.spec.Key.Names()), s.spec.Locking, strings.Join(found, " AND "),
-		p.on(s.spec.ShadowKey), KeyAlias(0))
-	return s.spec.readKeys(ctx, session, query)
+	return fmt.Sprintf("%s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s) AS now ON %s WHERE (%s) AND now.%s IS NULL",
+		spec.Shadow.Quoted(), schema.Quote(spec.ShadowIndex), strings.Join(now, ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex),
+		p.on(spec.Key.Names()), spec.Locking, strings.Join(found, " AND "), p.on(spec.ShadowKey), KeyAlias(0))
 }
 
 func affected(done sql.Result, err error) (int64, error) {

@@ -108,7 +108,7 @@ func (u *undoCase) judgeValues(ctx context.Context, s *scene, m *model) (Verdict
 			return Verdict{}, err
 		}
 		var columns []string
-		for _, c := range definition.Columns[len(s.key):] {
+		for _, c := range definition.Columns[len(definition.Columns)-len(s.kept):] {
 			columns = append(columns, c.Name)
 		}
 		of := " FROM " + definition.Name.Quoted() + " ORDER BY " + quoted(s.present, "")
