@@ -76,7 +76,7 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			began := time.Now()
 			stdout, _ := c.undo(exitDone)
 			t.Logf("taken back in %s", time.Since(began))
-			contains(t, stdout, "took back the last change of ", "To redo it, until ", "midstream undo "+c.name+"\n")
+			contains(t, stdout, "took back the last change of ", "To redo it, until ", " "+c.name+"\n")
 			if code := c.run.exit(); code != exitDone {
 				t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 			}
@@ -174,7 +174,7 @@ func TestCutoverOfAllRunsLeavesAFollower(t *testing.T) {
 	if code != exitNotNow {
 		t.Errorf("of a follower alone: exit code %d", code)
 	}
-	contains(t, stderr, "this process follows the table for an undo", "midstream undo "+c.name)
+	contains(t, stderr, "this process follows the table for an undo", c.at("undo")+c.name)
 	other := append(flags(t, c.i), "run", "ALTER TABLE "+database+".u ADD COLUMN d INT", "--method=shadow", "--hold", "--drop-old")
 	held := start(t, command(t, append(other, "--control-dir="+c.folder)...))
 	held.await(&held.stdout, "on hold")
@@ -190,4 +190,35 @@ func TestCutoverOfAllRunsLeavesAFollower(t *testing.T) {
 	c.follower(following)
 	c.undo(exitDone)
 	c.undo(exitDone, "--end")
+}
+
+// TestU3_AFollowerOfAnAlteredTable: another session has altered the table that a process follows. The process ends, and prints what
+// was done, what is left, and commands that the state of the undo permits.
+func TestU3_AFollowerOfAnAlteredTable(t *testing.T) {
+	mysqltest.Seldom(t)
+	t.Parallel()
+	for statement, cold := range map[string]string{"ADD COLUMN x INT": "", "MODIFY a BIGINT": "--cold "} {
+		c := toControl(t, 1000)
+		c.stopWriting()
+		c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", "--method=shadow", "--undo=1h", "--undo-mode=warm")
+		c.follower(following)
+		database, _, _ := strings.Cut(c.name, ".")
+		executing(t, c.i, database)("ALTER TABLE t "+statement, "INSERT INTO t (a, b) VALUES (7, 'x')")
+		if code := c.run.exit(); code != exitFailed {
+			t.Errorf("%s: the process ended with %d\n%s\n%s", statement, code, &c.run.stdout, &c.run.stderr)
+		}
+		state := map[string]string{"": "and the undo is still open", "--cold ": "and the undo is possible by all rows only (--cold), because column a"}[cold]
+		flat := strings.Join(strings.Fields(c.run.stderr.String()), " ")
+		contains(t, flat, "another session has changed "+c.name+", so this process can no longer follow it: connection ", "ALTER TABLE t "+statement,
+			"this process has changed nothing in "+c.name, state, " "+cold+c.name+" takes the change back", "--hold "+c.name+" follows the table again")
+		if cold == "" {
+			c.undo(exitDone)
+		} else {
+			c.undo(exitDone, "--cold")
+		}
+		if got := c.columns(); got != "id,a,b" {
+			t.Errorf("%s: the undo has left the columns %s", statement, got)
+		}
+		c.undo(exitDone, "--end")
+	}
 }

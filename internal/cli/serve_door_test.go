@@ -30,7 +30,7 @@ func TestServeSaysWhatToDoAboutItsDoor(t *testing.T) {
 		not   string
 	}{
 		{[]string{"--token-file=" + missing}, []string{
-			"cannot read the token", "openssl rand -hex 32 > " + missing, "leave --token-file out",
+			"cannot read the token", "openssl rand -hex 32 > '" + missing + "'", "leave --token-file out",
 		}, "uses the port"},
 		{[]string{"--token-file=" + short}, []string{"has 5 characters", "openssl rand -hex 32 > " + short}, "uses the port"},
 		{[]string{"--token-file=" + home}, []string{"cannot read the token", "this user may read the file"}, "uses the port"},

@@ -81,8 +81,8 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if u := q.undoIs("a-undo", string(leftovers.UndoOpen)); !u.Redo {
 		t.Errorf("%+v", u)
 	}
-	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "midstream submit --undo=a-undo makes the change again")
-	if a := q.at("a"); strings.Contains(a.Why, "_old") || !strings.HasPrefix(a.Next, "midstream submit --undo=a-undo makes the change again; ") {
+	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "midstream submit  --undo=a-undo makes the change again")
+	if a := q.at("a"); strings.Contains(a.Why, "_old") || !strings.HasPrefix(a.Next, "midstream submit"+q.here()+"--undo=a-undo makes the change again; ") {
 		t.Errorf("a change that was undone names its old table, which is the table now: %q, %q", a.Why, a.Next)
 	}
 	code, stdout, stderr := q.ask("submit", "--undo=a-undo", "--wait")
@@ -100,7 +100,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if u := q.undoIs("a", string(leftovers.UndoEnded)); u.By != "a-undo-2" || u.Why != "change a-undo-2 has made it again" {
 		t.Errorf("%+v", u)
 	}
-	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo-2 has made it again", "midstream submit --undo=a-undo-2 takes the change back")
+	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo-2 has made it again", "midstream submit  --undo=a-undo-2 takes the change back")
 
 	// A change by the server itself keeps no undo, and the undo of the change before stays.
 	q.submit("b", q.name+" ADD COLUMN d INT", "--option=method=instant", "--option=undo=0s")
@@ -172,7 +172,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	if code != exitUnfit {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
-	contains(t, stdout+stderr, "midstream submit --undo=a; or add --option=park")
+	contains(t, strings.Join(strings.Fields(stdout+stderr), " "), "midstream submit"+q.here()+"--undo=a; or add --option=park")
 	rows := []string{"unfit: 1 row refused: Out of range", "keys: id=", "list: SELECT * FROM"}
 	contains(t, stdout, rows...)
 	_, shown, _ := q.ask("queue", "a-undo")

@@ -29,7 +29,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 		Short:   "Take back the last change of a table, or list what can be taken back",
 		Long:    helpText("undo"),
 		Example: "  midstream undo shop.orders\n  midstream undo --list\n  midstream undo --plan shop.orders\n  midstream undo --extend=24h shop.orders\n  midstream undo --end shop.orders",
-		Args:    cobra.ArbitraryArgs,
+		Args:    cobra.ArbitraryArgs, SuggestFor: []string{"redo", "revert", "rollback"},
 	}
 	c, u := a.newChange(cmd), session.Tending{}
 	c.target.Undo, c.undo = true, &planning.Undo{}

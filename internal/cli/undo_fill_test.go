@@ -125,7 +125,7 @@ func TestTheQueueNamesTheValuesThatAnUndoNeeds(t *testing.T) {
 		if code != exitUnfit {
 			t.Fatalf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
 		}
-		next := `need a value for note, kind (no default): midstream submit --undo=a --option "undo-fill=note=''" --option undo-fill=kind=0`
+		next := `need a value for note, kind (no default): midstream submit` + q.here() + `--undo=a --option "undo-fill=note=''" --option undo-fill=kind=0`
 		contains(t, strings.Join(strings.Fields(stdout+stderr), " "), next)
 		contains(t, q.at("a-undo").Next, next)
 		code, stdout, stderr = q.ask("submit", "--undo=a", "--option=undo-fill=kind=1 + 1", "--wait")
@@ -133,7 +133,7 @@ func TestTheQueueNamesTheValuesThatAnUndoNeeds(t *testing.T) {
 			t.Fatalf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
 		}
 		contains(t, q.at("a-undo-2").Next,
-			`a value for note (no default): midstream submit --undo=a --option 'undo-fill=kind=1 + 1' --option "undo-fill=note=''"`)
+			`a value for note (no default): midstream submit`+q.here()+`--undo=a --option 'undo-fill=kind=1 + 1' --option "undo-fill=note=''"`)
 		if code, stdout, stderr := q.ask("submit", "--undo=a", "--option", "undo-fill=note=''", "--option", "undo-fill=kind=0", "--wait"); code != exitDone {
 			t.Fatalf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
 		}

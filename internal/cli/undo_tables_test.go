@@ -149,6 +149,25 @@ func TestU3_AnUndoThatWouldBeRefusedIsNotOpen(t *testing.T) {
 	})
 }
 
+// TestU3_TheListNamesWhatARenameOfSeveralTablesLacks: one of the tables is gone. The list and the refusal name it, and what that means for
+// the others.
+func TestU3_TheListNamesWhatARenameOfSeveralTablesLacks(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE x (id INT PRIMARY KEY)", "CREATE TABLE y (id INT PRIMARY KEY)")
+		at := r.database + "."
+		r.says("run", exitDone, "RENAME TABLE x TO x2, y TO y2", []string{"--undo=1h"})
+		r.exec("RENAME TABLE y2 TO y3")
+		r.says("undo", exitDone, at+"x", []string{"--list", "--json"}, at+"y2 is gone, which the undo would rename to "+at+"y, with all 2 tables of the statement or none",
+			"rename it to "+at+"y2")
+		r.says("undo", exitRefused, at+"x", nil, "no such table: "+at+"y2", "or none", "rename the other tables by hand")
+		r.exec("RENAME TABLE y3 TO y2")
+		r.says("undo", exitDone, at+"x", nil)
+		r.says("undo", exitDone, at+"x", []string{"--end"})
+	})
+}
+
 // TestTheRedoOfATruncateParksNothing: the redo empties the table again. It refuses --park and --merge, and nothing has happened.
 func TestTheRedoOfATruncateParksNothing(t *testing.T) {
 	sideBySide(t)

@@ -17,6 +17,8 @@ type AfterUndo struct {
 	Kept schema.Name
 	// State says how the undo, or the redo, of the table is now: a part of a sentence.
 	State string
+	// Open means that it needs no --cold.
+	Open bool
 }
 
 // askedFor bounds the questions about an undo that has failed.
@@ -35,7 +37,7 @@ func LookAfterUndo(ctx context.Context, pool *dbconn.Pool, source schema.Name) A
 	if err != nil {
 		return unknown
 	}
-	after := AfterUndo{State: all[0].after()}
+	after := AfterUndo{State: all[0].after(), Open: all[0].State == UndoOpen}
 	if kept := plan.KeptOf(source); schema.MarkedFor(there[kept].comment, source) {
 		after.Kept = kept
 	}

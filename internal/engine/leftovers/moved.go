@@ -74,7 +74,10 @@ const mostLooks = 3
 // it.
 func (u *Undoable) withRenamed(ctx context.Context, pool *dbconn.Pool, table schema.Name, why string) string {
 	made, l := u.made(), u.Record.Ledger
-	if made == nil || l != nil && l.Kind == string(ddl.KindRename) && len(l.Moves) > 1 { // the definition may be that of another one
+	if l != nil && l.Kind == string(ddl.KindRename) && len(l.Moves) > 1 { // the definition may be that of another one
+		return why + u.withOthers(table)
+	}
+	if made == nil {
 		return why
 	}
 	looks, err := looksOf(ctx, pool, table, made)
@@ -86,6 +89,23 @@ func (u *Undoable) withRenamed(ctx context.Context, pool *dbconn.Pool, table sch
 		why += "; " + looksAs(name, table)
 	}
 	return why
+}
+
+// withOthers says of a table that is gone what that means for the others of its RENAME.
+func (u *Undoable) withOthers(table schema.Name) string {
+	l := u.Record.Ledger
+	word, made := plan.UndoWord(u.Record.Back), l.Step == checkpoint.Made
+	for _, move := range l.Moves {
+		has, name := move.To, move.From
+		if !made {
+			has, name = name, has
+		}
+		if has == table {
+			return fmt.Sprintf(", which the %s would rename to %s, with all %d tables of the statement or none. If the table has another name now, rename it to %s",
+				word, name, len(l.Moves), table)
+		}
+	}
+	return ""
 }
 
 // looksOf finds the tables in the database of one that have its columns and its comment.

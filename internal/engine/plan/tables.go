@@ -323,10 +323,12 @@ func (m *tablePlanner) rename() {
 	for _, r := range s.Renames {
 		was, there := origin[r.From]
 		if !there {
-			m.block(
-				CodeNoTable, fmt.Sprintf("no such table: %s", r.From), "",
-				"Check the name and the account's privileges: SHOW GRANTS",
-			)
+			why, fix := "", "Check the name and the account's privileges: SHOW GRANTS"
+			if m.plan.Back != nil {
+				why = "all tables of the RENAME get their names back, or none"
+				fix = fmt.Sprintf("If the table has another name now, rename it to %s. If it was dropped, rename the other tables by hand", r.From)
+			}
+			m.block(CodeNoTable, fmt.Sprintf("no such table: %s", r.From), why, fix)
 			continue
 		}
 		if _, taken := origin[r.To]; taken {

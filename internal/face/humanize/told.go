@@ -233,9 +233,25 @@ func Verified(e event.Verified) string {
 		text += fmt.Sprintf("; %s too often to compare: the run compares them under the lock", Plural(e.Unproven, "row")+" changed")
 	}
 	if len(e.Uncompared) > 0 {
-		text += "; not compared: " + strings.Join(e.Uncompared, ", ")
+		text += "; not compared: " + strings.Join(byReason(e.Uncompared), ", ")
 	}
 	return escape.Line(text)
+}
+
+// byReason joins what has the same reason: "a (why)" and "b (why)" become "a, b (why)".
+func byReason(each []string) (joined []string) {
+	var reasons []string
+	for _, one := range each {
+		name, why, has := strings.Cut(one, " (")
+		at := slices.Index(reasons, why)
+		if at < 0 || !has {
+			joined, reasons = append(joined, one), append(reasons, why)
+			continue
+		}
+		names, _ := strings.CutSuffix(joined[at], " ("+why)
+		joined[at] = names + ", " + name + " (" + why
+	}
+	return joined
 }
 
 // Was returns "was" for 1, and otherwise "were".

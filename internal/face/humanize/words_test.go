@@ -1,6 +1,7 @@
 package humanize
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,14 @@ func TestWords(t *testing.T) {
 		if got != want {
 			t.Errorf("%q instead of %q", got, want)
 		}
+	}
+}
+
+// TestVerifiedGivesEachReasonOnce: columns that were not compared for the same reason are named together.
+func TestVerifiedGivesEachReasonOnce(t *testing.T) {
+	got := Verified(event.Verified{Uncompared: []string{"a (it was dropped; as before)", "b (x (y))", "c (it was dropped; as before)", "odd", "odd too", "d (x (y))"}})
+	if want := "; not compared: a, c (it was dropped; as before), b, d (x (y)), odd, odd too"; !strings.HasSuffix(got, want) {
+		t.Error(got)
 	}
 }
 

@@ -251,7 +251,7 @@ func NextForUndo(u leftovers.Undoable) string {
 		table = "--shadow-name=" + schema.Shell(u.Record.Old) + " " + table
 	}
 	if u.Barred {
-		return fmt.Sprintf("midstream undo  %s tells what must be changed first; midstream undo  --end %[1]s gives the undo up", table)
+		return fmt.Sprintf("midstream undo  %s prints what must be changed first; midstream undo  --end %[1]s gives the undo up", table)
 	}
 	switch u.State {
 	case leftovers.UndoOpen:

@@ -53,7 +53,8 @@ func Release(ctx context.Context, run *socket.Client, parks bool, show event.Lis
 			if err != nil { // another version's
 				return
 			}
-			if r != nil {
+			if r != nil { // its duration is that of this undo, and not of the process that has followed the table for days
+				r.ElapsedMS = record.MSOf(time.Since(began))
 				result = r
 				return
 			}
@@ -83,6 +84,9 @@ func Release(ctx context.Context, run *socket.Client, parks bool, show event.Lis
 		return nil, orKilled(failed)
 	}
 	if err := run.Call(ctx, http.MethodPost, "undo", socket.UndoCommand{Park: parks}, &socket.Answer{}); err != nil {
+		if why := context.Cause(ctx); errors.Is(why, ErrUnfit) || errors.Is(why, ErrHeld) { // it was faster than the answer
+			err = why
+		}
 		leave(nil)
 		<-ended
 		return nil, err

@@ -40,9 +40,10 @@ func (t *Target) Parse(args []string) (*ddl.Statement, error) {
 	switch {
 	case t.Undo:
 		if len(args) != 1 {
-			return nil, fmt.Errorf("name one table: midstream %s database.table", t.Verb)
+			return nil, flagMeant(args, fmt.Errorf("name one table: midstream %s database.table", t.Verb))
 		}
 		name, err := schema.ParseName(t.Database, args[0])
+		err = flagMeant(args, err)
 		if s, no := (&Target{Verb: t.Verb, Database: t.Database, sentence: &args[0]}).guess(); no == nil {
 			err = fmt.Errorf("midstream %s takes the name of a table, and no statement: midstream %[1]s %s", t.Verb, s.Tables()[0].Argument())
 		}
@@ -62,6 +63,18 @@ func (t *Target) Parse(args []string) (*ddl.Statement, error) {
 	}
 	t.sentence = &args[0]
 	return t.guess()
+}
+
+// flagMeant adds to an error of midstream undo that its first argument is the name of a flag.
+func flagMeant(args []string, err error) error {
+	if err == nil || len(args) == 0 {
+		return err
+	}
+	name, _, _ := strings.Cut(args[0], "=")
+	if !slices.Contains([]string{"list", "plan", "end", "extend", "hold", "cold", "lazy", "merge", "park"}, name) {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean --%s?", err, args[0])
 }
 
 // guess reads the statement in a dialect in which it can be read.

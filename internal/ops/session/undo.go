@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
@@ -281,6 +282,10 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 		}
 		return err
 	}
+	if f.Phase == event.PhaseHold && errors.Is(err, intake.ErrSourceChanged) {
+		followedNoLonger(f, source, after)
+		return err
+	}
 	onlyCold := p.Lazy() && (errors.Is(err, intake.ErrOldWritten) || migration.OnlyByAllRows(err))
 	kept := []schema.Name{p.Names.Shadow}
 	if after.Kept != (schema.Name{}) {
@@ -326,6 +331,28 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 		f.Next = fmt.Sprintf("Change the row, which %s refuses; then %s.", p.Back.Definition(), again)
 	}
 	return err
+}
+
+// changed is an error with a text of its own.
+type changed struct {
+	text string
+	error
+}
+
+func (c *changed) Error() string { return c.text }
+func (c *changed) Unwrap() error { return c.error }
+
+// followedNoLonger gives the failure of a process that follows a table, and whose table another session has changed, its texts.
+func followedNoLonger(f *migration.Failure, source schema.Name, after leftovers.AfterUndo) {
+	_, statement, _ := strings.Cut(f.Err.Error(), intake.ErrSourceChanged.Error())
+	f.Err = &changed{fmt.Sprintf("another session has changed %s, so this process can no longer follow it: %s", source, strings.TrimLeft(statement, ";: ")), f.Err}
+	f.Left = fmt.Sprintf("this process has changed nothing in %s since its swap, and %s", source, after.State)
+	flag := "--cold "
+	if after.Open {
+		flag = ""
+	}
+	f.Next = fmt.Sprintf("midstream undo  %s%s takes the change back, and what was changed since; midstream undo  --hold %[2]s follows the table again",
+		flag, source.Argument())
 }
 
 // orphaned reports whether rows have no parent by a foreign key that comes back.
