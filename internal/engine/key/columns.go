@@ -61,7 +61,7 @@ func columnFor(c schema.Column) (column, error) {
 
 func integer(c schema.Column, bits int) column {
 	if c.Unsigned {
-		return unsignedColumn{bits: bits}
+		return unsignedColumn{bits: bits, whole: true}
 	}
 	return signedColumn{}
 }
@@ -107,14 +107,22 @@ func (signedColumn) literal(src string) (string, string) {
 
 // unsignedColumn encodes an unsigned integer, or the number behind a BIT, ENUM, SET or YEAR value,
 // in 8 bytes.
-type unsignedColumn struct{ bits int }
+type unsignedColumn struct {
+	bits  int
+	whole bool // an integer type
+}
 
 func (unsignedColumn) ordered() bool { return true }
 func (unsignedColumn) width() int    { return 8 }
 
 // selectExpr casts: ENUM, SET and BIT give their number. (Adding zero would use floating point,
 // which loses bits of a SET of 64 members.)
-func (unsignedColumn) selectExpr(q string) string { return "CAST(" + q + " AS UNSIGNED)" }
+func (c unsignedColumn) selectExpr(q string) string {
+	if c.whole { // a cast would wrap -1, which the old table of an undo may have
+		return q
+	}
+	return "CAST(" + q + " AS UNSIGNED)"
+}
 
 func (unsignedColumn) fromText(dst, text []byte) ([]byte, error) {
 	v, err := strconv.ParseUint(wholeText(text), 10, 64)

@@ -36,7 +36,11 @@ func TestU5_ValuesAreKeptNextToKeysThatDoNotFit(t *testing.T) {
 				b.mustUndo(planning.Undo{Park: true})
 				b.exec("UPDATE " + table + " SET a = 5")
 				b.mustUndo(planning.Undo{Cold: cold})
-				if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', a, IFNULL(more, '-'))) FROM " + table + " WHERE a <> 2"); got != "5 kept" {
+				want := "5 kept"
+				if !cold { // it looks at changed rows only, and leaves the parked one where it is
+					want = "2 long,5 kept"
+				}
+				if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', a, IFNULL(more, '-')) ORDER BY a) FROM " + table); got != want {
 					b.Errorf("%s to %s, cold %t: the rows are %s", c.from, c.to, cold, got)
 				}
 			}

@@ -390,12 +390,13 @@ func (u *undoCase) rememberParked(ctx context.Context, lax *session, s *scene, v
 		given = append(given, "v."+schema.Quote(c.Name))
 	}
 	columns := slices.Concat(s.key, s.kept)
-	if len(given) != len(columns) || len(s.key) == 0 {
+	if len(given) != len(columns) || len(s.key) == 0 { // the undo has followed another key
 		s.vague = true
-		return nil
-	}
-	for i, k := range s.key {
-		same = append(same, "v."+schema.Quote(s.present[i])+" <=> s."+schema.Quote(k))
+		columns, given, same = s.kept, given[len(given)-len(s.kept):], []string{"FALSE"}
+	} else {
+		for i, k := range s.key {
+			same = append(same, "v."+schema.Quote(s.present[i])+" <=> s."+schema.Quote(k))
+		}
 	}
 	text := fmt.Sprintf("INSERT INTO before_it (%s) SELECT %s FROM %s v WHERE NOT EXISTS (SELECT 1 FROM before_it s WHERE %s)",
 		quoted(columns, ""), strings.Join(given, ", "), values.Quoted(), strings.Join(same, " AND "))
