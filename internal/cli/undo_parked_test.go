@@ -86,7 +86,7 @@ func TestTheListComparesParkedRowsByWhatBothTablesHave(t *testing.T) {
 		r.exec("INSERT INTO t (id, a, s, v) VALUES (1001, 1, 'x', 'v'), (1002, 3, 'y', 'v')")
 		r.says("undo", exitDone, "t", list, parked+"2 rows, at least 1 of which "+r.database+".t does not have, or has with other values")
 		r.exec("UPDATE t SET a = 2 WHERE id = 1002")
-		r.says("undo", exitDone, "t", list, parked+"2 rows, to which rows of "+r.database+".t are equal in the columns of both tables")
+		r.says("undo", exitDone, "t", list, parked+"2 rows; "+r.database+".t has equal rows, compared by the columns that both tables have")
 		r.exec("UPDATE t SET s = 'Y' WHERE id = 1002")
 		r.says("undo", exitDone, "t", list, parked+"2 rows, at least 1 of which")
 		r.exec("DELETE FROM t_parked WHERE id = 1001")

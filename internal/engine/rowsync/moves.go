@@ -95,7 +95,7 @@ func (m *Moves) renew(ctx context.Context, session *dbconn.Session) (err error) 
 	return err
 }
 
-// keysOfSource runs a query that selects nothing but keys that shadow's rows had, and leaves out those that the source's type does not take.
+// keysOfSource runs a query for keys that rows of the shadow had, and leaves out those that the source's type does not take.
 func keysOfSource(ctx context.Context, session *dbconn.Session, s *Spec, query string) (keys []key.Key, err error) {
 	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
 		k, err := s.ScanKey(rows)

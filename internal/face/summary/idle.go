@@ -70,7 +70,7 @@ func (i Idle) Lines() string {
 	}
 	for _, e := range i.Done {
 		list := e.Run.Reach.In("midstream undo  --list " + schema.NameOf(e.Run.Table).Argument())
-		fmt.Fprintf(&b, "%s: %s; %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), list)
+		fmt.Fprintf(&b, "%s: %s; to check: %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), list)
 	}
 	return b.String()
 }

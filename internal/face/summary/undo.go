@@ -152,7 +152,7 @@ func parked(p leftovers.Parked, source schema.Name) string {
 	case p.Apart != nil:
 		return fmt.Sprintf("%s: %s, %d of which %s does not have, or has with other values", p.Table, rows, *p.Apart, source)
 	case p.Missing != nil && *p.Missing == 0:
-		return fmt.Sprintf("%s: %s, to which rows of %s are equal in the columns of both tables", p.Table, rows, source)
+		return fmt.Sprintf("%s: %s; %s has equal rows, compared by the columns that both tables have", p.Table, rows, source)
 	case p.Missing != nil && p.Rows == 1:
 		return fmt.Sprintf("%s: %s, which %s does not have, or has with other values", p.Table, rows, source)
 	case p.Missing != nil:
