@@ -47,3 +47,32 @@ func TestU5_ValuesAreKeptNextToKeysThatDoNotFit(t *testing.T) {
 		}
 	})
 }
+
+// TestU5_AParkedRowHasNoValuesOfAnotherRow: the key of a parked row does not fit the former type, which would cut it to the key of a
+// row that was deleted. The parked row does not get that row's values of the dropped column.
+func TestU5_AParkedRowHasNoValuesOfAnotherRow(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		table := b.schema + ".t"
+		for _, c := range []struct{ from, to, fits, long string }{
+			{"CHAR(3) CHARACTER SET latin1", "VARCHAR(9) CHARACTER SET utf8mb4", "'abc'", "'abcdefg'"},
+			{"VARCHAR(3) CHARACTER SET latin1", "VARCHAR(9) CHARACTER SET latin1", "'abc'", "'abcdefg'"},
+			{"SMALLINT", "INT", "32767", "70000"},
+		} {
+			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema,
+				"CREATE TABLE "+table+" (id "+c.from+" NOT NULL PRIMARY KEY, a INT, k VARCHAR(9))",
+				"INSERT INTO "+table+" VALUES ("+c.fits+", 1, 'one'), (5, 2, 'two')")
+			b.cfg.Undo = time.Hour
+			b.Cleanup(func() {
+				b.exec("DROP TABLE IF EXISTS "+b.schema+".t_undo", "DROP TABLE IF EXISTS "+b.schema+".t_parked",
+					"DROP TABLE IF EXISTS "+b.schema+".t_parked_values")
+			})
+			b.mustMigrate("MODIFY id " + c.to + " NOT NULL, DROP COLUMN k")
+			b.exec("DELETE FROM "+table+" WHERE id = "+c.fits, "INSERT INTO "+table+" (id, a) VALUES ("+c.long+", 3)")
+			b.mustUndo(planning.Undo{Park: true})
+			if n := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = 't_parked_values'"); n != "0" {
+				b.Errorf("%s to %s: t_parked_values has %s", c.from, c.to, b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, k)) FROM "+b.schema+".t_parked_values"))
+			}
+		}
+	})
+}

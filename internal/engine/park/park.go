@@ -268,13 +268,11 @@ func (l *Lot) copy(ctx context.Context, session *dbconn.Session, rows []rowsync.
 		if err := l.delete(ctx, session, Keys(rows)); err != nil {
 			return err
 		}
-		return session.Laxly(ctx, func() error { // as they are
-			err := run(ctx, session, l.spec.Park(l.table, columns, Keys(rows)))
-			if err == nil && l.values != (schema.Name{}) {
-				err = l.spec.ParkValues(ctx, session, l.values, Keys(rows))
-			}
-			return err
-		})
+		err := session.Laxly(ctx, func() error { return run(ctx, session, l.spec.Park(l.table, columns, Keys(rows))) }) // as they are
+		if err == nil && l.values != (schema.Name{}) {
+			err = l.spec.ParkValues(ctx, session, l.values, Keys(rows))
+		}
+		return err
 	})
 	if err != nil {
 		if dbconn.ValueRefused(err) { // such as an empty VECTOR, which only a lax session has written

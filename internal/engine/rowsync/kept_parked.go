@@ -61,8 +61,8 @@ func ValueColumns(key, kept []string) []string {
 	return names
 }
 
-// ParkValues copies the kept values of rows, which the shadow refuses, to a values table. A row that is new has none. The session was
-// set up by the spec.
+// ParkValues copies the kept values of rows, which the shadow refuses, to a values table. A row that is new has none, and
+// neither has one whose key does not fit: a lax session would cut it to that of another row. The session was set up by the spec.
 func (s *Spec) ParkValues(ctx context.Context, session *dbconn.Session, to schema.Name, keys []key.Key) error {
 	if s.KeyChanged && len(keys) > 1 {
 		for _, k := range keys {
@@ -80,9 +80,10 @@ func (s *Spec) ParkValues(ctx context.Context, session *dbconn.Session, to schem
 	}
 	keyColumns, valueColumns := s.valueColumns()
 	values := slices.Concat(of(s.Source.Quoted(), s.Key.Names()), of(side, s.sideValues()))
-	return run(ctx, session, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s) AND %s.%s = 0",
+	_, _, err := leniently(ctx, session, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s)%s WHERE (%s) AND %s.%s = 0",
 		to.Quoted(), strings.Join(slices.Concat(keyColumns, valueColumns), ", "), strings.Join(values, ", "), s.Source.Quoted(),
 		schema.Quote(s.SourceIndex), p.with("STRAIGHT_JOIN", side), p.on(s.Key.Names()), side, sideNew))
+	return err
 }
 
 // Parked is a values table, by its name and its mark. No table has no name.
