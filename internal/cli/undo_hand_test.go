@@ -86,7 +86,8 @@ func TestU2_RenamedByHandAndBack(t *testing.T) {
 			case stops:
 				out = r.says("undo", exitFailed, "t", nil, "another session has written to the old table", "midstream undo --cold "+r.database+".t")
 				lacks(r.T, out, all)
-				r.says("undo", exitDone, "t", []string{"--cold"})
+				r.says("undo", exitDone, "t", []string{"--list"}, "t: revoked, because", "another session has written to the old table")
+				r.says("undo", exitDone, "t", nil, "another session has written to the old table")
 			case "":
 				lacks(r.T, r.says("undo", exitDone, "t", nil), all)
 			default:

@@ -133,9 +133,8 @@ func TestWhatAFailedUndoLeavesIsNamed(t *testing.T) {
 		}
 		r.says("undo", exitDone, "t", nil)
 		r.exec("TRUNCATE TABLE t")
-		for _, flags := range [][]string{{"--lazy"}, {"--lazy", "--park"}} {
-			r.says("undo", exitFailed, "t", flags, "are kept, and the undo is possible by all rows only (--cold)", "midstream undo --cold")
-		}
+		r.says("undo", exitFailed, "t", []string{"--lazy"}, "are kept, and the undo is possible by all rows only (--cold)", "midstream undo --cold")
+		r.says("undo", exitRefused, "t", []string{"--lazy", "--park"}, "the undo is revoked", "TRUNCATE TABLE t", "midstream undo --cold")
 		r.says("undo", exitDone, "t", []string{"--cold"})
 		r.says("undo", exitDone, "t", []string{"--end"})
 		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})

@@ -49,6 +49,9 @@ type Undo struct {
 	// them back.
 	Lacks bool `json:",omitempty"`
 
+	// OnlyCold is why the next undo syncs all rows, as an earlier one has found in the binlog; "" if none has.
+	OnlyCold string `json:",omitempty"`
+
 	// Values is the table with the values that columns of the old table had in rows which the undo before the last redo has
 	// parked; "" for none. An undo uses it up.
 	Values string `json:",omitempty"`

@@ -37,6 +37,8 @@ func NotLazy(saved *checkpoint.Saved, now *schema.Table, acting bool) string {
 		return "the change kept no position"
 	case saved.Undo.Lacks:
 		return "rows have come back that had been parked, and the old table lacks them"
+	case saved.Undo.OnlyCold != "":
+		return saved.Undo.OnlyCold
 	case acting && saved.Undo.Log == "":
 		return "foreign keys change rows of the table without a trace in the binlog"
 	}

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 )
 
@@ -129,6 +130,20 @@ func HandBack(c *Cleaner, reached func(context.Context) (checkpoint.Checkpoint, 
 		}
 		return checkpoint.New(plan.UndoOf(c.source), c.source, c.pool.Name(), "").Reach(ctx, session, state)
 	})
+}
+
+// OnlyByAllRows records why the next undo syncs all rows, as this one has found in the binlog: the old table may have rows of this one
+// now, so the next one could not find that any more. REQUIRES: the source is claimed.
+func OnlyByAllRows(c *Cleaner, why error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	saved, err := c.UndoOfAlter(ctx)
+	if err != nil {
+		return err
+	}
+	record := *saved.Undo
+	record.OnlyCold = escape.Error(why)
+	return c.Amend(ctx, record)
 }
 
 // StoppedUndo reads the state table if it is that of an undo that was stopped; nil for none, or if it cannot be read.

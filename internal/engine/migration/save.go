@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/follow"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 )
 
@@ -95,6 +96,11 @@ func (w *work) keepAll(err error) {
 // handBack writes, for an undo that ends because its operator or its time ended it, how far the old table has come: the
 // next undo of the table begins from there. parent is the context that an operator ends.
 func (w *work) handBack(parent context.Context, err error) {
+	if w.plan.Back != nil && !w.debts.done && isAny(err, intake.ErrOldWritten, intake.ErrNotByKeys) {
+		if err := leftovers.OnlyByAllRows(w.leftovers, err); err != nil {
+			w.note("the record of the undo could not be written: " + err.Error())
+		}
+	}
 	asked := errors.Is(err, follow.ErrOver) || parent.Err() != nil && !errors.Is(err, ErrKeep)
 	if !asked || !w.plan.Lazy() || w.plan.Back.KeepsUnchanged() || w.debts.done || !w.tracker.Complete() || w.link.From != nil {
 		return

@@ -290,7 +290,7 @@ func (m *undoMaker) makeLazy(ctx context.Context) (p *plan.Plan, why string, err
 // a failed one of that kind does not try it again.
 func (m *undoMaker) followKeys(ctx context.Context, p *plan.Plan) error {
 	saved, record := *m.saved, *m.saved.Undo
-	record.Lacks, saved.Undo = false, &record // rows that have come back are in the binlog, or have not changed
+	record.Lacks, record.OnlyCold, saved.Undo = false, "", &record // rows that have come back are in the binlog, or have not changed
 	if p.KeepsValues(m.old) && m.undo.Why == "" && p.Capture.By != plan.CaptureTrigger {
 		why, err := notLazy(ctx, m.server, p, &saved, m.options)
 		if err != nil {
