@@ -204,7 +204,7 @@ func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) e
 			return err
 		}
 	}
-	drops := strings.HasPrefix(strings.ToUpper(statement.SQL), "DROP ")
+	drops := before && strings.HasPrefix(strings.ToUpper(statement.SQL), "DROP ")
 	if effect := ddl.Refers(statement.SQL, statement.Schema, s.old); !keeps && !drops && (effect == ddl.Changes || effect == ddl.Unknown) {
 		return fmt.Errorf("%w: connection %d: %s", ErrOldWritten, statement.Thread, ddl.Shorten(statement.SQL))
 	}

@@ -17,8 +17,8 @@ type AfterUndo struct {
 	Kept schema.Name
 	// State says how the undo, or the redo, of the table is now: a part of a sentence.
 	State string
-	// Open means that it needs no --cold.
-	Open bool
+	// Open means that it needs no --cold. Ended means that --cold can't take the change back either, as the tables are now.
+	Open, Ended bool
 }
 
 // askedFor bounds the questions about an undo that has failed.
@@ -38,6 +38,7 @@ func LookAfterUndo(ctx context.Context, pool *dbconn.Pool, source schema.Name) A
 		return unknown
 	}
 	after := AfterUndo{State: all[0].after(), Open: all[0].State == UndoOpen}
+	after.Ended = all[0].State == UndoEnded && !all[0].Late && !all[0].Barred
 	if kept := plan.KeptOf(source); schema.MarkedFor(there[kept].comment, source) {
 		after.Kept = kept
 	}

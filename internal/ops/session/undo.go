@@ -291,6 +291,12 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 	if after.Kept != (schema.Name{}) {
 		kept = append(kept, after.Kept)
 	}
+	if after.Ended {
+		f.Left = fmt.Sprintf("no row of %s was changed, and %s", source, after.State)
+		f.Next = fmt.Sprintf("Remove that reason, if you can: midstream undo  --list %[1]s shows whether the undo is open again. "+
+			"Or give it up: midstream undo  --end %[1]s", table)
+		return err
+	}
 	if f.Kept {
 		f.Left = fmt.Sprintf("%s is unchanged; %s are kept", source, schema.List(append(kept, p.Names.State)))
 		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup  %s", migration.SameCommand, table)
