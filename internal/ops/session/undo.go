@@ -293,8 +293,7 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 	}
 	if after.Ended {
 		f.Left = fmt.Sprintf("no row of %s was changed, and %s", source, after.State)
-		f.Next = fmt.Sprintf("Remove that reason, if you can: midstream undo  --list %[1]s shows whether the undo is open again. "+
-			"Or give it up: midstream undo  --end %[1]s", table)
+		f.Next = afterEnd(table)
 		return err
 	}
 	if f.Kept {
@@ -357,8 +356,17 @@ func followedNoLonger(f *migration.Failure, source schema.Name, after leftovers.
 	if after.Open {
 		flag = ""
 	}
+	if f.Next = afterEnd(source.Argument()); after.Ended {
+		return
+	}
 	f.Next = fmt.Sprintf("midstream undo  %s%s takes the change back, and what was changed since; midstream undo  --hold %[2]s follows the table again",
 		flag, source.Argument())
+}
+
+// afterEnd is what to do about an undo that the tables do not permit, as they are now.
+func afterEnd(table string) string {
+	return fmt.Sprintf("Remove that reason, if you can: midstream undo  --list %[1]s shows whether the undo is open again. "+
+		"Or give it up: midstream undo  --end %[1]s", table)
 }
 
 // orphaned reports whether rows have no parent by a foreign key that comes back.
