@@ -55,6 +55,8 @@ type Deps struct {
 	Statement func(s binlog.Statement) error
 	// Wrote judges a row event of the old table, if the reader watches it as its third table.
 	Wrote func() error
+	// Marked means that the run's own sessions write the old table with foreign_key_checks = 0, which its row events show.
+	Marked bool
 	// Beaten is the number in the heartbeat's row, from a locking read. Heartbeats of an earlier
 	// run may come back, and Capture must not count them as its own. 0 if the row is new.
 	Beaten uint64
@@ -254,13 +256,17 @@ func (c *Capture) rows(e binlog.Rows) error {
 }
 
 // oldWritten judges a row event of the old table. The undo writes rows there whose keys are remembered: it has synced
-// them. It syncs others as well, because another session has written them.
+// them. It syncs others as well, because another session has written them, and those that have not the mark of its own sessions.
 func (c *Capture) oldWritten(e binlog.Rows) error {
 	for _, tuple := range e.Tuples {
 		if len(tuple) == 0 {
 			break
 		}
-		if k, err := c.deps.Key.FromBinlog(tuple); err == nil { // else the source's type takes no such key
+		switch k, err := c.deps.Key.FromBinlog(tuple); {
+		case err != nil: // the source's type takes no such key
+		case c.deps.Marked && !e.Unchecked:
+			c.deps.Backlog.Add(k)
+		default:
 			c.deps.Backlog.AddUnknown(k)
 		}
 	}

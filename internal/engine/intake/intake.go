@@ -117,6 +117,8 @@ type Opening struct {
 	// Moves takes changes of keys, if the shadow keeps columns; else it is nil. Triggers show none.
 	Moves  *rowsync.Moves
 	Shadow schema.Name
+	// Marked is capture.Deps.Marked.
+	Marked bool
 	// Wrote takes a heartbeat that was committed.
 	Wrote func(number uint64, at time.Time)
 	// Busy reports whether the application uses the server.
@@ -183,7 +185,7 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 	reader := binlog.NewReader(l.server(), watches, from.Point.GTIDs)
 	reader.Weigh(with.Shadow)
 	deps := capture.Deps{
-		Reader: reader, Key: with.Key, Backlog: with.Backlog, Moves: with.Moves,
+		Reader: reader, Key: with.Key, Backlog: with.Backlog, Moves: with.Moves, Marked: with.Marked,
 		Beat: beat, Beaten: from.Beaten, Statement: l.judge, End: l.binlogEnd(),
 		Tail: func(ctx context.Context) (binlog.Position, error) { return capture.End(ctx, l.db()) },
 	}

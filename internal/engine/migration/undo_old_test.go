@@ -50,6 +50,22 @@ func TestU2_RowsWrittenToTheOldTableDuringAnUndo(t *testing.T) {
 	})
 }
 
+// TestU2_RowsWrittenToTheOldTableAfterTheUndoHasSyncedThem: the undo has synced and compared rows, and another session writes them in the
+// old table just before the swap. The binlog shows that it was not the undo: they are equal again.
+func TestU2_RowsWrittenToTheOldTableAfterTheUndoHasSyncedThem(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.changed("ADD COLUMN added INT")
+		b.exec("UPDATE "+b.schema+".t SET v = 50 WHERE id IN (4, 5)", "DELETE FROM "+b.schema+".t WHERE id = 6")
+		rows := b.sums("t")
+		b.mustUndo(planning.Undo{}, onPhase(event.PhaseCutover, func() {
+			b.exec("UPDATE "+b.schema+".t_old SET v = -7 WHERE id = 4", "DELETE FROM "+b.schema+".t_old WHERE id = 5",
+				"INSERT INTO "+b.schema+".t_old (id, v) VALUES (6, 1)")
+		}))
+		b.mustMatch("t", rows)
+	})
+}
+
 // TestL3_UndoWithAnyRowImages: a lazy undo needs the keys of the rows only, and its own writes to the old table need no
 // more, wherever the key is among the columns.
 func TestL3_UndoWithAnyRowImages(t *testing.T) {

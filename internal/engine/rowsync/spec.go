@@ -117,7 +117,8 @@ type Spec struct {
 	// Fills give some kept columns of a new row a value, once. Other kept columns get their defaults.
 	Fills []Column
 
-	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys.
+	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys. An undo whose old table
+	// has none knows by it which row events of that table are its own (capture.Deps.Marked).
 	Unchecked bool
 }
 

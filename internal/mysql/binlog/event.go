@@ -85,6 +85,10 @@ type Rows struct {
 	// the server does not report that (MariaDB).
 	MayBeXA bool
 
+	// Unchecked means that the session had foreign_key_checks = 0 (NO_FOREIGN_KEY_CHECKS_F, in MySQL's rows_event.h and MariaDB's
+	// log_event.h).
+	Unchecked bool
+
 	// At is when the statement began, by the server's clock, in seconds.
 	At time.Time
 }

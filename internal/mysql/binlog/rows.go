@@ -33,6 +33,9 @@ const (
 	noTable6 = 1<<48 - 1
 )
 
+// noForeignKeyChecks is a flag of a rows event.
+const noForeignKeyChecks = 1 << 1
+
 // rows handles a rows event. For a table that is not watched it ends at the map.
 func (s *stream) rows(h header, body []byte) error {
 	if len(body) < 8 {
@@ -65,7 +68,10 @@ func (s *stream) rows(h header, body []byte) error {
 		Tuples:  tuples,
 		After:   after,
 		MayBeXA: s.xa || s.maria,
-		At:      time.Unix(int64(h.at), 0),
+
+		Unchecked: binary.LittleEndian.Uint16(body[6:])&noForeignKeyChecks != 0,
+
+		At: time.Unix(int64(h.at), 0),
 	})
 }
 
