@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"midstream/internal/engine/operator"
+	"midstream/internal/ops/session"
 )
 
 // checks are flags whose values are checked as they are read. What is wrong is kept, so
@@ -111,18 +112,6 @@ func (c *checks) settings(to *map[string]string, name, kind, use string) {
 		if key == "" || kind != "name=value" && (!paired || value == "") {
 			return errors.New("must be " + kind)
 		}
-		return put(to, key, value)
+		return session.Put(to, key, value)
 	})
-}
-
-// put adds what a flag gives a name, which is once.
-func put(to *map[string]string, name, value string) error {
-	if _, twice := (*to)[name]; twice {
-		return errors.New(name + " is given twice")
-	}
-	if *to == nil {
-		*to = map[string]string{}
-	}
-	(*to)[name] = value
-	return nil
 }

@@ -553,14 +553,14 @@ func (s *Syncer) overwriteChunk(ctx context.Context, session *dbconn.Session, p 
 // absent are the shadow's rows of P that the source has not, as remove takes them.
 func (p predicate) absent() string {
 	spec := p.spec
-	var now, found []string
+	var now []string
 	for i, name := range spec.Key.Names() {
 		now = append(now, schema.Quote(name)+" AS "+KeyAlias(i))
-		found = append(found, fmt.Sprintf("%s = now.%s", of(spec.Shadow.Quoted(), spec.ShadowKey)[i], KeyAlias(i)))
 	}
 	return fmt.Sprintf("%s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s) AS now ON %s WHERE (%s) AND now.%s IS NULL",
 		spec.Shadow.Quoted(), schema.Quote(spec.ShadowIndex), strings.Join(now, ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex),
-		p.on(spec.Key.Names()), spec.Locking, strings.Join(found, " AND "), p.on(spec.ShadowKey), KeyAlias(0))
+		p.on(spec.Key.Names()), spec.Locking, equals(of(spec.Shadow.Quoted(), spec.ShadowKey), of("now", spec.sideKeys())),
+		p.on(spec.ShadowKey), KeyAlias(0))
 }
 
 func affected(done sql.Result, err error) (int64, error) {

@@ -38,7 +38,7 @@ func wishFlags() []wishFlag {
 				if column == "" || expression == "" {
 					return errors.New("must be column=expression")
 				}
-				return put((*map[string]string)(&o.Set), column, expression)
+				return Put((*map[string]string)(&o.Set), column, expression)
 			}},
 		{"map", "old=new", "the new column takes its values from the old column, if Midstream cannot read the statement or --to is ambiguous; may be repeated",
 			func(o *plan.Options, text string) error {
@@ -46,7 +46,7 @@ func wishFlags() []wishFlag {
 				if fresh == "" {
 					return errors.New("must be old=new, or =new if the column is new")
 				}
-				return put(&o.Map, fresh, old)
+				return Put(&o.Map, fresh, old)
 			}},
 	}
 }
@@ -56,8 +56,8 @@ type wishFlag struct {
 	read            func(o *plan.Options, text string) error
 }
 
-// put adds what a flag gives a name, which is once.
-func put(to *map[string]string, name, value string) error {
+// Put adds what a flag gives a name, which is once.
+func Put(to *map[string]string, name, value string) error {
 	if _, twice := (*to)[name]; twice {
 		return errors.New(name + " is given twice")
 	}
