@@ -42,6 +42,8 @@ type Undo struct {
 
 	// Set are the expressions of the change (--set): a redo uses them.
 	Set map[string]string `json:",omitempty"`
+	// Keys are the indexes of the old table, as the run found them; nil if an earlier version wrote the record.
+	Keys []schema.Key `json:",omitempty"`
 	// Foreign are the foreign keys that an undo has brought back: the redo drops them.
 	Foreign []schema.ForeignKey `json:",omitempty"`
 

@@ -102,12 +102,12 @@ func TestU4_EachLaterChangeThatAnUndoTakesBackIsNamed(t *testing.T) {
 			}
 			defer pool.Close()
 			name := schema.Name{Schema: b.schema, Table: "t"}
-			list, err := undos.List(b.ctx(), pool, b.address, b.TempDir(), &name)
+			server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
+			list, err := undos.List(b.ctx(), server, b.TempDir(), &name)
 			if err != nil || len(list) != 1 {
 				b.Fatalf("the list is %v: %v", list, err)
 			}
 			options := planning.Options{Undo: &planning.Undo{Cold: true}, Config: b.cfg, Settings: b.settings, FactsOnly: true}
-			server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
 			p, err := planning.Make(b.ctx(), server, &ddl.Alter{Table: name}, options)
 			if err != nil {
 				b.Fatal(err)

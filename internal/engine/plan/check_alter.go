@@ -60,12 +60,12 @@ func (c *checker) checkAlter() {
 		c.block(
 			CodeVersions, "the ALTER adds or drops system versioning, or a period",
 			"a table with a history of its rows cannot be swapped with a table without one",
-			"Run the ALTER natively",
+			natively,
 		)
 	}
 	if a.Engine != "" && !strings.EqualFold(a.Engine, "InnoDB") {
 		c.block(CodeEngine, "the ALTER changes the engine to "+a.Engine,
-			"only InnoDB has the transactions that keep the shadow equal to the table", "Run the ALTER natively")
+			"only InnoDB has the transactions that keep the shadow equal to the table", natively)
 	}
 	c.noteAlter()
 	c.checkNumbers()
@@ -79,18 +79,18 @@ func (c *checker) checkAlter() {
 
 // checkNative refuses what must be done on the table itself.
 func (c *checker) checkNative() {
-	natively := func(op string) string { return "Run it natively: ALTER TABLE " + c.table.Name.Quoted() + " " + op }
+	byHand := func(op string) string { return "Run it natively: ALTER TABLE " + c.table.Name.Quoted() + " " + op }
 	for _, op := range c.alter.PartitionOps {
 		if slices.Contains(nativePartition, op) {
 			c.block(CodePartition, "the ALTER has "+op,
-				"the shadow has no rows yet, so it would have no effect", natively(op+" ..."))
+				"the shadow has no rows yet, so it would have no effect", byHand(op+" ..."))
 		}
 	}
 	for _, op := range c.alter.TablespaceOps {
-		c.block(CodeTablespace, "the ALTER has "+op, "it works on the table's own file", natively(op))
+		c.block(CodeTablespace, "the ALTER has "+op, "it works on the table's own file", byHand(op))
 	}
 	for _, op := range c.alter.LoadOps {
-		c.block(CodeSecondary, "the ALTER has "+op, "it doesn't change the table", natively(op))
+		c.block(CodeSecondary, "the ALTER has "+op, "it doesn't change the table", byHand(op))
 	}
 }
 
@@ -123,7 +123,7 @@ func (c *checker) noteAlter() {
 	}
 	if a.Algorithm == "INSTANT" {
 		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the run rebuilds the table all the same",
-			"Run the ALTER natively if the server accepts it")
+			natively+" if the server accepts it")
 	}
 }
 
@@ -296,7 +296,7 @@ func (c *checker) checkNumbers() {
 				"the ALTER adds the AUTO_INCREMENT column "+name,
 				"the server's own ALTER numbers the rows 1, 2, 3 in the order of the key; a run numbers them as it writes them, by several "+
 					"connections at once, and again when they change: every row gets a unique number, but out of order and with gaps",
-				"Run the ALTER natively if the order of the numbers matters",
+				natively+" if the order of the numbers matters",
 			)
 		case from.AutoIncrement:
 		case from.Nullable:

@@ -131,12 +131,12 @@ func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
 		case fk.Child != c.table.Name:
 			c.block(
 				CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child), why,
-				"Run the ALTER natively",
+				natively,
 			)
 		case fk.Parent == c.table.Name:
-			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, "Run the ALTER natively")
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, natively)
 		case !version.CarriesForeign():
-			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, "Run the ALTER natively")
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, natively)
 		default:
 			continue
 		}
@@ -171,7 +171,7 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 		c.block(
 			CodeForeignKey, what,
 			"the binlog does not contain such changes ("+f.silentOf()+"), and on a shadow such a constraint would change rows that the run writes",
-			"Run the ALTER natively",
+			natively,
 		)
 	case c.options.Purpose == RehearsingOnReplica:
 		c.block(
@@ -183,7 +183,7 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 		c.block(
 			CodeForeignKey, what,
 			"the binlog does not contain such changes ("+f.silentOf()+"), and a row could move to another key value while the run copies it",
-			"Run the ALTER natively, or choose another key with --key",
+			natively+", or choose another key with --key",
 		)
 	default:
 		c.acting = append(c.acting, fk.Constraint)
@@ -227,7 +227,7 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 			c.block(
 				CodeForeignKey, "the ALTER drops the index that "+name+" needs",
 				"the server would have to build it under the lock of the swap",
-				"Keep an index that begins with its columns",
+				c.forUndo("Keep an index that begins with its columns", "Drop the foreign key first, and add it again after the undo"),
 			)
 		}
 	}

@@ -24,7 +24,7 @@ func (c *checker) checkOverlaps(altered *schema.Table) {
 		if strings.Contains(strings.ToUpper(k.Definition), " WITHOUT OVERLAPS") {
 			c.block(
 				CodeOverlaps, "the key "+k.Name+" is a WITHOUT OVERLAPS key",
-				"a run cannot find the rows that conflict with another row under it", "Run the ALTER natively",
+				"a run cannot find the rows that conflict with another row under it", natively,
 			)
 		}
 	}

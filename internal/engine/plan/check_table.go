@@ -29,7 +29,6 @@ var systemSchemas = []string{"mysql", "sys", "information_schema", "performance_
 // checkTable checks the table itself.
 func (c *checker) checkTable() {
 	t := c.table
-	native := "Run the ALTER natively"
 	if contains(systemSchemas, t.Name.Schema) {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
@@ -45,7 +44,7 @@ func (c *checker) checkTable() {
 			"it belongs to another run", "")
 	}
 	if !strings.EqualFold(t.Engine, "InnoDB") {
-		c.block(CodeEngine, "the table's engine is "+t.Engine, "only InnoDB has transactions and row locks", native)
+		c.block(CodeEngine, "the table's engine is "+t.Engine, "only InnoDB has transactions and row locks", natively)
 	}
 	c.checkForeign()
 	c.checkTriggers()

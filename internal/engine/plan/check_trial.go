@@ -82,7 +82,7 @@ func (c *checker) lost(option string) {
 	c.block(
 		CodeOption, "the table has "+option+", which would be lost",
 		"CREATE TABLE ... LIKE does not copy it, and no ALTER can set it again",
-		"Run the ALTER natively, with --method=copy or --method=inplace, or remove the option first",
+		natively+", with --method=copy or --method=inplace, or remove the option first",
 	)
 }
 

@@ -80,7 +80,7 @@ func (c *checker) checkConstraints() {
 	longest := fmt.Sprintf("%s_chk_%d", t.Name.Table, len(t.Checks)+len(c.alter.Checks))
 	if len([]rune(longest)) > maxServerName {
 		c.block(CodeCheckName, "the table has CHECK constraints and a long name",
-			"the server would name them "+longest+" after the swap, which is too long", "Run the ALTER natively")
+			"the server would name them "+longest+" after the swap, which is too long", natively)
 	}
 	var chosen []string
 	for _, check := range t.Checks {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/mysql/ddl"
@@ -301,6 +302,9 @@ type checker struct {
 
 // block notes a reason to refuse.
 func (c *checker) block(code Code, what, why, fix string) {
+	if strings.HasPrefix(fix, natively) {
+		fix = c.forUndo(fix, "Take away what forbids it, such as a foreign key, and make it again after the undo")
+	}
 	c.blocking = append(c.blocking, Risk{Code: code, What: what, Why: why, Fix: fix, Blocking: true})
 }
 
@@ -308,6 +312,17 @@ func (c *checker) block(code Code, what, why, fix string) {
 func (c *checker) warn(code Code, what, why, fix string) {
 	c.risks = append(c.risks, Risk{Code: code, What: what, Why: why, Fix: fix})
 }
+
+// forUndo is what to do about a change, or about an undo.
+func (c *checker) forUndo(change, undo string) string {
+	if c.options.Purpose == Undoing {
+		return undo
+	}
+	return change
+}
+
+// natively begins what to do if only the server itself can make a change. No ALTER takes a change back.
+const natively = "Run the ALTER natively"
 
 // MayAsk reports whether the server may be asked how it would carry out the ALTER, and whether its
 // answer would count. failed is the error of Make.

@@ -13,18 +13,10 @@ import (
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
-
-// Server is the server that holds the table.
-type Server struct {
-	Pool    *dbconn.Pool
-	Binlog  binlog.Server
-	Address string // for people
-}
 
 // Options are the operator's wishes.
 type Options struct {

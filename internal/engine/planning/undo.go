@@ -227,7 +227,7 @@ func (m *undoMaker) readTables(ctx context.Context) (err error) {
 	if m.back.Redo {
 		o.Set = m.back.Set
 	}
-	m.risks = append(takenBackToo(table, saved), m.unrecorded()...)
+	m.risks = slices.Concat(takenBackToo(table, saved), doesNotComeBack(table, m.old, saved), m.unrecorded())
 	return nil
 }
 
@@ -355,6 +355,35 @@ func takenBackToo(table *schema.Table, saved *checkpoint.Saved) (risks []plan.Ri
 		})
 	}
 	return risks
+}
+
+// doesNotComeBack warns of a former definition that does not come back as it was: since the swap, an index of the old table was made or
+// dropped by hand, or a foreign key of the table was dropped.
+func doesNotComeBack(table, old *schema.Table, saved *checkpoint.Saved) []plan.Risk {
+	var since []string
+	if saved.Undo.Keys != nil {
+		before := *old
+		before.Keys = saved.Undo.Keys
+		for _, clause := range desired.Since(&before, old) {
+			since = append(since, clause+" of "+old.Name.Table)
+		}
+	}
+	for _, k := range saved.Start.Foreign {
+		same := func(now schema.ForeignKey) bool {
+			return now.Child == k.Child && now.Parent == k.Parent && slices.Equal(now.Columns, k.Columns)
+		}
+		if k.Child == table.Name && !slices.ContainsFunc(table.ForeignKeys, same) {
+			since = append(since, "DROP FOREIGN KEY "+schema.Quote(k.Constraint)+" of "+table.Name.Table)
+		}
+	}
+	if len(since) == 0 {
+		return nil
+	}
+	undo := (&plan.Back{Redo: saved.Undo.Back}).Verb()
+	return []plan.Risk{{
+		Code: plan.CodeUndo, What: undo + " does not bring back the former definition exactly: " + strings.Join(since, ", "),
+		Why: "that was done after the swap, and " + undo + " keeps it", Fix: "Take it back by a statement, now or after " + undo,
+	}}
 }
 
 // notLazy is why the plan of a lazy undo cannot be carried out; "" if it can.

@@ -15,7 +15,7 @@ func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[stri
 	if k, _, has := trigger.KeyOf(made, p.BackKey); has && p.Names.Since != (schema.Name{}) {
 		wish.Log, wish.Key = p.Names.Since.Table, k
 	}
-	wish.Mode, wish.Pairs, wish.Set = plan.UndoLazy, pairs, p.Set
+	wish.Mode, wish.Pairs, wish.Set, wish.Keys = plan.UndoLazy, pairs, p.Set, p.Source.Keys
 	if back := p.Back; back != nil {
 		wish.For, wish.Mode, wish.Warm, wish.Back, wish.Foreign = back.For, back.Mode, false, !back.Redo, back.Foreign
 		wish.Set, wish.DropOld, wish.Lacks = back.Set, back.DropOld, back.Lazy && back.Returns

@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"midstream/internal/engine/intake"
@@ -35,7 +33,7 @@ func Open(ctx context.Context, cfg dbconn.Config, variables map[string]string, c
 		return nil, err
 	}
 	s := &Server{Config: cfg, Pool: pool, Address: cfg.Address, Password: cfg.Password}
-	if s.Binlog, err = binlogOf(ctx, cfg, pool); err != nil {
+	if s.Binlog, err = planning.BinlogOf(ctx, cfg, pool); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -70,7 +68,7 @@ func (s *Server) openCapture(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	server, err := binlogOf(ctx, cfg, pool)
+	server, err := planning.BinlogOf(ctx, cfg, pool)
 	if err != nil {
 		pool.Close()
 		return err
@@ -78,27 +76,4 @@ func (s *Server) openCapture(ctx context.Context, address string) error {
 	s.capturePool = pool
 	s.Capture = &intake.CaptureFrom{Name: address, DB: pool.DB(), Binlog: server}
 	return nil
-}
-
-// binlogOf is how the binlog of the server is reached to which a pool leads.
-func binlogOf(ctx context.Context, cfg dbconn.Config, pool *dbconn.Pool) (binlog.Server, error) {
-	server := binlog.Server{Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}
-	if !cfg.TLSFallback {
-		return server, nil
-	}
-	encrypted, err := isEncrypted(ctx, pool.DB())
-	if !encrypted {
-		server.TLS = nil // go-mysql does not fall back
-	}
-	return server, err
-}
-
-// isEncrypted says whether connections of the pool use TLS.
-func isEncrypted(ctx context.Context, db *sql.DB) (bool, error) {
-	var name, cipher string
-	err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return cipher != "", err
 }

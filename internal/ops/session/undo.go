@@ -180,7 +180,7 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 		err = leftovers.ExtendUndo(ctx, pool, *only, t.Extend)
 	}
 	if err == nil {
-		tended.Undos, err = undos.List(ctx, pool, s.Address, t.Sockets, only)
+		tended.Undos, err = undos.List(ctx, s.Planning(), t.Sockets, only)
 	}
 	if err == nil && only != nil && !t.List { // midstream status shows what it last knew of the undo, and does without the note
 		until, begun := time.Time{}, false

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
@@ -116,13 +117,15 @@ func (b *Board) round(ctx context.Context, server string, config dbconn.Config, 
 	opening, cancel := context.WithTimeout(ctx, patience)
 	pool, err := dbconn.Open(opening, config, nil)
 	cancel()
+	var at planning.Server
 	if err == nil {
 		defer pool.Close()
+		at, err = planning.ServerAt(ctx, config, pool)
 	}
 	for _, table := range tables {
 		now := Standing{Fault: err}
 		if err == nil {
-			now = b.ask(ctx, pool, config.Address, table)
+			now = b.ask(ctx, at, table)
 		}
 		if ctx.Err() != nil {
 			return false
@@ -141,10 +144,10 @@ func (b *Board) round(ctx context.Context, server string, config dbconn.Config, 
 }
 
 // ask asks about one table.
-func (b *Board) ask(ctx context.Context, pool *dbconn.Pool, address string, table schema.Name) (s Standing) {
+func (b *Board) ask(ctx context.Context, at planning.Server, table schema.Name) (s Standing) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	all, err := leftovers.Undoables(ctx, pool, &table)
+	all, err := leftovers.Undoables(ctx, at.Pool, &table)
 	s.Asked = time.Now()
 	if err != nil {
 		s.Fault = err
@@ -153,7 +156,7 @@ func (b *Board) ask(ctx context.Context, pool *dbconn.Pool, address string, tabl
 	if len(all) == 0 {
 		return s
 	}
-	now, err := describe(ctx, pool, address, b.sockets, all[0])
+	now, err := describe(ctx, at, b.sockets, all[0])
 	now.Asked, now.Fault = s.Asked, err
 	return now
 }

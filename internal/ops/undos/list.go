@@ -9,7 +9,7 @@ import (
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/dbconn"
+	"midstream/internal/engine/planning"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/record"
@@ -17,7 +17,8 @@ import (
 
 // List returns how the undos of a server stand, of one table or of all, and which changes can be taken back although nothing
 // was kept of them. sockets is the folder of the sockets of followers.
-func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only *schema.Name) ([]Standing, error) {
+func List(ctx context.Context, server planning.Server, sockets string, only *schema.Name) ([]Standing, error) {
+	pool := server.Pool
 	all, err := leftovers.Undoables(ctx, pool, only)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only 
 	}
 	list := make([]Standing, 0, len(all)+len(cold))
 	for _, u := range all {
-		s, err := describe(ctx, pool, address, sockets, u)
+		s, err := describe(ctx, server, sockets, u)
 		if err != nil {
 			return nil, err
 		}
@@ -45,10 +46,10 @@ func List(ctx context.Context, pool *dbconn.Pool, address, sockets string, only 
 	return list, nil
 }
 
-// describe adds to an undo what it gives up and lacks, and what its follower knows.
-func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u leftovers.Undoable) (s Standing, err error) {
+// describe adds to an undo what it gives up and lacks, what its follower knows, and what forbids it.
+func describe(ctx context.Context, server planning.Server, sockets string, u leftovers.Undoable) (s Standing, err error) {
 	s.Kept = &u
-	if err = s.compare(ctx, pool.DB()); err != nil {
+	if err = s.compare(ctx, server.Pool.DB()); err != nil {
 		return s, err
 	}
 	if u.State == leftovers.UndoStopped { // the command that begins it again has its values
@@ -62,8 +63,9 @@ func describe(ctx context.Context, pool *dbconn.Pool, address, sockets string, u
 	}
 	switch u.State {
 	case leftovers.UndoRunning, leftovers.UndoStopped, leftovers.UndoOpen:
-		s.Follower, _ = followers.Ask(ctx, sockets, address, u.Table.Dotted()) // one that does not answer is none
+		s.Follower, _ = followers.Ask(ctx, sockets, server.Address, u.Table.Dotted()) // one that does not answer is none
 	}
+	s.judge(ctx, server)
 	return s, nil
 }
 
