@@ -328,7 +328,7 @@ func (in *Intake) BecauseChanged(err error) error {
 func (l *Link) judge(s binlog.Statement) error {
 	what := fmt.Sprintf("connection %d: %s", s.Thread, ddl.Shorten(s.SQL))
 	switch ddl.Refers(s.SQL, s.Schema, l.Plan.Source.Name) {
-	case ddl.Changes:
+	case ddl.Points, ddl.Changes:
 		return fmt.Errorf("%w; %s", ErrSourceChanged, what)
 	case ddl.Fires:
 		return l.triggerCame(what)

@@ -206,8 +206,11 @@ func (l *Link) Distrust(ctx context.Context, c checkpoint.Checkpoint, started in
 	if l.ByTriggers() || !again && !c.Distrusted { // no binlog, so no lost part
 		return false, nil
 	}
-	l.note(fmt.Sprintf("%s was started again since the copy began, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
-		"The run compares all rows before the swap, and copies differing rows again", who, through))
+	when := fmt.Sprintf("%s was started again since the last checkpoint, with sync_binlog=%d", who, through)
+	if !again {
+		when = "the server was started again during an earlier run on this table, without sync_binlog=1"
+	}
+	l.note(when + ": a crash may have cost it changes in the binlog. The run compares all rows before the swap, and copies differing rows again")
 	return true, nil
 }
 

@@ -29,7 +29,7 @@ var (
 
 // Since is the time between a swap and the beginning of the undo that takes it back.
 type Since struct {
-	old schema.Name
+	source, old schema.Name
 	// columns is the number of columns of the old table in the binlog. key are those by which its rows are synced; none if
 	// they are not the values of the table's key.
 	columns int
@@ -142,7 +142,7 @@ func (l *Link) SinceAgain(
 func (l *Link) watchOld(ctx context.Context, saved *checkpoint.Saved, old *schema.Table, spec *rowsync.Spec) (*Since, error) {
 	source := l.Plan.Source.Name
 	s := &Since{
-		old: old.Name, columns: old.BinlogColumns(), begun: saved.Undo.Begun,
+		source: source, old: old.Name, columns: old.BinlogColumns(), begun: saved.Undo.Begun,
 		swap: schema.Swap(schema.Exchange{Source: source, Old: source.Sibling(saved.Start.Old), Shadow: saved.Start.Shadow.Name}),
 	}
 	for _, name := range spec.ShadowKey {
@@ -205,14 +205,14 @@ func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) e
 		}
 	}
 	drops := before && strings.HasPrefix(strings.ToUpper(statement.SQL), "DROP ")
-	if effect := ddl.Refers(statement.SQL, statement.Schema, s.old); !keeps && !drops && (effect == ddl.Changes || effect == ddl.Unknown) {
+	if effect := ddl.Refers(statement.SQL, statement.Schema, s.old); !keeps && !drops && effect >= ddl.Points {
 		return fmt.Errorf("%w: connection %d: %s", ErrOldWritten, statement.Thread, ddl.Shorten(statement.SQL))
 	}
-	if before && (keeps || ddl.OnlyAdds(statement.SQL)) {
+	if before && (keeps || ddl.OnlyAdds(statement.SQL) || ddl.Refers(statement.SQL, statement.Schema, s.source) == ddl.Points) {
 		return nil
 	}
 	if s.away != (schema.Name{}) { // what is done to it there counts as done to the old table
-		if effect := ddl.Refers(statement.SQL, statement.Schema, s.away); !keeps && (effect == ddl.Changes || effect == ddl.Unknown) {
+		if effect := ddl.Refers(statement.SQL, statement.Schema, s.away); !keeps && effect >= ddl.Points {
 			return fmt.Errorf("%w: connection %d: %s", ErrOldWritten, statement.Thread, ddl.Shorten(statement.SQL))
 		}
 	}

@@ -96,6 +96,11 @@ func TestU2_OnlyTheUndoWritesTheOldTable(t *testing.T) {
 		{"column moved", false, []string{"ALTER TABLE %s.t MODIFY v INT NOT NULL FIRST"}},
 		{"table with an index", true, []string{"ALTER TABLE %s.t ADD INDEX byv (v)"}},
 		{"table has a trigger", true, []string{"CREATE TRIGGER %s.x BEFORE INSERT ON %s.t FOR EACH ROW SET NEW.v = NEW.v"}},
+		{"referred to", true, []string{
+			"CREATE TABLE %s.c (id INT PRIMARY KEY, x INT, FOREIGN KEY (x) REFERENCES %s.t (id))", "ALTER TABLE %s.c DROP COLUMN id, ADD FOREIGN KEY (x) REFERENCES %s.t (id)",
+			"DROP TABLE %s.c",
+		}},
+		{"old table referred to", false, []string{"CREATE TABLE %s.c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES %s.t_old (id))", "DROP TABLE %s.c"}},
 		{"old table has a mark", true, []string{"ALTER TABLE %s.t_old COMMENT = 'midstream old of %s.t; it was: mine'"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

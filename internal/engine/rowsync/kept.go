@@ -60,7 +60,7 @@ var ErrSideTaken = errors.New("the name of the side table is taken")
 
 // OpenSide creates the side table of the spec, with the mark as its comment, and returns the moves of the spec as LoadMoves does. It
 // leaves the table as it is if it is there and carries the mark, and has the columns and the shadow of the spec. Otherwise it replaces
-// the table, unless an undo has begun to use it. shadow is the shadow's definition. The values of parked rows are taken as well, unless an
+// the table, unless an undo has put rows into it. shadow is the shadow's definition. The values of parked rows are taken as well, unless an
 // undo has begun to use the side table.
 func OpenSide(
 	ctx context.Context, session *dbconn.Session, spec *Spec, shadow *schema.Table, mark string, parked Parked, begun bool,
@@ -93,7 +93,7 @@ func (s *Spec) createSide(ctx context.Context, session *dbconn.Session, shadow *
 }
 
 // ownSide proves that a side table that was there is that of this shadow and of these columns. It makes another one, or fails with
-// ErrSideTaken if an undo has begun to use it.
+// ErrSideTaken if an undo has put rows into it.
 func ownSide(
 	ctx context.Context, session *dbconn.Session, s *Spec, shadow *schema.Table, mark string, begun bool,
 ) (created bool, err error) {
@@ -108,7 +108,14 @@ func ownSide(
 	if begun && len(comments) == len(want) && strings.Join(comments, "") == "" { // an earlier version has made it
 		return false, nil
 	}
+	used := false
 	if begun {
+		err = session.Rows(ctx, "SELECT 1 FROM "+s.Side.Quoted()+" LIMIT 1", func(*sql.Rows) error { used = true; return nil })
+	}
+	if err != nil {
+		return false, fmt.Errorf("read side table %s: %w", s.Side, err)
+	}
+	if used {
 		return false, fmt.Errorf("%w: %s has values of other columns, because a column of the table was added, dropped or renamed during the undo; "+
 			"rename %[2]s, which has these values, and give the same command again", ErrSideTaken, s.Side)
 	}

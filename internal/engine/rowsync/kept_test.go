@@ -463,6 +463,10 @@ func TestU5_SideTable(t *testing.T) {
 				t.Errorf("%s: %v", other, err)
 			}
 			u.has("SELECT midstream_value_0 FROM t_kept")
+			u.exec("ALTER TABLE t_kept " + other)
+			if err := open(true); err != nil {
+				t.Errorf("%s, without rows: %v", other, err)
+			}
 		}
 		u.exec("ALTER TABLE t_kept MODIFY midstream_value_0 VARCHAR(10) NOT NULL, MODIFY midstream_value_1 INT NULL," +
 			" MODIFY midstream_value_2 TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, MODIFY midstream_value_new TINYINT NOT NULL")

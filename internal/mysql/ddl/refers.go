@@ -21,7 +21,9 @@ const (
 	Writes
 	// Fires: a trigger comes that fires for its rows.
 	Fires
-	// Changes: its structure, its name or its existence changes, or a foreign key comes that refers to it.
+	// Points: a foreign key of another table comes that refers to it. Its rows and its structure stay.
+	Points
+	// Changes: its structure, its name or its existence changes.
 	Changes
 	// Unknown: the statement can't be read and may have to do with the table.
 	Unknown
@@ -29,7 +31,7 @@ const (
 
 // String names the effect.
 func (e Effect) String() string {
-	return [...]string{"none", "writes", "fires", "changes", "unknown"}[e]
+	return [...]string{"none", "writes", "fires", "points", "changes", "unknown"}[e]
 }
 
 // Refers returns the effect of a statement in the binlog on a table. It compares names without
@@ -183,7 +185,7 @@ func (r *referrer) alter(w words) Effect {
 	if !w.at(0, "TABLE") {
 		return None // a schema's defaults, a user, a view, a routine
 	}
-	if w = w[1:].skip("IF EXISTS"); r.target(w) || r.referenced(w) {
+	if w = w[1:].skip("IF EXISTS"); r.target(w) {
 		return Changes
 	}
 	for i := range w {
@@ -192,6 +194,9 @@ func (r *referrer) alter(w words) Effect {
 			w.at(i, "WITH") && w.at(i+1, "TABLE") && r.target(w[i+2:]): // EXCHANGE PARTITION
 			return Changes
 		}
+	}
+	if r.referenced(w) {
+		return Points
 	}
 	return None
 }
@@ -222,11 +227,11 @@ func (r *referrer) create(w words) Effect {
 			// With IF NOT EXISTS it did nothing, or a DROP came before it.
 			return r.changesIf(replaces || !w[1:].begin("IF", "NOT", "EXISTS"))
 		}
-		if r.referenced(bare) {
-			return Changes
-		}
 		if w.filled() {
 			return Writes
+		}
+		if r.referenced(bare) {
+			return Points
 		}
 		return None
 	case w.at(0, "INDEX", "UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "ONLINE", "OFFLINE"):
