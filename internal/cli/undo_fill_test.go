@@ -218,3 +218,22 @@ func TestU5_AnUndoByAllRowsNeedsNoBinlogSinceTheSwap(t *testing.T) {
 		}
 	})
 }
+
+// TestU4_ExpressionsOfAnUndoReadTheirOwnRowOnly: with an aggregate, a sync of several rows would have one row. What reads another
+// table fails under the lock of the swap.
+func TestU4_ExpressionsOfAnUndoReadTheirOwnRowOnly(t *testing.T) {
+	sideBySide(t)
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(9) NOT NULL", "CREATE TABLE other (a INT)")
+		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN note", []string{"--undo=1h"})
+		r.exec("INSERT INTO t (a) VALUES (1), (2), (3)")
+		for _, expr := range []string{"COUNT(*)", "MAX(a)", "1), (2", "(SELECT MAX(a) FROM " + r.database + ".other)", "a IN (select a FROM " + r.database + ".t)"} {
+			r.says("undo", exitRefused, "t", []string{"--undo-fill=note=" + expr}, "cannot use --undo-fill note=")
+		}
+		r.says("undo", exitDone, "t", []string{"--undo-fill=note=CONCAT('select ', a)"})
+		if got := r.query("SELECT COUNT(*) FROM t WHERE note = CONCAT('select ', a)"); got != "3" {
+			r.Errorf("%s new rows have their value", got)
+		}
+		r.says("undo", exitDone, "t", []string{"--end"})
+	})
+}

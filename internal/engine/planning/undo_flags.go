@@ -10,6 +10,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
 )
 
 // deciding are the flags that decide what an undo does: each is refused if it has no effect. The other flags are limits, which
@@ -98,19 +99,32 @@ func tryFlags(ctx context.Context, pool *dbconn.Pool, undo Undo, table, old *sch
 		if !slices.ContainsFunc(dropped, func(c string) bool { return strings.EqualFold(c, name) }) {
 			return refuse(table.Name, cannotUse(flag), "the change has dropped no column "+name, has)
 		}
-		rows, err := pool.DB().QueryContext(ctx, fmt.Sprintf("SELECT (%s) FROM %s LIMIT 0", expr, table.Name.Quoted()))
-		if err == nil {
-			err = rows.Close()
-		}
-		if err != nil && dbconn.Number(err) == 0 { // the connection was lost
+		wrong, err := tryFill(ctx, pool, table.Name, expr)
+		if err != nil {
 			return failed(ReadFacts, table.Name, fmt.Errorf("try %s: %w", flag, err))
 		}
-		if err != nil {
-			return refuse(table.Name, cannotUse(flag), dbconn.Message(err),
+		if wrong != "" {
+			return refuse(table.Name, cannotUse(flag), wrong,
 				"Give an expression over the columns of "+table.Name.String()+"; a text is in quotes: --undo-fill \""+name+"='new'\"")
 		}
 	}
 	return nil
+}
+
+// tryFill returns why an expression cannot give new rows a value. It has nothing but its own row: in a WHERE clause, the server refuses
+// aggregates, by which a sync of several rows would have one. A subquery reads a table that the lock of the swap does not have.
+func tryFill(ctx context.Context, pool *dbconn.Pool, table schema.Name, expr string) (wrong string, err error) {
+	if tokens, _ := token.Split(expr); slices.ContainsFunc(tokens, func(t token.Token) bool { return t.Is("SELECT") }) {
+		return "it reads other rows", nil
+	}
+	rows, err := pool.DB().QueryContext(ctx, fmt.Sprintf("SELECT 1 FROM %s WHERE (%s) IS NULL LIMIT 0", table.Quoted(), expr))
+	if err == nil {
+		return "", rows.Close()
+	}
+	if dbconn.Number(err) == 0 { // the connection was lost
+		return "", err
+	}
+	return dbconn.Message(err), nil
 }
 
 // onlyIn are the columns of the old table that the table does not have.
