@@ -140,14 +140,17 @@ func (b *bench) undoChange(ctx context.Context, s *server, way string) error {
 		}
 		return nil
 	}
-	return run(ctx, b.midstream, b.ownArgs(s, "run", "--undo=24h", "--method=shadow", "--full-speed", "ALTER TABLE "+table+" "+change)...)
+	return run(ctx, b.midstream, b.ownArgs(s, "run", "--undo=24h", "--method=shadow", "--full-speed", s.keeping(), "ALTER TABLE "+table+" "+change)...)
 }
 
 // ownArgs are the arguments of a verb of midstream on the server.
 func (b *bench) ownArgs(s *server, verb string, more ...string) []string {
 	return append([]string{verb, "--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User,
-		"--control-dir=" + s.control(), "--history-dir=" + s.control()}, more...)
+		"--control-dir=" + s.control()}, more...)
 }
+
+// keeping has a verb keep its history on the server's folder. A release of a process that follows takes no such flag.
+func (s *server) keeping() string { return "--history-dir=" + s.control() }
 
 func (b *bench) ghostCommand(s *server, more ...string) *exec.Cmd {
 	return b.programs.built[toolGhost].command(context.Background(), append([]string{"--host=127.0.0.1", "--port=" + s.port(),
@@ -162,13 +165,13 @@ func (b *bench) undoCommand(s *server, way string) []string {
 	case undoGhost:
 		return b.ghostCommand(s, "--revert", "--checkpoint", "--old-table=_"+tableName+"_del").Args
 	case undoCold:
-		return append([]string{b.midstream}, b.ownArgs(s, "undo", "--json", "--cold", table)...)
+		return append([]string{b.midstream}, b.ownArgs(s, "undo", "--json", "--cold", s.keeping(), table)...)
 	}
 	argv := append([]string{b.midstream}, b.ownArgs(s, "undo", "--json", table)...)
-	if way == undoWarm { // it only releases the process that follows, which has the folder
-		argv = slices.DeleteFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--history-dir=") })
+	if way == undoWarm { // it only releases the process that follows
+		return argv
 	}
-	return argv
+	return append(argv, s.keeping())
 }
 
 // control is the folder of the sockets of runs, which no other user may read.
@@ -189,7 +192,7 @@ func (b *bench) beginWarm(ctx context.Context, s *server) (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer log.Close()
-	held := exec.CommandContext(ctx, b.midstream, b.ownArgs(s, "undo", "--json", "--hold", table)...)
+	held := exec.CommandContext(ctx, b.midstream, b.ownArgs(s, "undo", "--json", "--hold", s.keeping(), table)...)
 	held.Stdout, held.Stderr = log, log
 	if err := held.Start(); err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 		Room: r.brakes.room(1, r.brakes.applyMayBegin), Linger: r.linger,
 	})}
 	w.intake = r.link.Open(from.Origin, intake.Opening{
-		Key: spec.Key, Backlog: w.backlog, Moves: d.moves, Shadow: d.shadow.Name, Marked: spec.Unchecked,
+		Key: spec.Key, Backlog: w.backlog, Moves: d.moves, Shadow: d.shadow.Name, Marked: spec.Marks,
 		Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
 	})
 	w.follower = follow.New(follow.Deps{

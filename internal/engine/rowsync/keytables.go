@@ -26,7 +26,7 @@ const (
 // Settings returns the statements that give a session the settings for syncs by this spec, after syncs by another one.
 func (s *Spec) Settings() []string {
 	checked := []string{"SET SESSION foreign_key_checks = DEFAULT"}
-	if s.Unchecked {
+	if s.Unchecked || s.Marks {
 		checked = nil
 	}
 	return slices.Concat(checked, settings(s), Setup)
@@ -35,7 +35,7 @@ func (s *Spec) Settings() []string {
 // settings are those of both.
 func settings(s *Spec) []string {
 	var set []string
-	if s.Unchecked {
+	if s.Unchecked || s.Marks {
 		set = append(set, "SET SESSION foreign_key_checks = 0")
 	}
 	return append(set, sessionValues(s).Setup()...)

@@ -3,7 +3,6 @@ package rowsync
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -91,21 +90,8 @@ func (m *Moves) renew(ctx context.Context, session *dbconn.Session) (err error) 
 		return err
 	}
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s = 1", strings.Join(s.Key.SelectExprsOf(s.sideKeys()), ", "), side, sideNew)
-	m.renewed, err = keysOfSource(ctx, session, s, query)
+	m.renewed, err = keysBut(ctx, session, s, query, key.ErrOtherType) // the shadow had keys that the source's type does not take
 	return err
-}
-
-// keysOfSource runs a query for keys that rows of the shadow had, and leaves out those that the source's type does not take.
-func keysOfSource(ctx context.Context, session *dbconn.Session, s *Spec, query string) (keys []key.Key, err error) {
-	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
-		k, err := s.ScanKey(rows)
-		if errors.Is(err, key.ErrOtherType) {
-			return nil
-		}
-		keys = append(keys, k)
-		return err
-	})
-	return keys, err
 }
 
 // queued is a move that waits.

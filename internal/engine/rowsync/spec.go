@@ -3,6 +3,7 @@ package rowsync
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -117,9 +118,11 @@ type Spec struct {
 	// Fills give some kept columns of a new row a value, once. Other kept columns get their defaults.
 	Fills []Column
 
-	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys. An undo whose old table
-	// has none knows by it which row events of that table are its own (capture.Deps.Marked).
+	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys.
 	Unchecked bool
+	// Marks does the same for a shadow without foreign keys, so that capture knows which of its row events are those of the run
+	// (capture.Deps.Marked).
+	Marks bool
 }
 
 // Of returns a condition on the source's rows that leaves out the rows which are not kept.
@@ -353,8 +356,16 @@ func (s *Spec) ScanKey(rows *sql.Rows, more ...any) (key.Key, error) {
 
 // readKeys runs a query that selects nothing but keys.
 func (s *Spec) readKeys(ctx context.Context, session *dbconn.Session, query string) (keys []key.Key, err error) {
+	return keysBut(ctx, session, s, query, nil)
+}
+
+// keysBut is readKeys without the keys that cannot be read because of one error.
+func keysBut(ctx context.Context, session *dbconn.Session, s *Spec, query string, left error) (keys []key.Key, err error) {
 	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
 		k, err := s.ScanKey(rows)
+		if err != nil && errors.Is(err, left) {
+			return nil
+		}
 		keys = append(keys, k)
 		return err
 	})

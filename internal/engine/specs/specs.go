@@ -89,7 +89,8 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 		Partitioned: p.Source.Partitioned,
 		KeyChanged:  columns.KeyChanged(),
 		Locking:     locking(p),
-		Unchecked:   len(p.Acting) > 0 || p.Back != nil && len(shadow.ForeignKeys) == 0,
+		Unchecked:   len(p.Acting) > 0,
+		Marks:       p.Back != nil && len(shadow.ForeignKeys) == 0,
 		Silent:      p.Server.Version.MariaDB,
 
 		RequiresKeys: p.Server.RequiresKeys,
