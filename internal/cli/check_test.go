@@ -9,6 +9,23 @@ import (
 	"midstream/internal/ops/record"
 )
 
+// TestACheckHasAVerdict: a check whose rows all fit ends with a verdict, and none names itself as what to do next.
+func TestACheckHasAVerdict(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 10)
+	for _, clauses := range []string{"MODIFY a INT NOT NULL, ADD UNIQUE u (a, id)", "ADD COLUMN c INT"} {
+		code, stdout, stderr := midstream(t, append([]string{"check", "--no-color", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
+		if code != exitDone {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		contains(t, stdout, "\nDone in ", ": every row of "+name+" fits the altered table; nothing was changed.\n")
+		lacks(t, stdout, "midstream check")
+	}
+	_, stdout, _ := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD UNIQUE u (a)"}, flags(t, i)...)...)
+	contains(t, stdout, "midstream check")
+}
+
 // TestCheckTellsOfRows: what doesn't fit is listed with all that is needed to mend it, as text and
 // as JSON, and nothing is left; a table that fits passes.
 func TestCheckTellsOfRows(t *testing.T) {

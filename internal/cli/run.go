@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 )
 
@@ -174,7 +175,10 @@ func changing(c *change) doing { return doing{c.migrate, c.runTables} }
 func checking(c *change) doing {
 	return doing{alter: func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 		c.options.Method, c.options.Checks = plan.MethodShadow, true // a shadow is what rows are looked at for
-		_, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Check)
+		p, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Check)
+		if err == nil {
+			c.output.done(p.Source.Name, result, summary.OfCheck(p, result), summary.OfCheck(p, result)+"\n")
+		}
 		return result, err
 	}}
 }

@@ -298,7 +298,7 @@ func (d *differ) narrows(from, to schema.Column) {
 	from.Nullable = to.Nullable
 	if from.Generated == schema.NotGenerated && to.Generated == schema.NotGenerated && !plan.Fits(from, to) {
 		d.warn(CodeNarrows, fmt.Sprintf("column %s is %s and becomes %s, which may not fit all its values", from.Name, was, is),
-			"such a value stops the run, with the table untouched", "To find them first: midstream check  \"ALTER TABLE ...\" lists every row")
+			"such a value stops the run, with the table untouched", plan.FindFirst)
 	}
 }
 

@@ -199,7 +199,10 @@ func (b *Back) Goes() string {
 // HasUnique is a warning of an undo, if the unique key is not known better.
 func (b *Back) HasUnique() string { return b.Definition() + " has a unique key" }
 
-func (c *checker) refusing(row string) (why, fix string) { return c.options.Back.Refusing(row) }
+func (c *checker) refusing(row string) (why, fix string) {
+	why, fix = c.options.Back.Refusing(row)
+	return why, findFirst(fix, c.options.Checks)
+}
 
 // Refusing is what a row does that the new definition refuses, and what helps.
 func (b *Back) Refusing(row string) (why, fix string) {
@@ -212,7 +215,27 @@ func (b *Back) Refusing(row string) (why, fix string) {
 	case back != nil:
 		return row + " ends " + this + ", with the table unchanged", "Change such rows before"
 	}
-	return row + " stops the run, with the table untouched", "To find them first: midstream check  \"ALTER TABLE ...\" lists every row"
+	return row + " stops the run, with the table untouched", FindFirst
+}
+
+// FindFirst advises midstream check.
+const FindFirst = "To find them first: midstream check  \"ALTER TABLE ...\" lists every row"
+
+// findFirst is an advice for midstream check itself, if that is what works.
+func findFirst(fix string, checks bool) string {
+	if checks && fix == FindFirst {
+		return "This check lists every such row"
+	}
+	return fix
+}
+
+// Checking are risks of the definition that was asked for, with the advice for midstream check if that is what works.
+func Checking(risks []Risk, checks bool) []Risk {
+	risks = slices.Clone(risks)
+	for i := range risks {
+		risks[i].Fix = findFirst(risks[i].Fix, checks)
+	}
+	return risks
 }
 
 // takenBack is what an undo, or a redo, takes back.

@@ -20,6 +20,15 @@ func BriefRehearsal(p *plan.Plan, r migration.Result) string {
 	return escape.Line(fmt.Sprintf("%s is unchanged: rehearsed in %s%s.", p.Source.Name, humanize.Span(r.Elapsed), kept))
 }
 
+// OfCheck writes the verdict of a check whose rows all fit, in a line.
+func OfCheck(p *plan.Plan, r migration.Result) string {
+	rows := "every row of " + p.Source.Name.String()
+	if p.Filter != "" {
+		rows += " that --keep keeps"
+	}
+	return escape.Line(fmt.Sprintf("Done in %s: %s fits the altered table; nothing was changed.", humanize.Span(r.Elapsed), rows))
+}
+
 // OfRehearsal writes what a run would have been. locked says that the rehearsal took the lock.
 func OfRehearsal(p *plan.Plan, r migration.Result, used Used, locked bool, style Style) string {
 	s := newSheet(style)
