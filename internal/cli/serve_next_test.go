@@ -19,14 +19,14 @@ var stepPrinted = regexp.MustCompile(`midstream (?:submit --undo=\S+(?: --option
 
 // steps are the commands that the next step of a change has.
 func (q *queueing) steps(id string) []string {
-	return stepPrinted.FindAllString(strings.ReplaceAll(q.at(id).Next, q.here(), " "), -1)
+	return stepPrinted.FindAllString(strings.NewReplacer(q.here(), " ", " --control-dir="+q.folder, "").Replace(q.at(id).Next), -1)
 }
 
 // here are the flags of a command that reaches the service.
 func (q *queueing) here() string { return " --to='" + q.url + "' " }
 
-// fromElsewhere fails the test unless a command of the next step, which needs the server, has its address, and one for the service
-// has its URL.
+// fromElsewhere fails the test unless a command of the next step, which needs the server, has its address and the folder of its
+// sockets, and one for the service has its URL.
 func (q *queueing) fromElsewhere(id string) {
 	q.t.Helper()
 	cmd := command(q.t, "queue", "--to="+q.url, id)
@@ -34,7 +34,7 @@ func (q *queueing) fromElsewhere(id string) {
 	r := start(q.t, cmd)
 	r.exit()
 	host, port, _ := strings.Cut(q.i.Address, ":")
-	contains(q.t, r.stdout.all(), "midstream undo --host="+host+" --port="+port+" --end "+q.name, "midstream submit"+q.here()+"--undo="+id)
+	contains(q.t, r.stdout.all(), "midstream undo --host="+host+" --port="+port+" --control-dir="+q.folder+" --end "+q.name, "midstream submit"+q.here()+"--undo="+id)
 }
 
 // takes gives a command that was printed, which must succeed.
@@ -104,7 +104,7 @@ func TestU3_TheNextStepOfAChangeIsPermitted(t *testing.T) {
 	q.takes("midstream queue a-undo-3")
 	held := q.holds("a-undo-3") // its process prints how people elsewhere reach the server, and not the option file of the service
 	runs, err := socket.Find(t.Context(), q.folder)
-	if host, port, _ := strings.Cut(q.i.Address, ":"); err != nil || len(runs) != 1 || string(runs[0].Found.Reach) != "--host="+host+" --port="+port {
+	if host, port, _ := strings.Cut(q.i.Address, ":"); err != nil || len(runs) != 1 || string(runs[0].Found.Reach) != "--host="+host+" --port="+port+" --control-dir="+q.folder {
 		t.Errorf("the run prints commands for others: %+v, %v", runs, err)
 	}
 	if err := syscall.Kill(held.Process, syscall.SIGKILL); err != nil {
@@ -169,7 +169,7 @@ func TestU3_TheNextStepNextToAFollowerIsPermitted(t *testing.T) {
 	if code != exitNotNow {
 		t.Errorf("cutover of a follower: exit code %d", code)
 	}
-	contains(t, stderr, "follows the table for an undo", "midstream undo "+q.name, "midstream abort "+q.name)
+	contains(t, stderr, "follows the table for an undo", "midstream undo --control-dir="+q.folder+" "+q.name, "midstream abort --control-dir="+q.folder+" "+q.name)
 	executing(t, q.i, q.database())("INSERT INTO t (id, a) VALUES (5001, 5000000000)")
 	park := undo + " --option=park"
 	q.nextIs("w", park)

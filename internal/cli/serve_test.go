@@ -174,9 +174,10 @@ func TestLimitAndWithdraw(t *testing.T) {
 	q.becomes("a", queue.StateRunning)
 	q.becomes("b", queue.StateRunning)
 	contains(t, q.at("c").Why, "at most 2 may run on main at the same time (--limit)")
-	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == "on hold: until midstream cutover "+q.name })
+	on := "on hold: until midstream cutover --control-dir=" + q.folder + " " + q.name
+	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == on })
 	_, listed, _ := q.ask("queue")
-	contains(t, strings.Join(strings.Fields(listed), " "), ": on hold: until midstream cutover "+q.name)
+	contains(t, strings.Join(strings.Fields(listed), " "), ": "+on)
 	if code, stdout, stderr := q.ask("withdraw", "c"); code != exitDone || !strings.HasPrefix(stdout, "withdrawn c ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}

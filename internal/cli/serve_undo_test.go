@@ -81,7 +81,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if u := q.undoIs("a-undo", string(leftovers.UndoOpen)); !u.Redo {
 		t.Errorf("%+v", u)
 	}
-	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "midstream submit  --undo=a-undo makes the change again")
+	contains(t, undo("a", http.StatusConflict, "{}"), "change a-undo has undone it", "--undo=a-undo makes", "--host=", "--control-dir="+q.folder+" --end ")
 	if a := q.at("a"); strings.Contains(a.Why, "_old") || !strings.HasPrefix(a.Next, "midstream submit"+q.here()+"--undo=a-undo makes the change again; ") {
 		t.Errorf("a change that was undone names its old table, which is the table now: %q, %q", a.Why, a.Next)
 	}
@@ -115,12 +115,22 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	q.undoIs("a-undo-2", string(leftovers.UndoEnded))
-	contains(t, undo("a-undo-2", http.StatusConflict, "{}"), "its undo has ended")
 	executing(t, q.i, q.database())("DROP TABLE IF EXISTS t_old", "DROP TABLE IF EXISTS t_undone")
+	q.leadsBack(undo)
 	q.kill()
 	q.serve() // what it knows of undos is in the store
 	q.undoIs("a-undo", "undone")
 	q.undoIs("a", string(leftovers.UndoEnded))
+}
+
+// leadsBack fails the test unless a change by the server, of which nothing was kept, has its way back as the next step.
+func (q *queueing) leadsBack(undo func(id string, status int, body string) string) {
+	q.t.Helper()
+	q.submit("c", q.name+" ADD COLUMN e INT", "--option=method=instant", "--option=undo=0s")
+	back := "DROP COLUMN `e`' --server=main (it gives up the values of e)"
+	contains(q.t, q.becomes("c", queue.StateDone).Next, "to take the change back: midstream submit", back)
+	contains(q.t, undo("c", http.StatusConflict, "{}"), "has kept no undo", back)
+	contains(q.t, undo("a-undo-2", http.StatusConflict, "{}"), "its undo has ended")
 }
 
 // TestU4_UnfitRowsOfAFollowerInAQueue: within seconds of its commit, a row that the old definition refuses is in the state of
@@ -185,7 +195,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		if status != http.StatusOK {
 			t.Errorf("report.%s: %d", form, status)
 		}
-		contains(t, unreaching(text), "unfit: 1 row refused: Out of range", "SELECT * FROM", "midstream undo "+q.name)
+		contains(t, unreaching(text), "unfit: 1 row refused: Out of range", "SELECT * FROM", "midstream undo --control-dir="+q.folder+" "+q.name)
 	}
 	follows(1)
 	if code, _, stderr := q.ask("submit", "--undo=a", "--option=park", "--wait"); code != exitDone {

@@ -38,6 +38,11 @@ type Undoable struct {
 	NotInstead string
 }
 
+// WayBack is the command by which the server alters a table back, by these clauses.
+func WayBack(table schema.Name, by string) string {
+	return "midstream run  " + schema.Shell("ALTER TABLE "+table.Quoted()+" "+by)
+}
+
 // Undoable reports whether the change can be taken back.
 func (p *Plan) Undoable() Undoable {
 	switch p.Choice.Method {

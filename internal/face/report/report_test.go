@@ -298,7 +298,13 @@ func TestUndoInReports(t *testing.T) {
 	change := story(1)
 	change.Run.Table = "shop.orders"
 	change.Plan.Undo = &record.Undoable{Possible: true, Mode: "lazy", Lost: []string{"n"}}
-	says(change, "This change cannot be undone: the run kept no undo")
+	says(change, "The run kept no undo (--undo=24h keeps one). As long as the old table exists, all rows can be taken back: midstream undo --cold shop.orders.")
+	old := change.Result.Old
+	change.Result.Old = ""
+	says(change, "The run kept no undo (--undo=24h keeps one).")
+	change.Plan.Undo.By = "DROP COLUMN `n`"
+	says(change, "To take the change back: midstream run ", "ALTER TABLE `shop`.`orders` DROP COLUMN `n`", ". It gives up the values of the new columns: n.")
+	change.Result.Old, change.Plan.Undo.By = old, ""
 	change.Result.Undo = &record.Open{Table: "shop.orders", State: "open", Mode: "lazy", Until: until, Swapped: began}
 	says(change, "could be undone until 2026-01-03 03:04 UTC, with: midstream undo shop.orders", "gives up the values of the new columns: n",
 		"For the undo, the rows were not checked", "To give the undo up first: midstream undo --end shop.orders")

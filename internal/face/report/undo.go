@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
 // aboutUndo says how a change can be undone, or what an undo has taken back, in sentences.
@@ -25,6 +26,22 @@ func (r *Report) aboutUndo(events []event.Event) []string {
 	return append(told, r.undoable()...)
 }
 
+// wayBack is how a change is taken back of which nothing was kept.
+func (r *Report) wayBack(u *record.Undoable) string {
+	const none = "The run kept no undo (--undo=24h keeps one)"
+	switch {
+	case u.By == "" && r.Result.Old != "":
+		return none + ". As long as the old table exists, all rows can be taken back: midstream undo  --cold " + schema.NameOf(r.Run.Table).Argument() + "."
+	case u.By == "":
+		return none + "."
+	}
+	text := none + ". To take the change back: " + u.Command(schema.NameOf(r.Run.Table))
+	if len(u.Lost) > 0 {
+		text += ". It gives up the values of the new columns: " + strings.Join(u.Lost, ", ")
+	}
+	return text + "."
+}
+
 // undoable says how the change can be undone, or that it cannot.
 func (r *Report) undoable() (told []string) {
 	open := r.Result.Undo
@@ -32,7 +49,7 @@ func (r *Report) undoable() (told []string) {
 	case open == nil && (r.Plan == nil || r.Plan.Undo == nil):
 		return nil
 	case open == nil && r.Plan.Undo.Possible:
-		return []string{"This change cannot be undone: the run kept no undo (--undo=24h keeps one)."}
+		return []string{r.wayBack(r.Plan.Undo)}
 	case open == nil:
 		return []string{"This change cannot be undone: " + strings.TrimSuffix(r.Plan.Undo.Why, ".") + "."}
 	}

@@ -493,8 +493,7 @@ func keptNone(p *plan.Plan) string {
 	if !u.Possible {
 		return fmt.Sprintf("No undo was kept, and none is possible: %s.\n", escape.Line(u.Why))
 	}
-	text := "No undo was kept (--undo=24h keeps one). To take the change back: midstream run  " +
-		schema.Shell("ALTER TABLE "+p.Source.Name.Quoted()+" "+u.By)
+	text := "No undo was kept (--undo=24h keeps one). To take the change back: " + plan.WayBack(p.Source.Name, u.By)
 	if len(u.Lost) > 0 {
 		text += "; it gives up the values of " + columns(u.Lost)
 	}

@@ -155,7 +155,7 @@ func (k *Keeper) keep(ctx context.Context, f *kept) {
 	f.seen = time.Now()
 	if err == nil && now == nil {
 		if err = os.MkdirAll(k.Folder, 0o700); err == nil {
-			f.ended, err = k.Begin(append([]string{"--hold", "--lazy", "--json", "--control-dir=" + k.Sockets,
+			f.ended, err = k.Begin(append([]string{"--hold", "--lazy", "--json",
 				"--history-dir=" + filepath.Join(k.Folder, "runs")}, append(w.Arguments, "--", w.Table.Argument())...), k.output(w))
 		}
 	}

@@ -95,8 +95,7 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 	defer stderr.Close()
 	cmd := exec.Command(
 		s.cfg.Executable,
-		s.command(e.verb(), e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder,
-			"--result-file="+filepath.Join(folder, resultFile))...)
+		s.command(e.verb(), e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--result-file="+filepath.Join(folder, resultFile))...)
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
 	ownSession(cmd)
@@ -124,7 +123,11 @@ func (s *Service) command(verb string, e *entry, more ...string) []string {
 
 // connects are the flags by which a process of this machine connects to a server, and prints how others reach it.
 func (s *Service) connects(server string) []string {
-	return []string{"--defaults-file=" + s.cfg.Servers[server], "--" + reach.At + "=" + s.address(server)}
+	flags := []string{"--defaults-file=" + s.cfg.Servers[server], "--" + reach.At + "=" + s.address(server)}
+	if own := s.ownFolder(); own != "" {
+		flags = append(flags, "--control-dir="+own)
+	}
+	return flags
 }
 
 // address is how other machines reach a server; "" if that is not known.
@@ -196,6 +199,9 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 	changed := *e
 	changed.settle(result, s.unfilled(e))
 	changed.Kept = s.own(changed.Kept, e)
+	if result != nil && result.Undo == nil && changed.Next == "" {
+		changed.Next = changed.wayBack(path)
+	}
 	return s.keep(ctx, &changed, path)
 }
 
@@ -269,14 +275,14 @@ func setAside(result *record.Result) string {
 		return ""
 	}
 	text := fmt.Sprintf("; %s set aside in %s", plural(int64(result.ParkedRows), "row"), schema.NameOf(result.ParkedTable))
-	switch {
-	case result.Undo == nil || result.Undo.Mode == plan.UndoRename:
-	case result.Undo.Redo:
-		text += ", and the redo brings them back"
-	default:
-		text += ", and the undo brings them back"
+	if result.Undo == nil || result.Undo.Mode == plan.UndoRename {
+		return text
 	}
-	return text
+	them := "them"
+	if result.ParkedRows == 1 {
+		them = "it"
+	}
+	return text + ", and the " + plan.UndoWord(result.Undo.Redo) + " brings " + them + " back"
 }
 
 // keptAs introduces the name of the old table of a change that is done.

@@ -17,7 +17,6 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/ops/followers"
-	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 	"midstream/internal/ops/undos"
@@ -447,7 +446,7 @@ func (s *Service) view(e *entry) Change {
 			c.Why, _, _ = strings.Cut(c.Why, keptAs)
 		}
 	}
-	c.Next = reach.To(s.address(e.Server)).In(c.Next)
+	c.Next = s.reach(e).In(c.Next)
 	c.Unfit = append([]record.Finding{}, c.Unfit...)
 	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
 	return c

@@ -252,14 +252,18 @@ func (u *Undo) warnings() []string {
 	if !u.Waits() {
 		return warnings
 	}
+	word, definition := plan.UndoWord(u.Redo), plan.UndoGives(u.Redo)
 	if len(u.Lost) > 0 {
 		columns := "column "
 		if len(u.Lost) > 1 {
 			columns = "columns "
 		}
-		warnings = append(warnings, "The values of "+columns+strings.Join(u.Lost, ", ")+" are lost: the old table does not have them.")
+		gone := ": the table that is put aside keeps them."
+		if u.Mode == plan.UndoNative {
+			gone = "."
+		}
+		warnings = append(warnings, "The "+word+" gives up the values of "+columns+strings.Join(u.Lost, ", ")+gone)
 	}
-	word, definition := plan.UndoWord(u.Redo), plan.UndoGives(u.Redo)
 	if len(u.later) > 0 {
 		warnings = append(warnings, "The "+word+" takes back later changes of the table too: "+strings.Join(u.later, ", ")+".")
 	}
@@ -404,9 +408,13 @@ func (s *Service) mayUndo(e *entry) error {
 	}
 	u := s.undoOf(e)
 	if u == nil {
-		return no("change "+e.ID+" has kept no undo", "submit changes with the option undo=24h to keep one")
+		next := "submit changes with the option undo=24h to keep one"
+		if strings.HasPrefix(e.Next, takesBack) {
+			next = e.Next
+		}
+		return no("change "+e.ID+" has kept no undo", next)
 	}
-	next := s.next(e, u)
+	next := s.reach(e).In(s.next(e, u))
 	switch {
 	case u.State == string(leftovers.UndoRunning) && u.By != "":
 		return no("change "+u.By+" undoes it already", next)

@@ -1,11 +1,15 @@
 package queue
 
 import (
+	"os"
 	"strings"
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/reach"
+	"midstream/internal/ops/socket"
 )
 
 // undoAgain is the command that takes a change back once more, of a change that was to do that.
@@ -70,4 +74,38 @@ func (s *Service) next(e *entry, u *Undo) string {
 		does += ", by all rows"
 	}
 	return submit + does + "; midstream undo  --end " + table + " gives the " + word + " up"
+}
+
+// takesBack introduces the change that takes another one back of which nothing was kept.
+const takesBack = "to take the change back: "
+
+// wayBack is what takes back a change that the server has made itself, and of which nothing was kept; "" if nothing does. The plan
+// in the history has it.
+func (e *entry) wayBack(path string) string {
+	if e.State != StateDone || e.Undoes != "" || path == "" {
+		return ""
+	}
+	story, err := history.Read(path)
+	if err != nil || story.Run.Rehearsal != "" || story.Plan == nil || story.Plan.Undo == nil || story.Plan.Undo.By == "" {
+		return ""
+	}
+	text := takesBack + "midstream submit  " + schema.Shell("ALTER TABLE "+schema.NameOf(e.Table).Quoted()+" "+story.Plan.Undo.By) +
+		" --server=" + schema.Shell(e.Server)
+	if lost := story.Plan.Undo.Lost; len(lost) > 0 {
+		text += " (it gives up the values of " + strings.Join(lost, ", ") + ")"
+	}
+	return text
+}
+
+// reach are the flags with which commands about a change reach its server, and the sockets of its run.
+func (s *Service) reach(e *entry) reach.Flags {
+	return reach.To(s.address(e.Server)).Sockets(s.ownFolder())
+}
+
+// ownFolder is where the sockets of runs are, if commands do not look there by themselves.
+func (s *Service) ownFolder() string {
+	if s.cfg.ControlFolder == socket.Folder(os.Getenv) {
+		return ""
+	}
+	return s.cfg.ControlFolder
 }

@@ -54,7 +54,11 @@ const At = "print-address"
 // password means that it has a password, or asks for one: the flags ask.
 func Of(set *pflag.FlagSet, password bool) Flags {
 	if f := set.Lookup(At); f != nil && f.Value.String() != "" {
-		return To(f.Value.String())
+		flags := To(f.Value.String())
+		if own := set.Lookup(sockets); own != nil && own.Changed {
+			flags = flags.Sockets(anywhere(own))
+		}
+		return flags
 	}
 	names := append([]string{sockets}, where...)
 	if set.Lookup("tls-ca") != nil && set.Lookup("host") == nil { // --to of other commands is a file
@@ -115,6 +119,14 @@ func To(address string) Flags {
 		return Flags("--socket=" + schema.Shell(address))
 	}
 	return Flags("--host=" + schema.Shell(host) + " --port=" + schema.Shell(port))
+}
+
+// Sockets adds the folder in which runs have their sockets; "" for the folder of everyone.
+func (f Flags) Sockets(folder string) Flags {
+	if folder == "" {
+		return f
+	}
+	return Flags(strings.TrimPrefix(string(f)+" --"+sockets+"="+schema.Shell(folder), " "))
 }
 
 // In returns a text in which each command has those of the flags that its verb takes, and one blank instead of two if there are

@@ -209,3 +209,23 @@ func FuzzIn(f *testing.F) {
 		}
 	})
 }
+
+// TestAServiceWithItsOwnSocketsNamesThem: midstream serve has its own --control-dir. The commands that its runs print have it,
+// next to the address by which people elsewhere reach the server.
+func TestAServiceWithItsOwnSocketsNamesThem(t *testing.T) {
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	set.String(At, "", "")
+	set.String("control-dir", "", "")
+	if err := set.Parse([]string{"--print-address=db1:3306", "--control-dir=/run/own"}); err != nil {
+		t.Fatal(err)
+	}
+	const text = "midstream abort  t, then midstream undo  --end t; midstream cleanup  t"
+	want := "midstream abort --control-dir=/run/own t, then midstream undo --host=db1 --port=3306 --control-dir=/run/own --end t; " +
+		"midstream cleanup --host=db1 --port=3306 t"
+	if got := Of(set, false).In(text); got != want {
+		t.Errorf("%s", got)
+	}
+	if got, want := To("db1:3306").Sockets("").In(text), To("db1:3306").In(text); got != want {
+		t.Errorf("%s", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
 )
 
 // Undos are the changes of a server that can be undone.
@@ -114,6 +115,11 @@ type Undoable struct {
 	Refuses    string   `json:"refuses" doc:"kinds of rows that the old definition refuses: they end the undo, with the table unchanged; may be empty"`
 	InsteadMS  *MS      `json:"instead_ms" doc:"expected duration of a change that can be undone (--undo-method=require); null: this one can be, or no method can"`
 	NotInstead string   `json:"not_instead" doc:"why no method can be undone; may be empty"`
+}
+
+// Command is the command by which the server alters the table back, if nothing was kept for an undo.
+func (u *Undoable) Command(table schema.Name) string {
+	return plan.WayBack(table, u.By)
 }
 
 func undoableOf(p *plan.Plan, open time.Duration) *Undoable {

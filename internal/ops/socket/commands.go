@@ -152,6 +152,9 @@ func (s *Server) undo(ctx context.Context, _ string, c UndoCommand) (string, err
 	if err := s.run.Control.Release(ctx, c.Park); err != nil {
 		return "", err
 	}
+	if c.Park {
+		return "the undo swaps as soon as no session blocks it, and sets rows aside that do not fit", nil
+	}
 	return "the undo swaps as soon as no session blocks it, if all rows fit", nil
 }
 
