@@ -274,7 +274,8 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if refused := plan.Together(p, c.with); len(c.with) > 0 && len(refused) > 0 {
 		return nil, &plan.Refused{Table: p.Source.Name.String(), Blocking: refused, Others: p.Risks}
 	}
-	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), plan.Checking(c.risks, c.options.Checks), session.UnfitRisks(c.follower, p.Back))
+	asked := plan.Checking(c.risks, c.options.Checks)
+	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), asked, session.UnfitRisks(c.follower, p.Back))
 	return p, nil
 }
 

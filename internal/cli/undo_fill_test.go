@@ -164,7 +164,7 @@ func TestU5_TheValuesThatAnUndoGivesUpAreSaidBefore(t *testing.T) {
 		r.exec("INSERT INTO t (a, s) VALUES (3, 3)")
 		const fill = "--undo-fill=note='new'"
 		r.says("undo", exitUnfit, "t", []string{fill}, `or midstream undo --undo-fill "note='new'" --park `+r.database+".t copies them")
-		r.says("undo", exitDone, "t", []string{fill, "--park"}, "t_parked_values has the values of their dropped columns")
+		r.says("undo", exitDone, "t", []string{fill, "--park"}, "t_parked_values has the values of dropped columns")
 		if got := r.query("SELECT GROUP_CONCAT(a, s, note ORDER BY a) FROM t"); got != "22kept,33new" {
 			r.Errorf("the rows are %s", got)
 		}

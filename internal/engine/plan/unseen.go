@@ -26,13 +26,26 @@ func (p *Plan) Unseen(old *schema.Table) (why string, differs bool, err error) {
 			return fmt.Sprintf("column %s has values of an expression (--set), and the old table has the former ones", x.from.Name), true, nil
 		}
 		if !comesBack(x.to, x.from) || p.Back.Redo && !comesBack(x.from, x.to) {
-			return fmt.Sprintf("column %s has another type, and the old table may have values that the change has rounded", x.from.Name), true, nil
+			return fmt.Sprintf("column %s has another type, and the old table may have values that the change has %s", x.from.Name, done(x.from, x.to)), true, nil
 		}
 	}
 	if p.Source.Rows > mostUnchanged {
 		return "the table has more than 1,000,000 rows", false, nil
 	}
 	return "", false, nil
+}
+
+// done is what a change of a column's type may have done to values, without an error.
+func done(a, b schema.Column) string {
+	number := func(c schema.Column) bool { return c.Number() || c.Temporal() }
+	switch {
+	case a.Generated != b.Generated:
+	case a.Charset == b.Charset && a.Family() == b.Family() && (isText(a) || a.Family() == "varbinary"):
+		return "cut"
+	case number(a) && number(b):
+		return "rounded"
+	}
+	return "converted"
 }
 
 // GivesUp warns of the former values that an undo does not bring back, because the change has converted them without an error: in a

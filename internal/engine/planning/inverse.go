@@ -109,7 +109,7 @@ func (m *maker) invert(trial *plan.Trial) *plan.Inverse {
 	case v.Why == "" && (hidesBytes(&before) || hidesBytes(&after)):
 		v.Why = "the table has a default with bytes that are no text, and the record of an undo keeps only texts"
 	case back == nil && v.Why == "":
-		v.Why = "the definition stays as it is"
+		v.Why = "the definition is unchanged, so nothing is to be taken back"
 	case back != nil:
 		v.Back(&before, back, says)
 		if mappings, err := plan.MapColumns(&after, &before, back, says); err == nil {

@@ -19,7 +19,7 @@ func UnfitFound(e event.UnfitFound) string {
 func Parked(e event.Parked) string {
 	text := fmt.Sprintf("set aside in %s: %s", schema.NameOf(e.Table), escape.Line(Keyed(e.Rows, e.Keys)))
 	if e.Values != "" {
-		text += fmt.Sprintf("; %s has the values of their dropped columns", schema.NameOf(e.Values))
+		text += fmt.Sprintf("; %s has the values of dropped columns", schema.NameOf(e.Values))
 	}
 	return text
 }
@@ -51,7 +51,7 @@ func SetAside(rows int, table, values, again string) string {
 		text += "; the " + again + " brings " + them + " back into the table"
 	}
 	if values != "" {
-		return text + fmt.Sprintf(". %s has the values of their dropped columns. No command drops these tables while they have rows.\n", schema.NameOf(values))
+		return text + fmt.Sprintf(". %s has the values of dropped columns. No command drops these tables while they have rows.\n", schema.NameOf(values))
 	}
 	return text + ". No command drops that table while it has rows.\n"
 }

@@ -312,7 +312,11 @@ func duration(p Planned, d plan.Prediction) string {
 		return "about a second"
 	}
 	if p.Lazy() {
-		return "as long as it takes to read the binlogs since the swap, and to sync the rows that have changed"
+		reads := "binlogs"
+		if p.Server.Capture == nil && p.Capture.By == plan.CaptureTrigger {
+			reads = "keys that triggers have logged"
+		}
+		return "as long as it takes to read the " + reads + " since the swap, and to sync the rows that have changed"
 	}
 	if d.Rows == 0 {
 		return fmt.Sprintf("less than %s, once no session blocks it", humanize.Span(d.Most))
