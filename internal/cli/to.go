@@ -27,13 +27,11 @@ func (c *change) checkSays() error {
 	var problem error
 	c.says, problem = desired.ReadSays(c.target.Wanted, c.options.Map)
 	problems := []error{problem}
-	switch several := len(c.target.Wanted) > 1; {
+	switch {
 	case c.group != nil:
 		problems = append(problems, c.group.Want(c.target.Database, c.target.Wanted, c.wishes))
-	case several && c.options.Key != "":
-		problems = append(problems, fmt.Errorf("--key is for one table: add --table"))
-	case several && c.options.Names != (plan.Wish{}):
-		problems = append(problems, fmt.Errorf("--shadow-name and --old-name are for one table: add --table"))
+	case len(c.target.Wanted) > 1:
+		problems = append(problems, c.wishes.OfOne()...)
 	}
 	return errors.Join(problems...)
 }

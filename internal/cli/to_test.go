@@ -195,6 +195,8 @@ func TestToMistakes(t *testing.T) {
 		{"map of none", map[string]string{"a.sql": wanted("b INT")}, []string{"--map=a=u.c"}, exitUsage, []string{"--map a=u.c: the files define no such table"}},
 		{"map of which", map[string]string{"a.sql": wanted("b INT") + "; CREATE TABLE u (id INT PRIMARY KEY)"}, []string{"--map=a=c"}, exitUsage,
 			[]string{"--map a=c: which table? Write table.c after the ="}},
+		{"keep of which", map[string]string{"a.sql": wanted("b INT") + "; CREATE TABLE u (id INT PRIMARY KEY)"}, []string{"--keep=id > 1", "--key=k"}, exitUsage,
+			[]string{"--keep is for one table: add --table, or --together with", "--key is for one table"}},
 		{"syntax", map[string]string{"a.sql": "-- x\n" + wanted("\n\nb VARCHAR,\nc INT")}, nil, exitRefused,
 			[]string{"a.sql:4: You have an error in your SQL syntax", "nothing was written"}},
 		{"several", map[string]string{"a.sql": wanted("c VARCHAR(200), KEY (a)"), "b.sql": "CREATE TABLE u (id INT PRIMARY KEY, KEY (x))"}, nil, exitRefused,

@@ -50,6 +50,9 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		return migration.Result{}, err
 	}
 	defer server.Close()
+	if err := usageOf(c.help, c.group.Distinct(ctx, server)); err != nil {
+		return migration.Result{}, err
+	}
 	result, err := c.group.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {
 		member := c.one(i)
 		member.wishes = c.group.WishesOf(i)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 )
 
 // TestSeveralTablesAreChangedTogether: plan and run take several statements, name each table in what they print, and name everything that
@@ -51,6 +52,20 @@ func TestSeveralTablesAreChangedTogether(t *testing.T) {
 	for _, table := range []string{"t", "u"} {
 		contains(t, out, database+"."+table+"  5/5 cut over  locked for")
 	}
+}
+
+// TestL1_TwoSpellingsOfATableAreNoGroup: a server that ignores the case of names has one table, and two runs would work on it.
+func TestL1_TwoSpellingsOfATableAreNoGroup(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Own(t, "9.7", sandbox.Options{Settings: map[string]string{"lower_case_table_names": "1"}})
+	name, query := table(t, i, 10)
+	database := strings.TrimSuffix(name, ".t")
+	r := &statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)}
+	for _, verb := range []string{"plan", "run"} {
+		r.says(verb, exitUsage, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE T ADD COLUMN m INT", []string{"--together"},
+			database+".t and "+database+".T are one table on this server")
+	}
+	r.are("t")
 }
 
 // TestTheTablesOfFilesAreChangedTogether: plan, check and run --to --together make a group of the tables that need an ALTER. A table that

@@ -132,6 +132,15 @@ func (w Wishes) ByTable(database string, tables []schema.Name) (each []Wishes, p
 	return each, append(problems, clashes(each, tables)...)
 }
 
+// OfOne returns which of the flags cannot be for each of several tables. The words of --map are found by their columns.
+func (w Wishes) OfOne() (problems []error) {
+	_, others := w.apart("map")
+	for _, g := range others.given {
+		problems = append(problems, fmt.Errorf(`--%s is for one table: add --table, or --together with --%[1]s "database.table: ..."`, g.flag))
+	}
+	return problems
+}
+
 // once reports whether a table can have only one of the flag.
 func (g wish) once() bool { return g.flag != "set" && g.flag != "map" }
 
