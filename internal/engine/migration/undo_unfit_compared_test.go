@@ -1,13 +1,16 @@
 package migration_test
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/planning"
+	"midstream/internal/lab/fault"
 )
 
 // TestU4_UnfitRowsComeWhileChangedRowsAreCompared: an undo that compares only the changed rows comes to rows that have become unfit
@@ -39,5 +42,36 @@ func TestU4_UnfitRowsComeWhileChangedRowsAreCompared(t *testing.T) {
 			b.Errorf("%s rows are there and %s are parked", kept, parked)
 		}
 		b.exec("DROP TABLE "+table+"_undo", "DROP TABLE "+table+"_parked", "DROP TABLE "+table+"_parked_values")
+	})
+}
+
+// TestU4_AnUnfitRowComesBeforeEachComparison: each comparison of many rows meets one that has become unfit just before. The undo compares
+// fewer at a time, and comes to its end.
+func TestU4_AnUnfitRowComesBeforeEachComparison(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		table := b.schema + ".t"
+		var rows []string
+		for i := range 512 {
+			rows = append(rows, fmt.Sprintf("(%d, 'v', 1, 1)", i))
+		}
+		b.exec("CREATE TABLE "+table+" (id INT PRIMARY KEY, v CHAR(9) NOT NULL, c SMALLINT NOT NULL, d INT)", "INSERT INTO "+table+" VALUES "+strings.Join(rows, ", "))
+		b.cfg.Undo = time.Hour
+		b.mustMigrate("DROP COLUMN d, MODIFY c INT NOT NULL, MODIFY v VARCHAR(20) NOT NULL")
+		application, seen := b.conn(), 0
+		var one sync.Mutex
+		b.wire(fault.Rule{Seen: func(_ int, command []byte) {
+			if text := string(command); strings.Contains(text, "INSERT INTO ") && strings.Contains(text, "midstream_verify") {
+				one.Lock()
+				defer one.Unlock()
+				seen++ // any row, and each time another one; once the tables are swapped, the server refuses the value
+				_, _ = application.ExecContext(b.ctx(), fmt.Sprintf("UPDATE %s SET c = 100000 WHERE id = %d", table, seen*149%512))
+			}
+		}})
+		b.mustUndo(planning.Undo{Park: true})
+		if n := b.value("SELECT (SELECT COUNT(*) FROM " + table + ") + (SELECT COUNT(*) FROM " + table + "_parked)"); n != "512" || seen < 3 {
+			b.Errorf("%s rows are there or parked, after %d comparisons", n, seen)
+		}
+		b.exec("DROP TABLE "+table+"_undo", "DROP TABLE "+table+"_parked", "DROP TABLE IF EXISTS "+table+"_parked_values")
 	})
 }

@@ -28,14 +28,14 @@ func keysByHalves(ctx context.Context, s *Syncer, session *dbconn.Session, keys 
 	return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
 }
 
-// halve finds a bound in the middle of a range; split is false if there is none, or it can't be
-// found.
-func (s *Syncer) halve(ctx context.Context, session *dbconn.Session, r key.Range) (halves [2]key.Range, split bool) {
-	rows, err := count(ctx, session, s.spec, InRange(s.spec.Key, s.spec.Key.Names(), r))
+// Halve finds a bound in the middle of a range; split is false if there is none, or it can't be
+// found. It ends the session's transaction.
+func Halve(ctx context.Context, session *dbconn.Session, spec *Spec, r key.Range) (halves [2]key.Range, split bool) {
+	rows, err := count(ctx, session, spec, InRange(spec.Key, spec.Key.Names(), r))
 	if err != nil || rows < 2 {
 		return halves, false
 	}
-	middle, err := Bound(ctx, session, s.spec, r, rows/2)
+	middle, err := Bound(ctx, session, spec, r, rows/2)
 	if _, ended := session.Exec(ctx, "COMMIT"); err != nil || ended != nil || middle == "" || middle == r.From {
 		return halves, false
 	}

@@ -111,7 +111,7 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
 	result, err := s.carried(ctx, session, p, "chunk")
 	if dbconn.Oversized(err) {
-		if halves, split := s.halve(ctx, session, r); split {
+		if halves, split := Halve(ctx, session, s.spec, r); split {
 			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh) })
 		}
 	}

@@ -129,7 +129,7 @@ func (v *Verifier) judge(ctx context.Context, session *dbconn.Session, suspects 
 		return nil, nil, err
 	}
 	differing, err := v.Keys(ctx, session, suspects)
-	err = v.onceKnown(ctx, err, func() error {
+	err = v.onceKnown(ctx, err, refusal, func() error {
 		differing, err = v.Keys(ctx, session, suspects)
 		return err
 	})

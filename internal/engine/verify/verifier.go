@@ -172,14 +172,20 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 		isRange: true,
 	}
 	rows, suspects, err := v.compare(ctx, session, both)
-	err = v.onceKnown(ctx, err, func() error {
+	again := func() error {
 		fit := both
 		if unfit := v.deps.Unfit.Keys(); len(unfit) > 0 {
 			fit.source = fmt.Sprintf("(%s) AND NOT (%s)", both.source, rowsync.InKeys(sync.Key, sync.Key.Names(), unfit))
 		}
 		rows, suspects, err = v.compare(ctx, session, fit)
 		return err
-	})
+	}
+	if err = v.onceKnown(ctx, err, soon, again); dbconn.ValueRefused(err) && v.deps.Unfit != nil {
+		if halves, split := rowsync.Halve(ctx, session, sync, r); split {
+			return v.compareHalves(ctx, session, halves)
+		}
+		err = v.onceKnown(ctx, err, refusal, again)
+	}
 	if dbconn.ValueRefused(err) {
 		// In that time a row has come that the shadow doesn't take. Its own sync reports it.
 		select {
@@ -206,12 +212,24 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 	return rows, nil
 }
 
+// compareHalves compares a range in which an unfit row comes before each comparison has ended. The smaller the part, the rarer that is.
+func (v *Verifier) compareHalves(ctx context.Context, session *dbconn.Session, halves [2]key.Range) (sum int64, err error) {
+	for _, half := range halves {
+		rows, err := v.compareRange(ctx, session, half)
+		if err != nil {
+			return 0, err
+		}
+		sum += rows
+	}
+	return sum, nil
+}
+
 // onceKnown compares rows again without the unfit ones, if one of them has refused the comparison. The sync of such a row, which makes
 // it known, may be still to come.
-func (v *Verifier) onceKnown(ctx context.Context, refused error, compare func() error) error {
+func (v *Verifier) onceKnown(ctx context.Context, refused error, patience time.Duration, compare func() error) error {
 	err := refused
 	for since := time.Now(); dbconn.ValueRefused(err) && v.deps.Unfit != nil; {
-		if time.Since(since) > refusal {
+		if time.Since(since) > patience {
 			return refused
 		}
 		if err := dbconn.Sleep(ctx, 100*time.Millisecond); err != nil {
@@ -225,8 +243,12 @@ func (v *Verifier) onceKnown(ctx context.Context, refused error, compare func() 
 	return err
 }
 
-// refusal is how long the sync of a row that the shadow doesn't take is waited for.
-const refusal = 30 * time.Second
+const (
+	// refusal is how long the sync of a row that the shadow doesn't take is waited for.
+	refusal = 30 * time.Second
+	// soon is how long it is before a range is compared by halves.
+	soon = 2 * time.Second
+)
 
 // predicate selects the same keys of both tables.
 type predicate struct {
