@@ -304,7 +304,7 @@ func whyNot(c plan.Choice, full bool) string {
 
 // size says how large a table is.
 func size(t *schema.Table) string {
-	return fmt.Sprintf("about %s rows, %s", humanize.Count(t.Rows), humanize.Size(t.DataBytes+t.IndexBytes))
+	return fmt.Sprintf("about %s, %s", humanize.Plural(t.Rows, "row"), humanize.Size(t.DataBytes+t.IndexBytes))
 }
 
 func duration(p Planned, d plan.Prediction) string {

@@ -7,6 +7,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 )
@@ -19,7 +20,11 @@ func TableNames(p *plan.TablePlan) string {
 // OfTablePlan writes what a run of a statement on complete tables will do.
 func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, style Style) string {
 	s := newSheet(style)
-	s.heading("%s on %s (%s)", TableNames(p), address, p.Server.Version)
+	about := ""
+	if p.Table != nil {
+		about = ", " + size(p.Table)
+	}
+	s.heading("%s on %s (%s)%s", TableNames(p), address, p.Server.Version, about)
 	stops := ""
 	if p.Stops {
 		stops = "Not yet: the undo would stop before it changes anything, because of rows without a parent (below)."
@@ -52,17 +57,31 @@ func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, 
 		if p.Swap != nil {
 			work = fmt.Sprintf(" for the lock, and about %s for the work on %d files", humanize.Span(p.Swap.Rename), p.Swap.Files)
 		}
-		s.line("Locks", "%s (queries wait for %s at most%s; the run asks for no lock while another session holds one)",
-			joined(p.Watched, ", "), settings.WithDefaults().Lock.Wait, work)
-	}
-	if p.Table != nil {
-		s.line("Size", "%s", size(p.Table))
+		s.line("Impact", "a query on %s waits at most %s%s; the run asks for no lock while another session holds one",
+			joined(p.Watched, ", "), humanize.Span(settings.WithDefaults().Lock.Wait), work)
+		s.line("Data loss", "%s", lostByTables(p))
 	}
 	if len(p.Risks) > 0 {
 		s.WriteString("\n")
 		s.risks(p.Risks)
 	}
 	return s.String()
+}
+
+// lostByTables is which rows are gone after a statement on complete tables, and whether it can be taken back.
+func lostByTables(p *plan.TablePlan) string {
+	drops := p.Back == nil && (p.Statement.Kind == ddl.KindDrop || p.Statement.Kind == ddl.KindTruncate)
+	switch kept := p.Subject().Sibling(p.Aside.Table); {
+	case p.Undo > 0 && drops:
+		return fmt.Sprintf("none for %s: the rows stay in %s, for the undo", humanize.About(p.Undo), kept)
+	case drops && p.Keep:
+		return fmt.Sprintf("none: the rows stay in %s", kept)
+	case drops:
+		return "all rows of the table, for good (--undo=24h keeps them)"
+	case p.Undo > 0 || p.Back != nil || p.Statement.Kind == ddl.KindCreate:
+		return "none"
+	}
+	return "none; the undo is " + undoNotKept
 }
 
 // OfTableRun writes what a finished run of such a statement did.
