@@ -407,6 +407,18 @@ func unseen(p *plan.Plan, saved *checkpoint.Saved, old *schema.Table) error {
 	if p.Back.Unseen, p.Back.Differs = why, differs; err != nil || why == "" {
 		return err
 	}
+	if p.Back.Returns {
+		columns, err := p.Columns(old)
+		if err != nil {
+			return err
+		}
+		if columns.KeyChanged() {
+			p.Risks = append(p.Risks, plan.Risk{
+				Code: plan.CodeUndo, What: "after this, the change cannot be undone again", Fix: "Put the rows back by hand, and keep the definition that the table has",
+				Why: "parked rows come back, which the old table lacks; an undo would have to look at all rows, and the change altered the key",
+			})
+		}
+	}
 	p.Risks = append(p.Risks, plan.Risk{
 		Code: plan.CodeUndo, Why: why, Fix: fix,
 		What: p.Back.Verb() + " compares only the rows that have changed since the swap: it would lose a write since then that the binlog does not have",

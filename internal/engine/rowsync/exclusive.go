@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"midstream/internal/engine/key"
 	"midstream/internal/mysql/dbconn"
@@ -173,21 +174,21 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		if u.Enforced {
 			continue
 		}
-		if err := a.findTwins(ctx, p, u, duplicate); err != nil {
+		if err := p.findTwins(ctx, a.session, u, duplicate); err != nil {
 			return nil, err
 		}
-		if a.spec.KeyChanged {
-			continue // no key of the source names it
-		}
-		holders, err := a.spec.readKeys(ctx, a.session, p.holders(u, mostHolders))
+		holders, err := p.findHolders(ctx, a.session, u)
 		if err != nil {
-			return nil, fmt.Errorf("look for rows that block key %s: %w", u.Name, err)
+			return nil, err
 		}
 		if len(holders) == 0 {
 			continue
 		}
-		if err := a.findTwins(ctx, p.and(holders), u, duplicate); err != nil {
+		if err := p.and(holders).findTwins(ctx, a.session, u, duplicate); err != nil {
 			return nil, err
+		}
+		if a.spec.KeyChanged {
+			continue // the row of a holder's key may be another one in the source
 		}
 		found, err := a.spec.readKeys(ctx, a.session, p.staleAmong(u, holders))
 		if err != nil {
@@ -198,10 +199,31 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 	return stale, nil
 }
 
-func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, duplicate error) error {
+// findHolders reads the keys of rows of the shadow outside of P that hold a value of the unique key that a row of P has now. If the key
+// has changed its type or collation, it leaves out what the source's type does not take, and the source may have no such row.
+func (p predicate) findHolders(ctx context.Context, session *dbconn.Session, u UniqueKey) (holders []key.Key, err error) {
+	if !p.spec.KeyChanged {
+		holders, err = p.spec.readKeys(ctx, session, p.holders(u, mostHolders))
+	} else {
+		query := fmt.Sprintf("SELECT DISTINCT %s FROM %s LIMIT %d", strings.Join(p.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), mostHolders)
+		err = session.Rows(ctx, query, func(rows *sql.Rows) error {
+			if k, err := p.spec.ScanKey(rows); err == nil && !slices.Contains(p.keys, k) {
+				holders = append(holders, k)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for rows that block key %s: %w", u.Name, err)
+	}
+	return holders, nil
+}
+
+// findTwins fails with ErrDuplicate if two rows of P in the source have one value of the unique key.
+func (p predicate) findTwins(ctx context.Context, session *dbconn.Session, u UniqueKey, duplicate error) error {
 	var value, first, second sql.NullString
 	found := false
-	err := a.session.Rows(ctx, p.twins(u), func(rows *sql.Rows) error {
+	err := session.Rows(ctx, p.twins(u), func(rows *sql.Rows) error {
 		found = true
 		return rows.Scan(&value, &first, &second)
 	})
@@ -211,6 +233,27 @@ func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, dup
 	if found {
 		return fmt.Errorf("%w: value %q of key %s exists in the rows with key (%s) and (%s): %w",
 			ErrDuplicate, value.String, u.Name, first.String, second.String, duplicate)
+	}
+	return nil
+}
+
+// twinOf is the ErrDuplicate of a row that the shadow refuses next to a row that the source has too; nil if there is no such row, so that
+// what blocks it may be stale.
+func twinOf(ctx context.Context, session *dbconn.Session, p predicate, duplicate error) error {
+	for _, u := range p.spec.Unique {
+		if u.Enforced {
+			continue
+		}
+		holders, err := p.findHolders(ctx, session, u)
+		if err == nil && len(holders) > 0 {
+			err = p.and(holders).findTwins(ctx, session, u, duplicate)
+		}
+		if errors.Is(err, ErrDuplicate) {
+			return err
+		}
+		if err != nil {
+			return nil
+		}
 	}
 	return nil
 }

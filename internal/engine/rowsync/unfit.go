@@ -235,7 +235,7 @@ func (s *Syncer) oneByOneMost() int {
 // apart syncs a list of keys half by half, and the last ones one by one, and sets the keys apart whose rows the shadow refuses.
 // cause is why the complete list was refused.
 func (s *Syncer) apart(ctx context.Context, session *dbconn.Session, keys []key.Key, cause error) (Result, error) {
-	if len(keys) <= s.oneByOneMost() && dbconn.ValueRefused(cause) {
+	if len(keys) <= s.oneByOneMost() && (dbconn.ValueRefused(cause) || errors.Is(cause, ErrDuplicate)) {
 		if result, done := s.oneByOne(ctx, session, keys); done {
 			return result, nil
 		}
@@ -331,7 +331,8 @@ func (s *Syncer) clear(ctx context.Context, session *dbconn.Session, what string
 }
 
 // oneByOne syncs keys in one transaction: it deletes them all, and inserts one after the other. The server undoes a statement that
-// it refuses because of a value, and no more. done is false if there was another error: then nothing was done.
+// it refuses because of a value or a duplicate, and no more. A row is refused as a duplicate only if the source has both rows. done is
+// false if there was another error: then nothing was done.
 func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []key.Key) (result Result, done bool) {
 	var refused []UnfitRow
 	var found []finding
@@ -348,6 +349,12 @@ func (s *Syncer) oneByOne(ctx context.Context, session *dbconn.Session, keys []k
 		for i, k := range rows {
 			inserted, err := s.fill(ctx, session, predicate{spec: s.spec, keys: rows[i : i+1]})
 			switch {
+			case dbconn.Duplicate(err):
+				twin := twinOf(ctx, session, predicate{spec: s.spec, keys: rows[i : i+1]}, err)
+				if twin == nil {
+					return err
+				}
+				refused = append(refused, UnfitRow{Key: k, Cause: twin})
 			case dbconn.ValueRefused(err):
 				refused = append(refused, UnfitRow{Key: k, Cause: err})
 			case err != nil:
