@@ -456,8 +456,23 @@ func (s *Syncer) insert(ctx context.Context, session *dbconn.Session, p predicat
 	if s.spec.KeyChanged {
 		from = s.spec.converted()
 	}
-	_, err = session.Exec(ctx, s.spec.keeping(1, from))
+	if _, err = session.Exec(ctx, s.spec.keeping(1, from)); err == nil && s.spec.KeyChanged {
+		_, err = session.Exec(ctx, regaining(s.spec))
+	}
 	return returned + arrived, err
+}
+
+// regaining gives rows that convertSource has found the values that the side table has got since it was read. Only the shadow holds the
+// key of such a row equal to that of another one, so the syncs of both ran side by side: the insertion has waited for the lock of a row
+// that the other one removed, and has read the side table before.
+func regaining(s *Spec) string {
+	side, shadow := s.Side.Quoted(), s.Shadow.Quoted()
+	assignments := make([]string, len(s.Kept))
+	for i, c := range s.keptFrom(side) {
+		assignments[i] = shadow + "." + schema.Quote(c.Shadow) + " = " + c.Expr
+	}
+	return fmt.Sprintf("UPDATE %s STRAIGHT_JOIN %s FORCE INDEX (PRIMARY) ON %s SET %s WHERE %[2]s.%[5]s = 0", s.converted(), side,
+		equals(of(side, s.sideKeys()), of(s.temporary(keptKeys), s.sideKeys())), strings.Join(assignments, ", "), sideNew)
 }
 
 // convertSource fills the temporary table that has, for the source's rows of P, their keys in the

@@ -1,6 +1,7 @@
 package rowsync_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,6 +24,7 @@ const sideMark = schema.Mark + "kept of test.t"
 
 // undo is a source and a shadow that has more columns.
 type undo struct {
+	address string // by which the syncer reaches the server; "" for its own
 	*testing.T
 	db             *sql.DB
 	server         *mysqltest.Instance
@@ -73,7 +75,7 @@ func newUndo(t *testing.T, server *mysqltest.Instance, source, shadow string, ch
 	if change != nil {
 		change(u)
 	}
-	u.pool, err = dbconn.Open(t.Context(), dbconn.Config{Network: server.Network, Address: server.Address,
+	u.pool, err = dbconn.Open(t.Context(), dbconn.Config{Network: server.Network, Address: cmp.Or(u.address, server.Address),
 		User: server.User, Password: dbconn.Secret(server.Password)}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,51 @@
+package rowsync_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
+)
+
+// TestU5_ARowTakesTheValueThatAnotherSyncKeepsMeanwhile: two syncs have two keys that only the shadow's collation holds equal. One removes
+// the row of the former key, and has not committed when the other looks for the value of the new row. That row waits for the lock of the
+// former one, and has its value.
+func TestU5_ARowTakesTheValueThatAnotherSyncKeepsMeanwhile(t *testing.T) {
+	onAll(t, func(t *testing.T, server *mysqltest.Instance) {
+		const charset = "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE "
+		var remove func()
+		u := newUndo(t, server, "k "+charset+"utf8mb4_bin NOT NULL PRIMARY KEY, v INT",
+			"k "+charset+"utf8mb4_general_ci NOT NULL PRIMARY KEY, v INT, note VARCHAR(20) NOT NULL DEFAULT 'none', m SET('x','y') NOT NULL DEFAULT 'x'",
+			func(u *undo) {
+				u.spec.Upsert, u.spec.KeyChanged = false, true
+				u.address = fault.New(t, server.Address, fault.Rule{At: "LEFT JOIN", Call: func() { remove() }}).Address
+			},
+			"INSERT INTO t VALUES ('B', 22), ('C', 33)", "INSERT INTO t_old VALUES ('b', 2, 'of b', 'y')")
+		other := u.open()
+		do := func(statements ...string) {
+			for _, s := range statements {
+				if _, err := other.Exec(t.Context(), s); err != nil {
+					t.Errorf("%s: %v", s, err)
+				}
+			}
+		}
+		var removing sync.WaitGroup
+		remove = func() {
+			do("USE "+u.source.Name.Schema, "START TRANSACTION",
+				"INSERT INTO t_kept (midstream_key_0, midstream_value_0, midstream_value_1, midstream_value_new) SELECT k, note, m + 0, 0 FROM t_old WHERE k = 'b'",
+				"DELETE FROM t_old WHERE k = 'b'")
+			removing.Go(func() {
+				time.Sleep(300 * time.Millisecond) // the insertion waits for the lock; if it has not begun yet, it finds the value
+				do("COMMIT")
+			})
+		}
+		u.sync("42", "43") // B and C
+		removing.Wait()
+		u.has("SELECT k, v, note, m FROM t_old ORDER BY k", "B|22|of b|y", "C|33|none|x")
+		u.exec("UPDATE t SET v = v + 1")
+		u.sync("42", "43")
+		u.has("SELECT k, v, note, m FROM t_old ORDER BY k", "B|23|of b|y", "C|34|none|x")
+	})
+}
