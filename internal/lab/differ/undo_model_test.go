@@ -97,6 +97,11 @@ func (u *undoCase) judgeValues(ctx context.Context, s *scene, m *model) (Verdict
 	if err != nil {
 		return Verdict{}, err
 	}
+	key := keyText(s)
+	own, err := u.column(ctx, "SELECT "+key+" FROM "+u.tables[1].Sibling("now").Quoted()+" ORDER BY midstream_rn")
+	if err != nil {
+		return Verdict{}, err
+	}
 	given := map[string]string{} // by key
 	for _, n := range names {
 		if !isValues(n) || slices.Contains(s.seen, n) {
@@ -112,7 +117,7 @@ func (u *undoCase) judgeValues(ctx context.Context, s *scene, m *model) (Verdict
 			columns = append(columns, c.Name)
 		}
 		of := " FROM " + definition.Name.Quoted() + " ORDER BY " + quoted(s.present, "")
-		keys, err := u.column(ctx, "SELECT "+textOf(s.present)+of)
+		keys, err := u.column(ctx, "SELECT "+key+of)
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -124,9 +129,9 @@ func (u *undoCase) judgeValues(ctx context.Context, s *scene, m *model) (Verdict
 			given[k] = values[i]
 		}
 	}
-	for _, row := range m.rows {
-		value, is := given[row.key]
-		delete(given, row.key)
+	for i, row := range m.rows {
+		value, is := given[own[i]]
+		delete(given, own[i])
 		if is != row.parked && !(row.parked && slices.Contains(row.owners, 0)) ||
 			is && !slices.ContainsFunc(row.owners, func(o int) bool { return o > 0 && kept[o-1] == value }) {
 			return Verdict{Wrong, "values of parked rows", fmt.Sprintf("row %s (parked %v, owners %v) has the values %q (%v), of %q",
@@ -139,10 +144,20 @@ func (u *undoCase) judgeValues(ctx context.Context, s *scene, m *model) (Verdict
 	return Verdict{}, nil
 }
 
+// keyText is the key as text. The table of values has numbers for the members of an ENUM or SET, as the binlog has.
+func keyText(s *scene) string {
+	text := textOf(s.present)
+	for _, c := range s.columns {
+		if c.HasMembers() {
+			text = strings.ReplaceAll(text, "CAST("+schema.Quote(c.Name)+" AS", "CAST("+schema.Quote(c.Name)+" + 0 AS")
+		}
+	}
+	return text
+}
+
 // modelRow is a row of the table before the undo, and what may become of it.
 type modelRow struct {
 	text    string
-	key     string
 	parked  bool
 	owners  []int
 	touched bool
@@ -228,9 +243,6 @@ func (u *undoCase) model(ctx context.Context, s *scene, h *how, aside schema.Nam
 	then := s.then
 	for i, text := range now {
 		row := modelRow{text: text, touched: then[text] == 0}
-		if len(keys) > i {
-			row.key = keys[i]
-		}
 		if then[text] > 0 {
 			then[text]--
 		}
