@@ -50,8 +50,12 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		return migration.Result{}, err
 	}
 	defer server.Close()
-	if err := usageOf(c.help, c.group.Distinct(ctx, server)); err != nil {
-		return migration.Result{}, err
+	problem, err := c.group.Distinct(ctx, server)
+	if err == nil {
+		err = usageOf(c.help, problem)
+	}
+	if err != nil {
+		return migration.Result{}, unheld(ctx, err)
 	}
 	result, err := c.group.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {
 		member := c.one(i)

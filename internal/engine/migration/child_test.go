@@ -115,6 +115,14 @@ func (b *bench) killedAt(statement, clauses string, flags ...string) {
 	b.killedBy(fault.Rule{At: statement}, clauses, flags...)
 }
 
+// undoKilledAt is killedAt for midstream undo.
+func (b *bench) undoKilledAt(statement string, flags ...string) {
+	b.Helper()
+	if code, last := b.killIf(fault.Rule{At: statement}, func() *child { return b.undoing(flags...) }); code != -1 {
+		b.Fatalf("%s: the undo was not killed: exit code %d: %s", statement, code, last)
+	}
+}
+
 // killedBy is killedAt by a rule.
 func (b *bench) killedBy(rule fault.Rule, clauses string, flags ...string) {
 	b.Helper()

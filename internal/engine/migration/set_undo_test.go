@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -70,12 +69,4 @@ func (b *bench) aside(name string) (found string) {
 		}
 	}
 	return found
-}
-
-// undoKilledAt begins an undo of table t and kills it at a statement.
-func (b *bench) undoKilledAt(statement string, flags ...string) {
-	b.Helper()
-	if code, last := b.killIf(fault.Rule{At: statement}, func() *child { return b.undoing(flags...) }); code != -1 {
-		b.Errorf("%s: the undo was not killed: %d: %s", statement, code, last)
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
-	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -32,10 +31,7 @@ func TestU4_FormerValuesComeBackByALaterUndo(t *testing.T) {
 				}
 			},
 			"killed": func() {
-				code, last := b.killIf(fault.Rule{At: "RENAME TABLE `" + b.schema + "`.`t`"}, func() *child { return b.undoing("--park") })
-				if code != -1 {
-					b.Fatalf("not killed: %d: %s", code, last)
-				}
+				b.undoKilledAt("RENAME TABLE `"+b.schema+"`.`t`", "--park")
 				b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_parked") // the next one has one of its own
 			},
 			"followed": func() {
@@ -67,9 +63,7 @@ func TestU4_FormerValuesComeBackByALaterUndo(t *testing.T) {
 			}
 			// The redo has the parked row, though it is killed once.
 			b.exec("UPDATE " + t + " SET u = 33 WHERE id = 3")
-			if code, last := b.killIf(fault.Rule{At: "RENAME TABLE `" + b.schema + "`.`t`"}, func() *child { return b.undoing() }); code != -1 {
-				b.Fatalf("%s: the redo was not killed: %d: %s", name, code, last)
-			}
+			b.undoKilledAt("RENAME TABLE `" + b.schema + "`.`t`")
 			b.mustUndo(planning.Undo{})
 			if got, want := rows("t"), "1 1.23 1, 2 9.87 2, 3 3.46 33, 4 4.44 1"; got != want {
 				b.Errorf("%s: after the redo the rows are %s, want %s", name, got, want)

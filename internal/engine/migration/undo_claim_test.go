@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"midstream/internal/engine/plan"
-	"midstream/internal/lab/fault"
 	"midstream/internal/mysql/schema"
 )
 
@@ -21,9 +20,7 @@ func TestL7_AnUndoWaitsForTheClaimOfAKilledOne(t *testing.T) {
 		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, v INT) COMMENT 'orders'", "INSERT INTO "+b.schema+".t VALUES (1, 1), (2, 2)")
 		b.mustMigrate("ADD COLUMN added INT")
 		at := "INSERT INTO `" + b.schema + "`.`t_midstream` (id, beat, run, state) VALUES (4"
-		if code, last := b.killIf(fault.Rule{At: at}, func() *child { return b.undoing() }); code != -1 {
-			b.Fatalf("not killed: %d: %s", code, last)
-		}
+		b.undoKilledAt(at)
 		claim := b.conn()
 		name := schema.Literal(plan.LockName(schema.Name{Schema: b.schema, Table: "t"}))
 		var got int

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"midstream/internal/engine/planning"
-	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/undos"
 )
@@ -107,12 +106,7 @@ func TestU4_EachLaterChangeThatAnUndoTakesBackIsNamed(t *testing.T) {
 			if err != nil || len(list) != 1 {
 				b.Fatalf("the list is %v: %v", list, err)
 			}
-			options := planning.Options{Undo: &planning.Undo{Cold: true}, Config: b.cfg, Settings: b.settings, FactsOnly: true}
-			p, err := planning.Make(b.ctx(), server, &ddl.Alter{Table: name}, options)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, r := range p.Risks {
+			for _, r := range b.planOfUndo(planning.Undo{Cold: true}).Risks {
 				if strings.Contains(r.What, "later") {
 					risks += r.What + "; "
 				}

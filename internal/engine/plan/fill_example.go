@@ -48,6 +48,16 @@ func (f Filling) Names() []string {
 	return names
 }
 
+// Values are an expression for each column, by its name: those given, and an example for each of the others.
+func (f Filling) Values() map[string]string {
+	values := map[string]string{}
+	maps.Copy(values, f.Given)
+	for _, c := range f.Columns {
+		values[c.Name] = exampleOf(c)
+	}
+	return values
+}
+
 // Settings are column=expression for each column: those given, and an example for each of the others.
 func (f Filling) Settings() (settings []string) {
 	for _, name := range slices.Sorted(maps.Keys(f.Given)) {

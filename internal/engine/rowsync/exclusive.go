@@ -177,18 +177,12 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		if err := p.findTwins(ctx, a.session, u, duplicate); err != nil {
 			return nil, err
 		}
-		holders, err := p.findHolders(ctx, a.session, u)
+		holders, err := p.findHolders(ctx, a.session, u, duplicate)
 		if err != nil {
 			return nil, err
 		}
-		if len(holders) == 0 {
+		if len(holders) == 0 || a.spec.KeyChanged { // the row of such a holder's key may be another one in the source
 			continue
-		}
-		if err := p.and(holders).findTwins(ctx, a.session, u, duplicate); err != nil {
-			return nil, err
-		}
-		if a.spec.KeyChanged {
-			continue // the row of a holder's key may be another one in the source
 		}
 		found, err := a.spec.readKeys(ctx, a.session, p.staleAmong(u, holders))
 		if err != nil {
@@ -200,8 +194,9 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 }
 
 // findHolders reads the keys of rows of the shadow outside of P that hold a value of the unique key that a row of P has now. If the key
-// has changed its type or collation, it leaves out what the source's type does not take, and the source may have no such row.
-func (p predicate) findHolders(ctx context.Context, session *dbconn.Session, u UniqueKey) (holders []key.Key, err error) {
+// has changed its type or collation, it leaves out what the source's type does not take, and the source may have no such row. It fails
+// with ErrDuplicate if one of them has the value in the source too.
+func (p predicate) findHolders(ctx context.Context, session *dbconn.Session, u UniqueKey, duplicate error) (holders []key.Key, err error) {
 	if !p.spec.KeyChanged {
 		holders, err = p.spec.readKeys(ctx, session, p.holders(u, mostHolders))
 	} else {
@@ -216,7 +211,10 @@ func (p predicate) findHolders(ctx context.Context, session *dbconn.Session, u U
 	if err != nil {
 		return nil, fmt.Errorf("look for rows that block key %s: %w", u.Name, err)
 	}
-	return holders, nil
+	if len(holders) == 0 {
+		return nil, nil
+	}
+	return holders, p.and(holders).findTwins(ctx, session, u, duplicate)
 }
 
 // findTwins fails with ErrDuplicate if two rows of P in the source have one value of the unique key.
@@ -244,10 +242,7 @@ func twinOf(ctx context.Context, session *dbconn.Session, p predicate, duplicate
 		if u.Enforced {
 			continue
 		}
-		holders, err := p.findHolders(ctx, session, u)
-		if err == nil && len(holders) > 0 {
-			err = p.and(holders).findTwins(ctx, session, u, duplicate)
-		}
+		_, err := p.findHolders(ctx, session, u, duplicate)
 		if errors.Is(err, ErrDuplicate) {
 			return err
 		}

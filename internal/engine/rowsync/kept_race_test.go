@@ -1,6 +1,7 @@
 package rowsync_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -37,7 +38,14 @@ func TestU5_ARowTakesTheValueThatAnotherSyncKeepsMeanwhile(t *testing.T) {
 				"INSERT INTO t_kept (midstream_key_0, midstream_value_0, midstream_value_1, midstream_value_new) SELECT k, note, m + 0, 0 FROM t_old WHERE k = 'b'",
 				"DELETE FROM t_old WHERE k = 'b'")
 			removing.Go(func() {
-				time.Sleep(300 * time.Millisecond) // the insertion waits for the lock; if it has not begun yet, it finds the value
+				waits := "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%" + u.source.Name.Schema + "%'"
+				// The server renews its answer 100 ms after it was read.
+				for end := time.Now().Add(10 * time.Second); !slices.Equal(u.rows(waits), []string{"1"}); time.Sleep(200 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Error("the insertion does not wait for the lock")
+						break
+					}
+				}
 				do("COMMIT")
 			})
 		}

@@ -60,6 +60,14 @@ func (s *Server) Planning() planning.Server {
 	return planning.Server{Pool: s.Pool, Binlog: s.Binlog, Address: s.Address}
 }
 
+// ignoresCase reports whether the case of tables' names means nothing to the server. The error is an *Error.
+func (s *Server) ignoresCase(ctx context.Context) (is bool, err error) {
+	if err := s.Pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&is); err != nil {
+		return false, &Error{Outcome: Unread, Err: fmt.Errorf("read from %s: %w", s.Address, err)}
+	}
+	return is, nil
+}
+
 // openCapture connects to the replica from which changes are to be read.
 func (s *Server) openCapture(ctx context.Context, address string) error {
 	cfg := s.Config

@@ -131,10 +131,9 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 
 // serve opens the socket by which other processes command the change.
 func (s *Session) serve(ctx context.Context, server *Server) error {
-	var anyCase bool
-	err := server.Pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&anyCase)
+	anyCase, err := server.ignoresCase(ctx)
 	if err != nil {
-		return &Error{Outcome: Unread, Err: fmt.Errorf("read from %s: %w", server.Address, err)}
+		return err
 	}
 	s.server, err = socket.Serve(s.options.Socket.Path, socket.Run{
 		About: socket.About{

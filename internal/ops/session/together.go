@@ -62,20 +62,20 @@ func ReadTogether(verb, database string, args []string, wishes Wishes) (t *Toget
 	return t, problems
 }
 
-// Distinct returns which tables are one on a server that ignores the case of names.
-func (t *Together) Distinct(ctx context.Context, s *Server) error {
-	var anyCase bool
-	if err := s.Pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&anyCase); err != nil || !anyCase {
-		return err
+// Distinct returns which tables are one on a server that ignores the case of names. err is an *Error.
+func (t *Together) Distinct(ctx context.Context, s *Server) (problem, err error) {
+	anyCase, err := s.ignoresCase(ctx)
+	if err != nil || !anyCase {
+		return nil, err
 	}
 	for i, name := range t.Names {
 		for _, before := range t.Names[:i] {
 			if strings.EqualFold(before.Dotted(), name.Dotted()) {
-				return fmt.Errorf("%s and %s are one table on this server: put the clauses into one ALTER TABLE", before, name)
+				return fmt.Errorf("%s and %s are one table on this server: put the clauses into one ALTER TABLE", before, name), nil
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // NotTogether returns which of the flags are for one table, or for another kind of change.

@@ -21,11 +21,7 @@ func (s *Standing) judge(ctx context.Context, server planning.Server) {
 	if !possible || u.Record.Ledger != nil || u.Record.Native != nil || s.Follows() {
 		return
 	}
-	wish := planning.Undo{Fills: map[string]string{}}
-	for _, setting := range s.Unfilled.Settings() {
-		column, value, _ := strings.Cut(setting, "=")
-		wish.Fills[column] = value
-	}
+	wish := planning.Undo{Fills: s.Unfilled.Values()}
 	_, err := planning.Make(ctx, server, &ddl.Alter{Table: u.Table}, planning.Options{Undo: &wish, FactsOnly: true})
 	var refused *plan.Refused
 	passes := func(r plan.Risk) bool { return r.Code == plan.CodeGrants || r.Code == plan.CodeAtWork }
