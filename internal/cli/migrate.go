@@ -192,6 +192,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && !tables {
 		err = fmt.Errorf("midstream %[2]s cannot check a %[1]s: it checks the rows of a table that an ALTER changes", statement.Kind, c.target.Verb)
 	}
+	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && c.rehearsal.purpose().Rehearses() {
+		err = fmt.Errorf("a %s cannot be rehearsed: --rehearse is for ALTER TABLE", statement.Kind)
+	}
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}

@@ -163,3 +163,31 @@ func TestOnReplicaNeedsASilentAccount(t *testing.T) {
 		})
 	}
 }
+
+// TestL8_ARehearsalChangesNoWholeTable: a DROP or TRUNCATE is refused instead of made, and a table that the files of --to define is not
+// created.
+func TestL8_ARehearsalChangesNoWholeTable(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	database := strings.TrimSuffix(name, ".t")
+	r := &statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)}
+	for statement, kind := range map[string]string{
+		"DROP TABLE t": "DROP TABLE", "TRUNCATE TABLE t": "TRUNCATE TABLE", "RENAME TABLE t TO u": "RENAME TABLE", "CREATE TABLE u (id INT PRIMARY KEY)": "CREATE TABLE",
+	} {
+		for _, flag := range []string{"--rehearse", "--rehearse-lock"} {
+			r.says("run", exitUsage, statement, []string{flag}, "a "+kind+" cannot be rehearsed")
+		}
+	}
+	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);"})
+	args := append([]string{"run", "--rehearse", "--method=auto", "--database=" + database, to}, flags(t, i)...)
+	code, stdout, stderr := midstream(t, args...)
+	if code != exitDone {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, strings.Join(strings.Fields(stdout), " "), "2 tables: 1 to be changed or created, 1 rehearsed")
+	r.are("t")
+	if got := query("SELECT COUNT(*) FROM t"); got != "10" {
+		t.Errorf("%s rows are left", got)
+	}
+}

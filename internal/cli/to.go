@@ -16,9 +16,6 @@ import (
 	"midstream/internal/ops/session"
 )
 
-// doneStates are those that each verb ends with.
-var doneStates = map[string]string{"plan": session.StatePlanned, "check": session.StateChecked, "run": session.StateChanged}
-
 // checkSays reads the words of --map of several tables.
 func (c *change) checkSays() error {
 	if c.target.To == "" || len(c.target.Wanted) == 0 {
@@ -43,7 +40,8 @@ func (c *change) reach(
 	do func(context.Context, *ddl.Alter, *server) (migration.Result, error),
 ) (migration.Result, error) {
 	r := session.Reach{
-		Server: s, Wanted: c.target.Wanted, Part: c.target.Table != "", Says: c.says, End: doneStates[c.target.Verb],
+		Server: s, Wanted: c.target.Wanted, Part: c.target.Table != "", Says: c.says,
+		End: session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()),
 		Finish: func(ctx context.Context, table schema.Name) error {
 			_, _, err := c.finish(ctx, &ddl.Alter{Table: table}, s)
 			return err

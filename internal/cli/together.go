@@ -30,7 +30,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		}
 		problems = append(append(problems, c.checks.problems...), configErr, c.output.check())
 	}
-	c.group.End, c.group.Note = doneStates[c.target.Verb], c.output.note
+	c.group.End, c.group.Note = session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()), c.output.note
 	if problems = append(problems, session.NotTogether(c.checks.flags)...); c.config.Undo > 0 || c.rehearsal.purpose().Rehearses() {
 		problems = append(problems, errors.New("--together excludes --undo and --rehearse"))
 	}

@@ -14,7 +14,7 @@ func OfTables(tables []record.Table) string {
 	var parts []string
 	for _, s := range []struct{ state, text string }{
 		{session.StateChanged, "changed"}, {session.StateCreated, "created"}, {session.StatePlanned, "to be changed or created"},
-		{session.StateChecked, "checked"}, {session.StateEqual, "with this definition already"},
+		{session.StateChecked, "checked"}, {session.StateRehearsed, "rehearsed"}, {session.StateEqual, "with this definition already"},
 	} {
 		n := 0
 		for _, t := range tables {

@@ -18,14 +18,31 @@ import (
 
 // States of a table that is to reach its definition.
 const (
-	StateEqual   = "equal"
-	StatePlanned = "planned"
-	StateChecked = "checked"
-	StateChanged = "changed"
-	StateCreated = "created"
-	StateFailed  = "failed"
-	StateWaiting = "waiting"
+	StateEqual     = "equal"
+	StatePlanned   = "planned"
+	StateChecked   = "checked"
+	StateRehearsed = "rehearsed"
+	StateChanged   = "changed"
+	StateCreated   = "created"
+	StateFailed    = "failed"
+	StateWaiting   = "waiting"
 )
+
+// EndOf is the state that a table ends with by a verb. rehearses means that a run is only rehearsed.
+func EndOf(verb string, rehearses bool) string {
+	switch {
+	case verb == "plan":
+		return StatePlanned
+	case verb == "check":
+		return StateChecked
+	case rehearses:
+		return StateRehearsed
+	}
+	return StateChanged
+}
+
+// works reports whether a run works on each table up to this state: it changes the table, or is rehearsed.
+func works(end string) bool { return end == StateChanged || end == StateRehearsed }
 
 // Reach is what brings tables to the definitions that files want.
 type Reach struct {
@@ -34,7 +51,7 @@ type Reach struct {
 	// Part says that Wanted is a part of what the files define.
 	Part bool
 	Says desired.Says
-	// End is the state that a table ends with: StatePlanned, StateChecked or StateChanged.
+	// End is the state that a table ends with, as of EndOf.
 	End string
 
 	// Finish brings an earlier run on a table to its end.
@@ -106,7 +123,7 @@ func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
 	if r.Together != nil {
 		r.Together.take(r.changes)
 	}
-	if r.runs() {
+	if works(r.End) {
 		if err := r.planAll(ctx); err != nil {
 			return r.sum, err
 		}
@@ -298,7 +315,7 @@ func (r *Reach) all(ctx context.Context) error {
 
 // partly says which tables are done, and which are not begun.
 func (r *Reach) partly(at int, err error) error {
-	if len(r.Tables) == 1 || !r.runs() {
+	if len(r.Tables) == 1 || !works(r.End) {
 		return err
 	}
 	p := &Partly{Err: err, Table: r.Tables[at].Table}
@@ -321,7 +338,7 @@ func (r *Reach) one(ctx context.Context, i int) (state string, err error) {
 	began := time.Now()
 	r.Begins(r.Tables[i].Table)
 	c := r.changes[i]
-	if i > 0 && r.runs() && !r.grouped() { // time has gone by
+	if i > 0 && works(r.End) && !r.grouped() { // time has gone by
 		if c, err = r.find(ctx, c.Statement); err != nil {
 			return StateFailed, err
 		}
@@ -347,6 +364,9 @@ func (r *Reach) one(ctx context.Context, i int) (state string, err error) {
 // create makes a table that does not exist; a plan shows so.
 func (r *Reach) create(ctx context.Context, c *desired.Change) (state string, err error) {
 	r.Planned(c, "create", "there is no such table")
+	if r.End == StateRehearsed { // a run would create it
+		return StatePlanned, nil
+	}
 	if !r.runs() {
 		return r.End, nil
 	}
