@@ -35,7 +35,7 @@ var house = []place{
 		{"plan"},
 		{"backlog", "forecast"},
 		{"frontier"},
-		{"carry", "event", "key", "pulse", "window"},
+		{"carry", "closure", "event", "key", "pulse", "window"},
 	}},
 	{"mysql", "the server, with each library behind one package", [][]string{
 		{"binlog", "dbconn", "ddl"}, {"schema"}, {"escape", "schema/token"},
