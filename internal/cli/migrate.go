@@ -135,7 +135,7 @@ func conclude(ctx context.Context, c *change, result migration.Result, err error
 		return
 	}
 	record := c.told(ctx, result, err)
-	record.Tables = append(record.Tables, c.tables...)
+	record.Tables, record.Needed = append(record.Tables, c.tables...), c.group.Needed()
 	if c.output.json {
 		c.app.record(record)
 	}

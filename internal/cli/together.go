@@ -2,10 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/face/summary"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/session"
 )
 
@@ -25,15 +26,11 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 	c.group = &session.Together{}
 	var problems []error
 	if c.target.To == "" {
-		if c.group, problems = session.ReadTogether(c.target.Verb, c.target.Database, args, c.wishes); c.target.Table != "" || c.target.Alter != "" {
-			problems = append(problems, errors.New("--together takes statements or --to, and not --table and --alter"))
-		}
+		c.group, problems = session.ReadTogether(c.target, args, c.wishes)
 		problems = append(append(problems, c.checks.problems...), configErr, c.output.check())
 	}
 	c.group.End, c.group.Note = session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()), c.output.note
-	if problems = append(problems, session.NotTogether(c.checks.flags)...); c.config.Undo > 0 || c.rehearsal.purpose().Rehearses() {
-		problems = append(problems, errors.New("--together excludes --undo and --rehearse"))
-	}
+	problems = append(problems, session.NotTogether(c.checks.flags, c.config.Undo > 0 || c.rehearsal.purpose().Rehearses())...)
 	if c.target.To != "" { // what else is wrong is found with these
 		c.checks.problems = append(c.checks.problems, problems...)
 		c.member = func(ctx context.Context, i int) (migration.Result, error) { return c.reachOne(ctx, i, do) }
@@ -50,13 +47,14 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		return migration.Result{}, err
 	}
 	defer server.Close()
-	problem, err := c.group.Distinct(ctx, server)
+	problem, err := c.group.Complete(ctx, server, c.checks.flags)
 	if err == nil {
 		err = usageOf(c.help, problem)
 	}
 	if err != nil {
 		return migration.Result{}, unheld(ctx, err)
 	}
+	c.output.text("%s", escape.Ours(summary.OfNeeded(c.group.Needed(), c.output.style())))
 	result, err := c.group.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {
 		member := c.one(i)
 		member.wishes = c.group.WishesOf(i)
@@ -69,7 +67,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 // one is the change of a member.
 func (c grouped) one(i int) *change {
 	member := *c.change
-	member.target, member.group = session.Target{Verb: c.target.Verb, Database: c.target.Database}, nil
+	member.target, member.group = session.Target{Verb: c.target.Verb, Database: c.group.Database}, nil
 	member.with = c.group.Others(i)
 	member.output.table, member.resultFile, member.options.Method = c.group.Tables[i].Table, "", plan.MethodShadow
 	if c.group.End == session.StateChanged {

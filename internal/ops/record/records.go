@@ -446,6 +446,8 @@ type Result struct {
 	DeadlineLateMS *MS    `json:"deadline_late_ms" doc:"how long after the deadline the run ended; negative: before it; null: there was none"`
 
 	Tables []Table `json:"tables" doc:"with --to: every checked table of the files, in the order of the work. The numbers above are then their sums, and disk_bytes the largest of them. Otherwise empty"`
+
+	Needed *Needed `json:"needed" doc:"with --together, if the foreign keys of the given statements need other columns to change as well: the complete group. Otherwise null"`
 }
 
 // Table is what has become of one table of --to.

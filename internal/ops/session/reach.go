@@ -122,6 +122,9 @@ func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
 	}
 	if r.Together != nil {
 		r.Together.take(r.changes)
+		if err := r.Together.agree(ctx, r.Server, r.changes); err != nil {
+			return r.sum, err
+		}
 	}
 	if works(r.End) {
 		if err := r.planAll(ctx); err != nil {

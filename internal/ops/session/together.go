@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/engine/closure"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
@@ -26,6 +27,11 @@ type Together struct {
 	// End is the state that a table ends with, as of Reach.
 	End  string
 	Note func(text string)
+	// Database completes the names of statements and flags. Complete statements need none.
+	Database string
+	// verb is what the statements were given for, and needed is what the foreign keys need as well; nil for nothing.
+	verb   string
+	needed *record.Needed
 	// Tables are what has become of each table.
 	Tables []record.Table
 	group  *together.Group
@@ -35,13 +41,15 @@ type Together struct {
 }
 
 // ReadTogether reads the statements and the wishes, and returns all that is wrong with them.
-func ReadTogether(verb, database string, args []string, wishes Wishes) (t *Together, problems []error) {
-	t = &Together{Statements: Statements(args)}
-	if len(t.Statements) < 2 {
-		problems = append(problems, errors.New(`--together needs several statements: "ALTER TABLE shop.orders ...; ALTER TABLE shop.items ..."`))
+func ReadTogether(given Target, args []string, wishes Wishes) (t *Together, problems []error) {
+	database := given.Database
+	t = &Together{Statements: Statements(args), Database: database, verb: given.Verb}
+	if given.Table != "" || given.Alter != "" {
+		problems = append(problems, errors.New("--together takes statements or --to, and not --table and --alter"))
 	}
+	alone := len(t.Statements) == 0
 	for _, text := range t.Statements {
-		target := Target{Verb: verb, Database: database}
+		target := Target{Verb: given.Verb, Database: database}
 		statement, err := target.Parse([]string{text})
 		switch {
 		case err != nil:
@@ -52,9 +60,13 @@ func ReadTogether(verb, database string, args []string, wishes Wishes) (t *Toget
 			problems = append(problems, fmt.Errorf("%s is altered twice: put the clauses into one ALTER TABLE", statement.Alter.Table))
 		default:
 			t.add(statement.Alter.Table)
+			alone = len(t.Statements) == 1 && !closure.MayNeed(statement.Alter)
 		}
 	}
-	t.group = together.New(t.Names)
+	if alone {
+		problems = append([]error{errAlone}, problems...)
+	}
+	t.regroup()
 	var wrong []error
 	if t.wishes, wrong = wishes.ByTable(database, t.Names); len(t.Names) == len(t.Statements) { // else a table may be missing
 		problems = append(problems, wrong...)
@@ -62,8 +74,11 @@ func ReadTogether(verb, database string, args []string, wishes Wishes) (t *Toget
 	return t, problems
 }
 
-// Distinct returns which tables are one on a server that ignores the case of names. err is an *Error.
-func (t *Together) Distinct(ctx context.Context, s *Server) (problem, err error) {
+// errAlone is a group of one table.
+var errAlone = errors.New(`--together needs several statements: "ALTER TABLE shop.orders ...; ALTER TABLE shop.items ..."`)
+
+// distinct returns which tables are one on a server that ignores the case of names. err is an *Error.
+func (t *Together) distinct(ctx context.Context, s *Server) (problem, err error) {
 	anyCase, err := s.ignoresCase(ctx)
 	if err != nil || !anyCase {
 		return nil, err
@@ -78,8 +93,11 @@ func (t *Together) Distinct(ctx context.Context, s *Server) (problem, err error)
 	return nil, nil
 }
 
-// NotTogether returns which of the flags are for one table, or for another kind of change.
-func NotTogether(flags *pflag.FlagSet) (problems []error) {
+// NotTogether returns which of the flags are for one table, or for another kind of change. other reports an undo or a rehearsal.
+func NotTogether(flags *pflag.FlagSet, other bool) (problems []error) {
+	if other {
+		problems = append(problems, errors.New("--together excludes --undo and --rehearse"))
+	}
 	for _, name := range []string{"listen", "method"} {
 		if flags.Changed(name) {
 			problems = append(problems, fmt.Errorf("--together and --%s exclude each other", name))
@@ -87,6 +105,9 @@ func NotTogether(flags *pflag.FlagSet) (problems []error) {
 	}
 	return problems
 }
+
+// regroup makes the group of the tables.
+func (t *Together) regroup() { t.group = together.New(t.Names) }
 
 func (t *Together) add(table schema.Name) {
 	t.Names = append(t.Names, table)
@@ -118,7 +139,7 @@ func (t *Together) take(changes []*desired.Change) {
 			t.Note(fmt.Sprintf("--%s has no effect on %s, which no ALTER changes", t.wishes[at].given[0].flag, c.Name()))
 		}
 	}
-	t.group = together.New(t.Names)
+	t.regroup()
 }
 
 func (t *Together) at(wanted schema.Name) int {

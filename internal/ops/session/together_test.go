@@ -12,7 +12,7 @@ import (
 // TestL9_AGroupThatEndsHasAnError: each of its runs ends because of another one. That is no success.
 func TestL9_AGroupThatEndsHasAnError(t *testing.T) {
 	t.Parallel()
-	all, problems := ReadTogether("run", "s", []string{"ALTER TABLE a ADD x INT; ALTER TABLE b ADD x INT"}, Wishes{})
+	all, problems := ReadTogether(Target{Verb: "run", Database: "s"}, []string{"ALTER TABLE a ADD x INT; ALTER TABLE b ADD x INT"}, Wishes{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -26,6 +26,19 @@ func TestL9_AGroupThatEndsHasAnError(t *testing.T) {
 	for _, table := range all.Tables {
 		if table.State != StateWaiting {
 			t.Errorf("%s is %s", table.Table, table.State)
+		}
+	}
+}
+
+// TestL11_CompleteStatementsAreReadAsTheyAreMeant: on a server on which a backslash escapes nothing, a comment keeps its backslashes.
+func TestL11_CompleteStatementsAreReadAsTheyAreMeant(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`MODIFY a INT COMMENT 'a\\b''c' /* 'x\\' */, MODIFY b INT`: `MODIFY a INT COMMENT 'a\b''c' /* 'x\\' */, MODIFY b INT`,
+		"MODIFY `a\\\\` INT DEFAULT '\\''":                         "MODIFY `a\\\\` INT DEFAULT ''''",
+	} {
+		if got := withoutEscapes(text); got != want {
+			t.Errorf("%s instead of %s", got, want)
 		}
 	}
 }
