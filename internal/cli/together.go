@@ -27,10 +27,11 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 	var problems []error
 	if c.target.To == "" {
 		c.group, problems = session.ReadTogether(c.target, args, c.wishes)
-		problems = append(append(problems, c.checks.problems...), configErr, c.output.check())
+		problems = append(append(problems, c.checks.problems...), configErr, c.output.check(), c.rehearsal.check())
 	}
+	c.options.Purpose = c.rehearsal.purpose()
 	c.group.End, c.group.Note = session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()), c.output.note
-	problems = append(problems, session.NotTogether(c.checks.flags, c.config.Undo > 0 || c.rehearsal.purpose().Rehearses())...)
+	problems = append(problems, session.NotTogether(c.checks.flags, c.config.Undo > 0)...)
 	if c.target.To != "" { // what else is wrong is found with these
 		c.checks.problems = append(c.checks.problems, problems...)
 		c.member = func(ctx context.Context, i int) (migration.Result, error) { return c.reachOne(ctx, i, do) }
@@ -70,7 +71,7 @@ func (c grouped) one(i int) *change {
 	member.target, member.group = session.Target{Verb: c.target.Verb, Database: c.group.Database}, nil
 	member.with = c.group.Others(i)
 	member.output.table, member.resultFile, member.options.Method = c.group.Tables[i].Table, "", plan.MethodShadow
-	if c.group.End == session.StateChanged {
+	if session.Works(c.group.End) {
 		member.config.Together = c.group.Member(i)
 	}
 	return &member

@@ -47,7 +47,8 @@ func (w *work) cutOver(ctx context.Context) error {
 func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (event.SwapDone, error) {
 	w.enter(event.PhaseCatchUp)
 	if others := w.cfg.Together.Others(); len(others) > 0 {
-		w.emit(event.Note{Text: "ready for the swap, together with " + strings.Join(others, ", "), At: time.Now(), Usual: true})
+		stage := map[bool]string{false: "swap", true: "lock"}[w.plan.Purpose.Rehearses()]
+		w.emit(event.Note{Text: "ready for the " + stage + ", together with " + strings.Join(others, ", "), At: time.Now(), Usual: true})
 	}
 	before := w.copyEnd
 	if w.cfg.OldSnapshots != SnapshotsWait {
@@ -73,6 +74,7 @@ func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (
 		Again:     WorthAnotherAttempt,
 		Meanwhile: w.follower.Meanwhile,
 		Emit:      w.emit,
+		Rehearses: w.plan.Purpose.Rehearses(),
 	})
 	switch {
 	case errors.Is(err, lock.ErrGivenUp):

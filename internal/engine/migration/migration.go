@@ -126,25 +126,30 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 				return err
 			}
 		}
-		var w *work
-		err := r.cfg.Together.Do(ctx, together.Prepared, func(ctx context.Context) (err error) {
-			w, err = r.prepare(ctx)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return w.following(ctx, func(ctx context.Context) error {
-			if err := r.cfg.Together.All(ctx, together.Prepared); err != nil {
-				return err
-			}
-			if err := r.cfg.Together.Do(ctx, together.Filled, w.fill); err != nil {
-				return err
-			}
-			return w.cutOver(ctx)
-		})
+		return r.filled(ctx, (*work).cutOver)
 	})
 	return r.result(), r.conclude(ctx, err)
+}
+
+// filled makes the shadow, fills it, and does the last stage. The runs of a group do so one after the other.
+func (r *run) filled(ctx context.Context, last func(w *work, ctx context.Context) error) error {
+	var w *work
+	err := r.cfg.Together.Do(ctx, together.Prepared, func(ctx context.Context) (err error) {
+		w, err = r.prepare(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return w.following(ctx, func(ctx context.Context) error {
+		if err := r.cfg.Together.All(ctx, together.Prepared); err != nil {
+			return err
+		}
+		if err := r.cfg.Together.Do(ctx, together.Filled, w.fill); err != nil {
+			return err
+		}
+		return last(w, ctx)
+	})
 }
 
 // fill makes the shadow equal to the source. REQUIRES: following keeps it so.

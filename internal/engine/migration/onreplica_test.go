@@ -229,7 +229,7 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 		).Rehearse(
 			replica.ctx(), migration.Rehearsal{},
 		)
-		if !errors.Is(err, migration.ErrLogged) {
+		if !errors.Is(err, onreplica.ErrLogged) {
 			replica.Errorf("the error is %v", err)
 		}
 		replica.hasTables("digits,t")

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/together"
 	"midstream/internal/mysql/schema"
 )
 
@@ -38,15 +39,7 @@ type Rehearsed struct {
 	Replication onreplica.Replication // of a rehearsal on a replica
 }
 
-// These errors end a rehearsal, in addition to the errors of a run.
-var (
-	errPurpose = errors.New("the plan is for something else")
-	// ErrLogged means that a rehearsal's writes on a replica would get into the replica's binlog.
-	// Nothing was written.
-	ErrLogged = errors.New(
-		"a rehearsal must not write to the replica's binlog, and sql_log_bin is ON for this account's sessions",
-	)
-)
+var errPurpose = errors.New("the plan is for something else")
 
 // Rehearse is Run without the swap. While the application works, it makes the shadow, fills it,
 // compares it, and drops it again. It may be called once, in place of Run. It changes nothing of
@@ -72,16 +65,7 @@ func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error)
 		if err := r.unlogged(ctx); err != nil {
 			return err
 		}
-		w, err := r.prepare(ctx)
-		if err != nil {
-			return err
-		}
-		return w.following(ctx, func(ctx context.Context) error {
-			if err := w.fill(ctx); err != nil {
-				return err
-			}
-			return w.rehearse(ctx, how)
-		})
+		return r.filled(ctx, func(w *work, ctx context.Context) error { return w.rehearse(ctx, how) })
 	})
 	return r.result(), r.conclude(ctx, err)
 }
@@ -110,46 +94,39 @@ func notARuns(saved *checkpoint.Saved) error {
 	return nil
 }
 
-// unlogged fails with ErrLogged if a rehearsal on a replica would write to the replica's binlog.
+// unlogged fails with onreplica.ErrLogged if a rehearsal on a replica would write to the replica's binlog.
 func (r *run) unlogged(ctx context.Context) error {
 	if r.plan.Purpose != plan.RehearsingOnReplica {
 		return nil
 	}
-	var logged bool
-	if err := r.pool.DB().QueryRowContext(ctx, "SELECT @@SESSION.sql_log_bin").Scan(&logged); err != nil {
-		return fmt.Errorf("read sql_log_bin: %w", err)
-	}
-	if logged {
-		return ErrLogged
-	}
-	return nil
+	return onreplica.Unlogged(ctx, r.pool.DB())
 }
 
-// rehearse is the last stage of a rehearsal, in the place of the cut-over.
+// rehearse is the last stage of a rehearsal, in the place of the cut-over. The shadows of a group are there until all are filled, as
+// they are before its swap, and are kept together or not at all.
 func (w *work) rehearse(ctx context.Context, how Rehearsal) error {
 	var err error
 	if how.Lock {
 		var swap event.SwapDone
 		swap, err = w.attempts(ctx, cutover.Rehearse, lockTurn{w})
 		w.account.update(func() { w.account.swap = swap })
-	} else {
+	} else if err = w.cfg.Together.All(ctx, together.Filled); err == nil {
 		err = w.catchUp(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.weighShadow(ctx)
 	}
-	if err := w.weighShadow(ctx); err != nil {
-		return err
+	if err == nil && how.Keep {
+		err = w.checkpoint(ctx)
 	}
-	if !how.Keep {
-		return nil
+	if err == nil {
+		err = w.cfg.Together.Pass(ctx, together.Rehearsed)
 	}
-	if err := w.checkpoint(ctx); err != nil {
-		return err
+	if err == nil && how.Keep {
+		w.debts.keep = true
+		w.account.update(func() { w.account.rehearsed.Shadow = w.shadow.Name.Dotted() })
 	}
-	w.debts.keep = true
-	w.account.update(func() { w.account.rehearsed.Shadow = w.shadow.Name.Dotted() })
-	return nil
+	return err
 }
 
 // weighShadow reads how large the shadow is.

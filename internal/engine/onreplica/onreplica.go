@@ -37,6 +37,21 @@ var Variables = map[string]string{"sql_log_bin": "0", "innodb_lock_wait_timeout"
 // operator must fix it there, whatever the cause.
 var ErrReplication = errors.New("the replication of this server has failed")
 
+// ErrLogged means that a rehearsal's writes on a replica would get into the replica's binlog. Nothing was written.
+var ErrLogged = errors.New("a rehearsal must not write to the replica's binlog, and sql_log_bin is ON for this account's sessions")
+
+// Unlogged fails with ErrLogged if the writes of a connection get into the binlog.
+func Unlogged(ctx context.Context, db *sql.DB) error {
+	var logged bool
+	if err := db.QueryRowContext(ctx, "SELECT @@SESSION.sql_log_bin").Scan(&logged); err != nil {
+		return fmt.Errorf("read sql_log_bin: %w", err)
+	}
+	if logged {
+		return ErrLogged
+	}
+	return nil
+}
+
 // Replication is how a replica's replication did while a rehearsal was at work on it.
 type Replication struct {
 	Before time.Duration // its delay at the start

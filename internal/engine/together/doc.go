@@ -6,6 +6,7 @@
 //	planned     every plan was made, and nothing is written yet
 //	prepared    every run has its shadow and its start position, and the prescans have found no row that does not fit
 //	filled      every shadow is copied and compared; the runs copy one after the other
+//	rehearsed   (a rehearsal, in the place of the swap) every shadow is up to date, and the lock of all tables was rehearsed
 //	swap        one bounded lock of all tables, all last changes, one RENAME with all pairs
 //
 // The server makes a RENAME of several tables as one step (MySQL 8.0: data dictionary), and all tables are locked before it. So no

@@ -21,6 +21,7 @@ const (
 	Planned
 	Prepared
 	Filled
+	Rehearsed
 	stages
 )
 
@@ -112,6 +113,14 @@ func (m Member) All(ctx context.Context, stage Stage) error {
 		return nil
 	}
 	return m.group.wait(ctx, func() bool { return !slices.Contains(m.group.passed[stage], false) })
+}
+
+// Pass notes that the member has passed a stage, and waits until every member has.
+func (m Member) Pass(ctx context.Context, stage Stage) error {
+	if m.group != nil {
+		m.pass(stage, func() {})
+	}
+	return m.All(ctx, stage)
 }
 
 func (g *Group) wait(ctx context.Context, come func() bool) error {

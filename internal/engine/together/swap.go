@@ -30,6 +30,8 @@ type Part struct {
 	// Meanwhile does what is due while the run waits for the others. It is called again and again.
 	Meanwhile func(ctx context.Context) error
 	Emit      event.Listener
+	// Rehearses means that the attempt is a rehearsal: the run still has to end as those of the others do.
+	Rehearses bool
 }
 
 // Try is cutover.Attempt, or cutover.Rehearse.
@@ -61,7 +63,7 @@ func (g *Group) arrive(ctx context.Context, index int, part Part) (r *round, com
 func (g *Group) swapEnded(r *round) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r.err == nil {
+	if r.err == nil && !r.members[0].Rehearses {
 		g.swapped = true
 	}
 	g.round = newRound(len(g.tables))

@@ -400,7 +400,7 @@ type Result struct {
 	Passing         bool      `json:"passing" doc:"true: the cause is temporary (the server is full, the connection broke, this machine has no file or disk left), and the same command may be run again unchanged"`
 	Problems        []Risk    `json:"problems" doc:"every reason of a refusal"`
 	Unfit           []Finding `json:"unfit" doc:"if the outcome is unfit: the rows that the definition refuses, a finding for each reason; otherwise empty"`
-	Old             string    `json:"old" doc:"the old table, if it was kept"`
+	Old             string    `json:"old" doc:"the old table, if it was kept; with --together all of them"`
 	ParkedRows      int       `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
 	ParkedTable     string    `json:"parked_table" doc:"the table that has these rows; empty: none"`
 	ElapsedMS       MS        `json:"elapsed_ms" doc:"duration of the run"`
@@ -445,12 +445,12 @@ type Result struct {
 	Deadline       string `json:"deadline" doc:"the deadline of the run, RFC 3339; empty: there was none"`
 	DeadlineLateMS *MS    `json:"deadline_late_ms" doc:"how long after the deadline the run ended; negative: before it; null: there was none"`
 
-	Tables []Table `json:"tables" doc:"with --to: every checked table of the files, in the order of the work. The numbers above are then their sums, and disk_bytes the largest of them. Otherwise empty"`
+	Tables []Table `json:"tables" doc:"with --to and --together: every table, in the order of the work. The numbers above are then their sums. disk_bytes is the largest of them; with --together it is a sum too, and the times and attempts of the swap are those of the one swap. Otherwise empty"`
 
 	Needed *Needed `json:"needed" doc:"with --together, if the foreign keys of the given statements need other columns to change as well: the complete group. Otherwise null"`
 }
 
-// Table is what has become of one table of --to.
+// Table is what has become of one table of --to or --together.
 type Table struct {
 	Table   string `json:"table" doc:"database.table"`
 	Place   string `json:"place" doc:"file:line of the desired definition"`
@@ -458,6 +458,15 @@ type Table struct {
 	Method  string `json:"method" doc:"method of the change; may be empty"`
 	Old     string `json:"old" doc:"the old table, if it was kept"`
 	Elapsed MS     `json:"elapsed_ms" doc:"duration of the table's change"`
+
+	RowsCopied  int64  `json:"rows_copied" doc:"rows written by the row copy"`
+	Verified    int64  `json:"rows_verified" doc:"rows compared with the new table's"`
+	LeftOut     int64  `json:"rows_left_out" doc:"rows of the old table that --keep left out, as of the comparison"`
+	CopyMS      MS     `json:"copy_ms" doc:"duration of the row copy"`
+	IndexMS     MS     `json:"index_ms" doc:"duration of the build of deferred indexes"`
+	VerifyMS    MS     `json:"verify_ms" doc:"duration of the comparison"`
+	DrainedKeys int    `json:"drained_keys" doc:"keys applied under the lock"`
+	Shadow      string `json:"shadow" doc:"rehearsal: the new table, if it was kept"`
 }
 
 // Cause is why the run has failed, in one line, with every reason of a refusal.

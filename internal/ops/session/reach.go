@@ -41,8 +41,8 @@ func EndOf(verb string, rehearses bool) string {
 	return StateChanged
 }
 
-// works reports whether a run works on each table up to this state: it changes the table, or is rehearsed.
-func works(end string) bool { return end == StateChanged || end == StateRehearsed }
+// Works reports whether a run works on each table up to this state: it changes the table, or is rehearsed.
+func Works(end string) bool { return end == StateChanged || end == StateRehearsed }
 
 // Reach is what brings tables to the definitions that files want.
 type Reach struct {
@@ -126,7 +126,7 @@ func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
 			return r.sum, err
 		}
 	}
-	if works(r.End) {
+	if Works(r.End) {
 		if err := r.planAll(ctx); err != nil {
 			return r.sum, err
 		}
@@ -318,7 +318,7 @@ func (r *Reach) all(ctx context.Context) error {
 
 // partly says which tables are done, and which are not begun.
 func (r *Reach) partly(at int, err error) error {
-	if len(r.Tables) == 1 || !works(r.End) {
+	if len(r.Tables) == 1 || !Works(r.End) {
 		return err
 	}
 	p := &Partly{Err: err, Table: r.Tables[at].Table}
@@ -341,7 +341,7 @@ func (r *Reach) one(ctx context.Context, i int) (state string, err error) {
 	began := time.Now()
 	r.Begins(r.Tables[i].Table)
 	c := r.changes[i]
-	if i > 0 && works(r.End) && !r.grouped() { // time has gone by
+	if i > 0 && Works(r.End) && !r.grouped() { // time has gone by
 		if c, err = r.find(ctx, c.Statement); err != nil {
 			return StateFailed, err
 		}
@@ -357,7 +357,8 @@ func (r *Reach) one(ctx context.Context, i int) (state string, err error) {
 	}
 	result, err := r.Do(ctx, c)
 	r.add(result)
-	r.Tables[i].Method, r.Tables[i].Old, r.Tables[i].Elapsed = string(result.Method), result.Old, record.MSOf(time.Since(began))
+	fill(&r.Tables[i], result)
+	r.Tables[i].Elapsed = record.MSOf(time.Since(began))
 	if err != nil {
 		return StateFailed, err
 	}
@@ -392,6 +393,13 @@ func (r *Reach) create(ctx context.Context, c *desired.Change) (state string, er
 	return StateCreated, nil
 }
 
+// fill takes the figures of a table's run.
+func fill(t *record.Table, r migration.Result) {
+	t.Method, t.Old, t.Shadow, t.Elapsed = string(r.Method), r.Old, r.Rehearsed.Shadow, record.MSOf(r.Elapsed)
+	t.RowsCopied, t.Verified, t.LeftOut = r.RowsCopied, r.Verified, r.LeftOut
+	t.CopyMS, t.IndexMS, t.VerifyMS, t.DrainedKeys = record.MSOf(r.Copy), record.MSOf(r.Index), record.MSOf(r.Verify), r.Drained
+}
+
 // add sums up what runs did; of what is no number the last counts.
 func (r *Reach) add(x migration.Result) { Add(&r.sum, x) }
 
@@ -405,5 +413,24 @@ func Add(s *migration.Result, x migration.Result) {
 	s.Drained, s.BinlogRead = s.Drained+x.Drained, s.BinlogRead+x.BinlogRead
 	s.Verified, s.Repaired, s.LeftOut = s.Verified+x.Verified, s.Repaired+x.Repaired, s.LeftOut+x.LeftOut
 	s.Disk, s.Redo, s.Binlog = max(s.Disk, x.Disk), s.Redo+x.Redo, s.Binlog+x.Binlog // one after the other
+	addRehearsed(&s.Rehearsed, x.Rehearsed)
 	s.Method, s.Old, s.Compared, s.Swapped, s.Resumed = x.Method, x.Old, x.Compared, x.Swapped, s.Resumed || x.Resumed
+}
+
+// addRehearsed adds what a rehearsal has reported in addition.
+func addRehearsed(s *migration.Rehearsed, x migration.Rehearsed) {
+	s.CaptureDelay, s.LockWaited = max(s.CaptureDelay, x.CaptureDelay), max(s.LockWaited, x.LockWaited)
+	s.Blockers, s.Blocked, s.ShadowBytes = s.Blockers+x.Blockers, max(s.Blocked, x.Blocked), s.ShadowBytes+x.ShadowBytes
+	s.Shadow = joined(s.Shadow, x.Shadow)
+	s.Replication.Before, s.Replication.Lag = max(s.Replication.Before, x.Replication.Before), max(s.Replication.Lag, x.Replication.Lag)
+	s.Replication.Stall = max(s.Replication.Stall, x.Replication.Stall)
+	s.Replication.Stopped = s.Replication.Stopped || x.Replication.Stopped
+}
+
+// joined are two names, of which either may be missing.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ", " + b
 }

@@ -93,10 +93,10 @@ func (t *Together) distinct(ctx context.Context, s *Server) (problem, err error)
 	return nil, nil
 }
 
-// NotTogether returns which of the flags are for one table, or for another kind of change. other reports an undo or a rehearsal.
-func NotTogether(flags *pflag.FlagSet, other bool) (problems []error) {
-	if other {
-		problems = append(problems, errors.New("--together excludes --undo and --rehearse"))
+// NotTogether returns which of the flags are for one table, or for another kind of change. undo reports that an undo is to be kept.
+func NotTogether(flags *pflag.FlagSet, undo bool) (problems []error) {
+	if undo {
+		problems = append(problems, errors.New("--together excludes --undo"))
 	}
 	for _, name := range []string{"listen", "method"} {
 		if flags.Changed(name) {
@@ -179,7 +179,7 @@ func (t *Together) Run(
 		results[i], err = work(ctx, i)
 		return err
 	}
-	if t.End == StateChanged {
+	if Works(t.End) {
 		errs = t.group.Run(ctx, one)
 	} else {
 		for i := range t.Names {
@@ -188,9 +188,9 @@ func (t *Together) Run(
 	}
 	var refusals []*plan.Refused
 	for i, result := range results {
-		Add(&sum, result)
+		addMember(&sum, result)
 		table := &t.Tables[i]
-		table.Method, table.Old, table.Elapsed = string(result.Method), result.Old, record.MSOf(result.Elapsed)
+		fill(table, result)
 		table.State = t.state(errs[i])
 		var refused *plan.Refused
 		switch {
@@ -212,6 +212,17 @@ func (t *Together) Run(
 		err = &Partly{Err: errs[at], Table: t.Tables[at].Table}
 	}
 	return sum, err
+}
+
+// addMember adds the result of a run of a group, whose swap is that of all, and whose shadows exist side by side.
+func addMember(s *migration.Result, x migration.Result) {
+	before := *s
+	Add(s, x)
+	s.Elapsed, s.Attempts, s.LockHeld = max(before.Elapsed, x.Elapsed), max(before.Attempts, x.Attempts), max(before.LockHeld, x.LockHeld)
+	s.Disk, s.Old, s.Swapped = before.Disk+x.Disk, joined(before.Old, x.Old), before.Swapped || x.Swapped
+	if x.Compared.IsZero() || !before.Compared.IsZero() && before.Compared.Before(x.Compared) {
+		s.Compared = before.Compared // all are compared since then
+	}
 }
 
 // state is what has become of a table.

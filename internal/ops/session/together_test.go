@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/together"
@@ -40,5 +41,22 @@ func TestL11_CompleteStatementsAreReadAsTheyAreMeant(t *testing.T) {
 		if got := withoutEscapes(text); got != want {
 			t.Errorf("%s instead of %s", got, want)
 		}
+	}
+}
+
+// TestAGroupHasOneSwap: the sum of the results of a group counts the swap and the elapsed time once, and everything else for each table.
+func TestAGroupHasOneSwap(t *testing.T) {
+	t.Parallel()
+	earlier, later := time.Now().Add(-time.Minute), time.Now()
+	var sum migration.Result
+	for _, one := range []migration.Result{
+		{Elapsed: 3 * time.Second, Attempts: 2, LockHeld: 20 * time.Millisecond, RowsCopied: 5, Disk: 7, Old: "s.a_old", Swapped: true, Compared: later},
+		{Elapsed: 4 * time.Second, Attempts: 2, LockHeld: 20 * time.Millisecond, RowsCopied: 6, Disk: 8, Old: "s.b_old", Swapped: true, Compared: earlier},
+	} {
+		addMember(&sum, one)
+	}
+	if sum.Elapsed != 4*time.Second || sum.Attempts != 2 || sum.LockHeld != 20*time.Millisecond || sum.RowsCopied != 11 || sum.Disk != 15 ||
+		sum.Old != "s.a_old, s.b_old" || !sum.Swapped || sum.Compared != earlier {
+		t.Errorf("the sum is %+v", sum)
 	}
 }
