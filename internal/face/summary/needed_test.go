@@ -10,11 +10,11 @@ import (
 // TestTheCompleteCommandIsOneLine: it can be copied, and has the flags that reach the server.
 func TestTheCompleteCommandIsOneLine(t *testing.T) {
 	needed := &record.Needed{
-		Bytes: 38_200_000_000, Command: "midstream run  --together 'ALTER TABLE shop.customers MODIFY i INT; ALTER TABLE orders MODIFY `int` bigint COMMENT '\\''a   b'\\'''",
+		Bytes: 38_200_000_000, Command: "midstream run  --together 'ALTER TABLE customers MODIFY i INT; ALTER TABLE orders MODIFY `int` bigint COMMENT '\\''a   b'\\'''",
 		Tables: []record.NeededTable{
 			{Table: "shop.customers", Given: true, Bytes: 2_100_000_000},
 			{Table: "shop.orders", Bytes: 36_100_000_000, Columns: []record.NeededColumn{{
-				Column: "int", From: "int", To: "bigint", Constraint: "of\ncustomer", Child: "shop.orders", Parent: "shop.customers",
+				Column: "int", From: "int", To: "bigint", Constraint: "of\nthem", Child: "shop.orders", Parent: "shop.customers",
 				OtherColumn: "id", OtherTable: "shop.customers",
 			}}},
 		},
@@ -23,11 +23,11 @@ func TestTheCompleteCommandIsOneLine(t *testing.T) {
 
   given      shop.customers, 2.1 GB
   needed     shop.orders, 36.1 GB
-             int: int to bigint, by foreign key of\ncustomer of shop.orders (the other column: id of
+             int: int to bigint, by foreign key of\nthem of shop.orders (the other column: id of
              shop.customers)
 
   The complete command:
-  midstream run --host=db1 --together 'ALTER TABLE shop.customers MODIFY i INT; ALTER TABLE orders MODIFY §int§ bigint COMMENT '\''a   b'\'''
+  midstream run --host=db1 --together 'ALTER TABLE customers MODIFY i INT; ALTER TABLE orders MODIFY §int§ bigint COMMENT '\''a   b'\'''
 
 `
 	if got := OfNeeded(needed, Style{Reach: "--host=db1"}); got != strings.ReplaceAll(want, "§", "`") {

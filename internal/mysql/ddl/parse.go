@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/mysql/schema"
@@ -58,7 +59,7 @@ func (a *Alter) check(clauses []token.Token, sql string) {
 		a.Doubtful = true
 		return
 	}
-	theirs, err := parseColumns("ALTER TABLE t " + token.Plain(sql, clauses))
+	theirs, err := parseColumns("ALTER TABLE t " + token.Plain(sql, forParser(clauses)))
 	switch {
 	case len(a.Unknown) > 0:
 		a.Unparsed = "unknown clause: " + a.Unknown[0]
@@ -71,6 +72,26 @@ func (a *Alter) check(clauses []token.Token, sql string) {
 		a.take(theirs)
 	}
 	a.Doubtful = len(a.Unknown) > 0 || a.Unparsed == disagree
+}
+
+// forParser leaves out what the parser does not read: INVISIBLE and VISIBLE of a column that gets another definition.
+func forParser(clauses []token.Token) []token.Token {
+	left := map[int]bool{}
+	for _, piece := range token.List(clauses) {
+		w, definition := words(piece), words(nil)
+		switch {
+		case w.at(0, "MODIFY"):
+			_, definition = w[1:].skip("COLUMN").skip("IF EXISTS").name()
+		case w.at(0, "CHANGE"):
+			_, definition = w[1:].skip("COLUMN").skip("IF EXISTS").name()
+			_, definition = definition.name()
+		}
+		for i := 1; i < len(definition); i++ {
+			t := definition[i]
+			left[t.Start] = t.Depth == definition[0].Depth && (t.Is("INVISIBLE") || t.Is("VISIBLE")) && !definition[i-1].Is("AFTER")
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(clauses), func(t token.Token) bool { return left[t.Start] })
 }
 
 // statement splits a text that must be one statement, and cuts a final ";". It fails with the

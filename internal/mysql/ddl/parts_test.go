@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 )
 
 // TestParts splits clauses at the commas between them, and at no others.
@@ -34,6 +35,29 @@ func TestParts(t *testing.T) {
 		}
 		if strings.Join(got, "|") != want {
 			t.Errorf("%s: %q, want %q", clauses, got, want)
+		}
+	}
+}
+
+// TestL6_InvisibleColumnsAreRead: the parser reads the type of a column that stays invisible, and no name that looks like the word.
+func TestL6_InvisibleColumnsAreRead(t *testing.T) {
+	for clauses, want := range map[string]string{
+		"MODIFY a BIGINT NOT NULL DEFAULT '7' INVISIBLE COMMENT 'INVISIBLE'":              "a bigint",
+		"CHANGE COLUMN a b BIGINT UNSIGNED /*!50000 INVISIBLE */ FIRST, ADD d INT":        "b bigint, d int",
+		"MODIFY COLUMN invisible INT VISIBLE AFTER visible, MODIFY b INT AFTER invisible": "invisible int, b int",
+		"CHANGE visible `invisible` INT INVISIBLE":                                        "invisible int",
+		"MODIFY a INT CHECK (invisible > 0)":                                              "a int",
+	} {
+		a, err := ddl.ParseClauses(schema.Name{Schema: "s", Table: "t"}, clauses)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range a.Defined {
+			got = append(got, c.Name+" "+c.DataType)
+		}
+		if !a.Parsed || strings.Join(got, ", ") != want || a.Clauses != clauses {
+			t.Errorf("%s: %s (%s)", clauses, strings.Join(got, ", "), a.Unparsed)
 		}
 	}
 }
