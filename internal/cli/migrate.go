@@ -22,6 +22,7 @@ import (
 	"midstream/internal/engine/together"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/history"
@@ -257,6 +258,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 			fmt.Fprint(c.app.Stdout, summary.BeforeRun(planned, c.output.style()))
 		}
 	}
+	c.output.text("%s", escape.Ours(summary.OfGroupSwap(c.group.Shown(), c.output.style())))
 	return p, nil
 }
 
@@ -276,6 +278,9 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	if refused := plan.Together(p, c.with); len(c.with) > 0 && len(refused) > 0 {
 		return nil, &plan.Refused{Table: p.Source.Name.String(), Blocking: refused, Others: p.Risks}
+	}
+	if err := c.group.Swaps(p, c.settings.Lock.WithDefaults().Work); err != nil {
+		return nil, err
 	}
 	asked := plan.Checking(c.risks, c.options.Checks)
 	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), asked, session.UnfitRisks(c.follower, p.Back))

@@ -41,7 +41,7 @@ func (c *change) reach(
 ) (migration.Result, error) {
 	r := session.Reach{
 		Server: s, Wanted: c.target.Wanted, Part: c.target.Table != "", Says: c.says,
-		End: session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()),
+		End: session.EndOf(c.target.Verb, c.options.Purpose.Rehearses()), Note: c.output.note,
 		Finish: func(ctx context.Context, table schema.Name) error {
 			_, _, err := c.finish(ctx, &ddl.Alter{Table: table}, s)
 			return err
@@ -68,7 +68,6 @@ func (c *change) reach(
 		},
 		Planned: func(d *desired.Change, method, why string) { c.planned(d, s.Address, method, why) },
 		Begins:  func(table string) { c.app.stands("planning", table+" on "+s.Address) },
-		Note:    c.output.note,
 	}
 	result, err := r.Run(ctx)
 	c.tables = r.Tables

@@ -68,7 +68,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 // one is the change of a member.
 func (c grouped) one(i int) *change {
 	member := *c.change
-	member.target, member.group = session.Target{Verb: c.target.Verb, Database: c.group.Database}, nil
+	member.target, member.group = session.Target{Verb: c.target.Verb, Database: c.group.Database}, c.group
 	member.with = c.group.Others(i)
 	member.output.table, member.resultFile, member.options.Method = c.group.Tables[i].Table, "", plan.MethodShadow
 	if session.Works(c.group.End) {
@@ -85,7 +85,6 @@ func (c grouped) reachOne(ctx context.Context, i int, do func(*change) doing) (m
 	}
 	defer server.Close()
 	member := c.one(i)
-	member.group = c.group
 	member.take(c.group.Changes[i])
 	return do(member).alter(ctx, member.group.Changes[i].Alter, server)
 }

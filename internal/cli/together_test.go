@@ -120,3 +120,41 @@ func TestTheTablesOfFilesAreChangedTogether(t *testing.T) {
 		t.Errorf("a table alone: %s", text)
 	}
 }
+
+// TestThePlanOfAGroupHasTheSumOfTheSwap: the plan names the tables that the one swap locks, and the statements under the lock. If the sum
+// exceeds --lock-work, it is refused before anything is written, also for files; a rehearsal, which swaps nothing, is not.
+func TestThePlanOfAGroupHasTheSumOfTheSwap(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	database := strings.TrimSuffix(name, ".t")
+	exec := executing(t, i, database)
+	exec("CREATE TABLE p (id INT NOT NULL PRIMARY KEY)", "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id))",
+		"CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", "CREATE TRIGGER two BEFORE INSERT ON u FOR EACH ROW SET NEW.p = NULL")
+	r := &statementRig{T: t, i: i, database: database, query: query, exec: exec}
+	both, together := "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN n INT", []string{"--together"}
+	sum := "4 files are renamed, and 11 statements change foreign keys and triggers: that takes about 110ms (assumed), and --lock-work allows "
+
+	out := r.says("plan", exitDone, both, together, "One swap of 2 tables: "+database+".t, "+database+".u",
+		"all of them, and the tables at the other ends of foreign keys: "+database+".p", sum+"250ms")
+	if strings.Count(out, "One swap of") != 1 {
+		t.Errorf("the sum is printed again:\n%s", out)
+	}
+	short := append(together, "--lock-work=100ms")
+	for _, verb := range []string{"plan", "run"} {
+		r.says(verb, exitRefused, both, short, "in the one swap of 2 tables, "+sum+"100ms", "--lock-work=300ms")
+	}
+	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";",
+		"u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, p INT, n INT, FOREIGN KEY (p) REFERENCES p (id));",
+		"p.sql": "CREATE TABLE p (id INT NOT NULL PRIMARY KEY);", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);"})
+	code, _, stderr := midstream(t, append([]string{"run", "--together", "--lock-work=100ms", "--database=" + database, to}, flags(t, i)...)...)
+	if code != exitRefused {
+		t.Errorf("--to: exit code %d\n%s", code, stderr)
+	}
+	contains(t, strings.Join(strings.Fields(stderr), " "), "in the one swap of 2 tables")
+	r.are("p,t,u")
+	r.says("run", exitDone, both, append(short, "--rehearse"), sum+"100ms")
+	r.are("p,t,u")
+	r.says("run", exitDone, both, append(together, "--lock-work=2s"), sum+"2s")
+	r.are("p,t,t_old,u,u_old")
+}

@@ -35,6 +35,7 @@ type Together struct {
 	// Tables are what has become of each table.
 	Tables []record.Table
 	group  *together.Group
+	swap   swapOfAll
 	// wishes are those of each table, or with --to of each of the files, which are wanted.
 	wishes []Wishes
 	wanted []desired.Statement
