@@ -199,6 +199,7 @@ func TestL6_AnIncompleteGroupIsRefused(t *testing.T) {
 		}
 	}
 	f.says("run", exitUsage, "ALTER TABLE t MODIFY a BIGINT", []string{"--together"}, "--together needs several statements")
+	f.says("plan", exitRefused, "ALTER TABLE missing MODIFY a BIGINT", []string{"--together"}, "no such table")
 	f.says("plan", exitRefused, alter+"; ALTER TABLE orders MODIFY customer_id SMALLINT UNSIGNED NOT NULL", []string{"--together"},
 		"column customer_id gets the type smallint unsigned, and foreign key of_customer of "+f.database+".orders needs bigint unsigned")
 	stdout := f.says("run", exitRefused, alter, []string{"--together", "--json"})

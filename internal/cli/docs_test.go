@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/compat/ghost"
 	"midstream/internal/compat/ptosc"
@@ -132,13 +133,20 @@ func describe(b *strings.Builder, prefix string, record reflect.Type) {
 		if field.Type.Kind() == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct {
 			describe(b, name+"[].", field.Type.Elem())
 		}
-		if field.Type.Kind() == reflect.Struct {
-			describe(b, name+".", field.Type)
+		inner := field.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() {
+			describe(b, name+".", inner)
 		}
 	}
 }
 
 func typeName(t reflect.Type) string {
+	if t == reflect.TypeFor[time.Time]() {
+		return "string"
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return typeName(t.Elem()) + " or null"

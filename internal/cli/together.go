@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"midstream/internal/engine/migration"
@@ -48,11 +49,9 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		return migration.Result{}, err
 	}
 	defer server.Close()
+	c.app.stands("planning", server.Address)
 	problem, err := c.group.Complete(ctx, server, c.checks.flags)
-	if err == nil {
-		err = usageOf(c.help, problem)
-	}
-	if err != nil {
+	if err = cmp.Or(err, usageOf(c.help, problem)); err != nil {
 		return migration.Result{}, unheld(ctx, err)
 	}
 	c.output.text("%s", escape.Ours(summary.OfNeeded(c.group.Needed(), c.output.style())))

@@ -14,13 +14,14 @@ func OfNeeded(n *record.Needed, style Style) string {
 		return ""
 	}
 	s := newSheet(style)
-	more := 0
+	more, columns := 0, 0
 	for _, t := range n.Tables {
+		columns += len(t.Columns)
 		if !t.Given {
 			more++
 		}
 	}
-	what := "the statements are incomplete"
+	what := "another type needed for " + humanize.Plural(columns, "more column")
 	if more > 0 {
 		what = fmt.Sprintf("%s needed as well", humanize.Plural(more, "table"))
 	}

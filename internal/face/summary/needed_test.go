@@ -33,8 +33,9 @@ func TestTheCompleteCommandIsOneLine(t *testing.T) {
 	if got := OfNeeded(needed, Style{Reach: "--host=db1"}); got != strings.ReplaceAll(want, "§", "`") {
 		t.Errorf("%s", got)
 	}
-	needed.Tables, needed.Command = needed.Tables[:1], ""
-	if got := OfNeeded(needed, Style{}); !strings.Contains(got, "Foreign keys: the statements are incomplete. The group has 1 table, 38.2 GB") || strings.Contains(got, "command") {
+	needed.Tables, needed.Command = needed.Tables[1:], ""
+	needed.Tables[0].Given = true
+	if got := OfNeeded(needed, Style{}); !strings.Contains(got, "Foreign keys: another type needed for 1 more column. The group has 1 table, 38.2 GB") || strings.Contains(got, "command") {
 		t.Errorf("%s", got)
 	}
 	if got := OfNeeded(nil, Style{}); got != "" {

@@ -50,6 +50,8 @@ func (t *Together) Complete(ctx context.Context, s *Server, flags *pflag.FlagSet
 	switch {
 	case err != nil:
 		return nil, err
+	case slices.ContainsFunc(c.Members, func(m closure.Member) bool { return m.Table == nil }): // the plan refuses it
+		return nil, nil
 	case c.Complete() && len(alters) == 1 && !c.SelfReferring():
 		return errAlone, nil
 	case c.Complete():
