@@ -194,6 +194,20 @@ func TestStopTellsOfACrash(t *testing.T) {
 	}
 }
 
+// Ensure that Stop prints the stack of a server that crashed.
+func TestStopPrintsTheStack(t *testing.T) {
+	t.Parallel()
+	s, err := fetch(t, sandbox.MySQL57).Start(t.Context(), sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.Kill(s.PID(), syscall.SIGSEGV)
+	<-s.Ended()
+	if err := s.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), "got signal 11") || !strings.Contains(err.Error(), "handle_fatal_signal") {
+		t.Errorf("Stop returned %v", err)
+	}
+}
+
 // Ensure that a server does not outlive a process that is killed, and that the next start sweeps its
 // folder.
 func TestServerDiesWithItsProcess(t *testing.T) {

@@ -206,7 +206,7 @@ func (s *Server) Restart(ctx context.Context) error {
 
 // Stop shuts the server down, by force if it takes too long or ctx ends, and returns when its
 // process is gone. A throwaway folder is removed. The error says if the server had ended by itself
-// or did not end well, with the end of its log; it is stopped and cleaned up all the same. A second
+// or did not end well, with its stack or the end of its log; it is stopped and cleaned up all the same. A second
 // Stop does nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
@@ -217,7 +217,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.stopped = true
 	var crash error
 	if early := s.proc.gone(); !s.killed && (early || !s.shutDown(ctx)) {
-		crash = fmt.Errorf("MySQL %s on %s ended by itself: %s%s", s.Build.Version, s.Address, s.proc.fate(), complaint(s.logTail()))
+		crash = fmt.Errorf("MySQL %s on %s ended by itself: %s%s", s.Build.Version, s.Address, s.proc.fate(), lastWords(s.logTail()))
 	}
 	return errors.Join(crash, s.folder.close())
 }
@@ -244,5 +244,17 @@ func (s *Server) logTail() string {
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-4096):])
+	return string(text[max(0, len(text)-16384):])
+}
+
+// lastWords returns what a server wrote of its own crash, with the stack, or else its last lines.
+func lastWords(log string) string {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, "got signal") {
+			// The lines before may name a failed assertion.
+			return ":\n" + strings.Join(lines[max(0, i-12):], "\n")
+		}
+	}
+	return complaint(log)
 }
