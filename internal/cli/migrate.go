@@ -71,9 +71,8 @@ type change struct {
 	endUndo bool
 	// planOnly says that the plan is all that was asked for.
 	planOnly bool
-	// together has several changes swapped at once, and with are the tables of the others.
+	// together has several changes swapped at once.
 	together bool
-	with     []schema.Name
 	// group is what makes the changes of --to together; nil if one follows the other. member makes one of them.
 	group  *session.Together
 	member func(ctx context.Context, i int) (migration.Result, error)
@@ -251,7 +250,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
 		planned := summary.Planned{Plan: p, Address: s.Address, Former: former, Config: c.config, Settings: c.settings,
-			Keep: c.rehearsal.keep, Follower: c.follower, With: c.with}
+			Keep: c.rehearsal.keep, Follower: c.follower}
 		if c.planOnly {
 			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), summary.AfterPlan(planned)))
 		} else {
@@ -275,9 +274,6 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	})
 	if err != nil {
 		return nil, unplanned(ctx, err)
-	}
-	if refused := plan.Together(p, c.with); len(c.with) > 0 && len(refused) > 0 {
-		return nil, &plan.Refused{Table: p.Source.Name.String(), Blocking: refused, Others: p.Risks}
 	}
 	if err := c.group.Swaps(p, c.settings.Lock.WithDefaults().Work); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 	c.output.done(
 		p.Source.Name, result,
 		summary.BriefRehearsal(p, result),
-		summary.OfRehearsal(p, result, record.ProcessUsage(), c.rehearsal.lock, c.with, c.output.style()),
+		summary.OfRehearsal(p, result, record.ProcessUsage(), c.rehearsal.lock, c.output.style()),
 	)
 	return result, nil
 }

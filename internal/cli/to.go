@@ -79,7 +79,7 @@ func (c *change) reach(
 
 // take has the plan heed what was found.
 func (c *change) take(d *desired.Change) {
-	c.with = c.group.Wish(d, &c.options)
+	c.group.Wish(d, &c.options)
 	c.options.Map, c.risks, c.place, c.mustResume = d.Map, d.Risks, d.Statement.Place(), false
 	c.options.Pace = nil // that of another table
 }

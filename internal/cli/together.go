@@ -68,7 +68,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 func (c grouped) one(i int) *change {
 	member := *c.change
 	member.target, member.group = session.Target{Verb: c.target.Verb, Database: c.group.Database}, c.group
-	member.with = c.group.Others(i)
+	member.options.Together = c.group.Others(i)
 	member.output.table, member.resultFile, member.options.Method = c.group.Tables[i].Table, "", plan.MethodShadow
 	if session.Works(c.group.End) {
 		member.config.Together = c.group.Member(i)

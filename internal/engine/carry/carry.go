@@ -14,6 +14,8 @@ type Set struct {
 
 	// Keys are the foreign keys in their final form: with the columns of the shadow.
 	Keys []schema.ForeignKey
+	// Shadows are the shadows of the other tables that the same step swaps, by their sources: foreign keys to these go over to them.
+	Shadows map[schema.Name]schema.Name
 	// Dropped are the foreign keys that the ALTER drops: they go with the old table.
 	Dropped []schema.ForeignKey
 	// Acting are the names of the foreign keys that change rows of the source without a trace in

@@ -115,7 +115,7 @@ func (s Set) declareKeys() []Statement {
 	renamed := map[string]bool{}
 	for _, k := range s.Keys {
 		if k.Child == s.Source {
-			own = append(own, "ADD "+s.at(k, s.Shadow).Definition(s.second(k)))
+			own = append(own, "ADD "+s.onShadows(k).Definition(s.second(k)))
 			if s.acts(k) {
 				own = append(own, drop(s.actingName(k)))
 			}
@@ -227,6 +227,15 @@ func (s Set) at(k schema.ForeignKey, table schema.Name) schema.ForeignKey {
 	}
 	if k.Parent == s.Source {
 		k.Parent = table
+	}
+	return k
+}
+
+// onShadows returns a constraint of the source as the shadow has it before the RENAME.
+func (s Set) onShadows(k schema.ForeignKey) schema.ForeignKey {
+	k = s.at(k, s.Shadow)
+	if shadow, together := s.Shadows[k.Parent]; together {
+		k.Parent = shadow
 	}
 	return k
 }

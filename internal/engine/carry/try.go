@@ -8,11 +8,11 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// ErrRefused means that the server does not take a trigger.
+// ErrRefused means that the server does not take a trigger or a foreign key.
 var ErrRefused = errors.New("the server refuses it")
 
-// Try lets the server create the stand-ins of the triggers on the shadow, and drops them again. It
-// fails with ErrRefused if the server objects to one of them.
+// Try lets the server declare what goes over on the shadow, and takes it back again. It
+// fails with ErrRefused if the server objects to something. REQUIRES: each foreign key is one of the source.
 func (s Set) Try(ctx context.Context, pool *dbconn.Pool) error {
 	session, err := pool.Session(ctx)
 	if err != nil {
@@ -25,9 +25,14 @@ func (s Set) Try(ctx context.Context, pool *dbconn.Pool) error {
 		}
 		return err
 	}
-	left, err := s.UndeclareTriggers(ctx, pool.DB())
-	if err != nil {
-		return err
+	for _, find := range s.Undeclare() {
+		left, err := find(ctx, pool.DB())
+		if err == nil {
+			err = Run(ctx, session, left.Statements...)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return Run(ctx, session, left.Statements...)
+	return nil
 }

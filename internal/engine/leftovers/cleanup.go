@@ -554,5 +554,12 @@ func (c *Cleaner) Drop(ctx context.Context, l Table) error {
 	}
 	defer session.Close()
 	_, err = session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
+	if dbconn.Referred(err) {
+		if freed, failed := (member{c}).free(ctx, l.Name); freed && failed == nil {
+			_, err = session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
+		} else {
+			err = errors.Join(err, failed)
+		}
+	}
 	return err
 }

@@ -32,6 +32,22 @@ type Fixer struct {
 	Patience time.Duration
 }
 
+// LeftUnsettled returns the effect of foreign keys and triggers without their last form, and how a text about what to do
+// goes on after the same command. swapped means
+// that the source is the new table.
+func LeftUnsettled(set carry.Set, swapped bool) (left, next string) {
+	state, beside, next := "is untouched", set.Shadow, fmt.Sprintf(", or midstream cleanup  %s: both fix that first.", set.Source.Argument())
+	if swapped {
+		state, beside = "has its new schema", set.Old
+	}
+	if len(set.Keys) == 0 {
+		return fmt.Sprintf("%s %s. Each of its triggers fires once for each row, but some may do so under names that begin with midstream_.",
+			set.Source, state), next
+	}
+	return fmt.Sprintf("%s %s. All foreign keys of it and its children are enforced; if some also exist on %s, valid rows may be refused "+
+		"(error 1452), and deletions of parent rows (1451).", set.Source, state, beside), " at once" + next
+}
+
 // Undeclare removes what was declared for a swap that has not happened.
 func (f Fixer) Undeclare(ctx context.Context) (fixed bool, err error) {
 	return f.fix(ctx, f.Set.Undeclare())

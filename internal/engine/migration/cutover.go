@@ -70,6 +70,7 @@ func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (
 		},
 		Budget:    func() cutover.Budget { return w.live().Lock },
 		Begin:     w.beginAttempt,
+		Withdraw:  func(ctx context.Context) error { return carrier{w.run}.undeclare(ctx, w.carried()) },
 		End:       w.endAttempt,
 		Again:     WorthAnotherAttempt,
 		Meanwhile: w.follower.Meanwhile,
@@ -261,9 +262,6 @@ func (w *work) endAttempt(ctx context.Context, report cutover.Report, err error)
 	}
 	w.swapsAt.Store(nil)
 	w.intake.Unfreeze()
-	if failed := (carrier{w.run}).undeclare(ctx, w.carried()); failed != nil {
-		return errors.Join(err, failed)
-	}
 	if !WorthAnotherAttempt(err) {
 		return err
 	}

@@ -57,7 +57,8 @@ func (r *run) carried() carry.Set {
 		Source:     source.Name,
 		Shadow:     r.debts.shadowName,
 		Old:        r.old(),
-		Keys:       r.plan.Foreign,
+		Keys:       plan.Carried(r.plan),
+		Shadows:    r.cfg.Together.Shadows(),
 		Dropped:    r.plan.Dropped,
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
@@ -71,12 +72,8 @@ func (r carrier) settleCarried(ctx context.Context, unsettled error) error {
 	if unsettled == nil {
 		return nil
 	}
-	r.note(
-		fmt.Sprintf(
-			"foreign keys or triggers did not get their final form under the lock (%v): the run finishes them now, one after the other",
-			unsettled,
-		),
-	)
+	r.note(fmt.Sprintf("foreign keys or triggers did not get their final form under the lock (%v): the run finishes them now, one after the other",
+		unsettled))
 	_, err := r.tryOn(ctx, leftovers.Fixer{Set: r.carried()}, leftovers.Fixer.Settle)
 	return err
 }
@@ -84,31 +81,8 @@ func (r carrier) settleCarried(ctx context.Context, unsettled error) error {
 // leftUnsettled returns the effect of foreign keys and triggers without their last form, and what
 // to do.
 func (r carrier) leftUnsettled() (left, next string) {
-	source := r.plan.Source.Name
-	state, beside := "is untouched", r.debts.shadowName
-	if r.debts.done {
-		state, beside = "has its new schema", r.old()
-	}
-	if len(r.plan.Foreign) == 0 {
-		return fmt.Sprintf(
-				"%s %s. Each of its triggers fires once for each row, but some may do so under names that begin with midstream_.",
-				source,
-				state,
-			),
-			fmt.Sprintf(
-				SameCommand+", or midstream cleanup  %s: both fix that first.", source.Argument(),
-			)
-	}
-	return fmt.Sprintf(
-			"%s %s. All foreign keys of it and its children are enforced; if some also exist on %s, valid rows may be refused "+
-				"(error 1452), and deletions of parent rows (1451).",
-			source,
-			state,
-			beside,
-		),
-		fmt.Sprintf(
-			SameCommand+" at once, or midstream cleanup  %s: both fix that first.", source.Argument(),
-		)
+	left, next = leftovers.LeftUnsettled(r.carried(), r.debts.done)
+	return left, SameCommand + next
 }
 
 // readyForForeign checks that the shadow can have the constraints, and makes their indexes its own.
@@ -158,15 +132,29 @@ func (r carrier) lockParents(ctx context.Context, statement string) error {
 	return err
 }
 
+// tryInside lets the server declare the foreign keys to tables that are swapped in the same step, and to the table itself, before a row
+// is copied. It knows which types may be the two ends of one.
+func (w *work) tryInside(ctx context.Context) error {
+	keys := plan.Inside(w.plan)
+	if w.result().Resumed || len(keys) == 0 {
+		return nil
+	}
+	set := carry.Set{Source: w.plan.Source.Name, Shadow: w.shadow.Name, Keys: keys, Shadows: w.cfg.Together.Shadows()}
+	return refusedBy(set.Try(ctx, w.pool))
+}
+
 // tryTriggers lets the server create the stand-ins of the triggers on the empty shadow, and drops
 // them again. So the server's objections are known before a row is copied.
 func (r carrier) tryTriggers(ctx context.Context, made schema.Name) error {
 	if len(r.plan.Source.Triggers) == 0 || r.plan.Purpose == plan.RehearsingOnReplica {
 		return nil
 	}
-	err := carry.Set{Source: r.plan.Source.Name, Shadow: made, Triggers: r.plan.Source.Triggers}.Try(ctx, r.pool)
+	return refusedBy(carry.Set{Source: r.plan.Source.Name, Shadow: made, Triggers: r.plan.Source.Triggers}.Try(ctx, r.pool))
+}
+
+func refusedBy(err error) error {
 	if errors.Is(err, carry.ErrRefused) {
-		err = fmt.Errorf("%w: a trigger can't be carried over to the new table: %w", plan.ErrRefused, err)
+		err = fmt.Errorf("%w: a trigger or foreign key can't be carried over to the new table: %w", plan.ErrRefused, err)
 	}
 	return err
 }

@@ -135,14 +135,16 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 func (r *run) filled(ctx context.Context, last func(w *work, ctx context.Context) error) error {
 	var w *work
 	err := r.cfg.Together.Do(ctx, together.Prepared, func(ctx context.Context) (err error) {
-		w, err = r.prepare(ctx)
+		if w, err = r.prepare(ctx); err == nil {
+			r.cfg.Together.Brings(w.shadow.Name)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return w.following(ctx, func(ctx context.Context) error {
-		if err := r.cfg.Together.All(ctx, together.Prepared); err != nil {
+		if err := w.meet(ctx); err != nil {
 			return err
 		}
 		if err := r.cfg.Together.Do(ctx, together.Filled, w.fill); err != nil {
@@ -150,6 +152,17 @@ func (r *run) filled(ctx context.Context, last func(w *work, ctx context.Context
 		}
 		return last(w, ctx)
 	})
+}
+
+// meet waits until the shadow of each table of the group is there, and lets the server judge the foreign keys between them.
+func (w *work) meet(ctx context.Context) error {
+	if err := w.cfg.Together.All(ctx, together.Prepared); err != nil {
+		return err
+	}
+	if err := w.cfg.Together.Do(ctx, together.Tried, w.tryInside); err != nil {
+		return err
+	}
+	return w.cfg.Together.All(ctx, together.Tried)
 }
 
 // fill makes the shadow equal to the source. REQUIRES: following keeps it so.

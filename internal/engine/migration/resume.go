@@ -308,7 +308,7 @@ func (r *run) resume(ctx context.Context, f *stoppedRun) (*work, error) {
 		d.start.Began = r.account.started
 	}
 	d.start.Dropped, d.start.Acting, d.start.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
-	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
+	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), plan.Carried(r.plan), r.plan.Source.Triggers
 	d.start.Undo = specs.Undo(r.plan, d.shadow.Table, r.cfg.undo(), d.specs.Pairs)
 	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
 	if r.plan.Back.FromSwap() {

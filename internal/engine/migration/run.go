@@ -145,7 +145,7 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Old:        r.plan.Names.Old.Table,
 		Kept:       r.plan.Names.Kept.Table,
 		Columns:    r.plan.Source.Columns,
-		Foreign:    r.plan.Foreign,
+		Foreign:    plan.Carried(r.plan),
 		Dropped:    r.plan.Dropped,
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),

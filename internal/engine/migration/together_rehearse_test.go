@@ -127,7 +127,13 @@ func TestL8_ARehearsalOfAGroupThatFailsLeavesNothing(t *testing.T) {
 			}
 		}
 		sockets := "--control-dir=" + filepath.Join(b.TempDir(), "sockets")
-		held := b.process("", nil, append(b.together("utf8mb4"), "--rehearse-lock", "--keep-shadow", "--hold", sockets)...)
+		reader := b.conn() // keeps the lock from being granted
+		for _, s := range []string{"START TRANSACTION", "SELECT 1 FROM " + b.schema + ".u LIMIT 1"} {
+			if _, err := reader.ExecContext(b.ctx(), s); err != nil {
+				b.Fatal(err)
+			}
+		}
+		held := b.process("", nil, append(b.together("utf8mb4"), "--rehearse-lock", "--keep-shadow", sockets)...)
 		for _, table := range []string{"t", "u"} {
 			held.await("ready for the lock, together with " + b.schema + "." + table)
 		}

@@ -320,17 +320,18 @@ func TestL6_AnOperatorHoldsAGroup(t *testing.T) {
 	})
 }
 
-// TestAGroupIsRefused: this server cannot swap several tables in one step, or a foreign key binds the tables to each other.
+// TestAGroupIsRefused: this server cannot swap several tables in one step, or a foreign key would bind columns of different types:
+// nothing is written.
 func TestAGroupIsRefused(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
-		key := ", FOREIGN KEY (t) REFERENCES " + b.schema + ".t (id)"
+		key, why := ", FOREIGN KEY (t) REFERENCES "+b.schema+".t (id)", "needs the type bigint as well"
 		if b.version != "9.7" {
-			key = ""
+			key, why = "", `"code":"together"`
 		}
 		b.exec("CREATE TABLE "+b.schema+".t (id INT NOT NULL PRIMARY KEY)", "CREATE TABLE "+b.schema+".u (id INT NOT NULL PRIMARY KEY, t INT"+key+")")
-		code, last := b.process("", nil, "run", "--together", fmt.Sprintf("ALTER TABLE %[1]s.t ADD COLUMN n INT; ALTER TABLE %[1]s.u ADD COLUMN n INT", b.schema)).wait()
-		if code != 11 || !strings.Contains(last, `"code":"together"`) {
+		code, last := b.process("", nil, "run", "--together", fmt.Sprintf("ALTER TABLE %[1]s.t MODIFY id BIGINT NOT NULL; ALTER TABLE %[1]s.u ADD COLUMN n INT", b.schema)).wait()
+		if code != 11 || !strings.Contains(last, why) {
 			b.Errorf("exit code %d: %s", code, last)
 		}
 	})

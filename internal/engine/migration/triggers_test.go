@@ -209,7 +209,9 @@ func (b *bench) nextRun() {
 	b.child(alter, "", nil).wait()
 }
 
-func (b *bench) nextCleanup() {
+func (b *bench) nextCleanup() { b.nextCleanupOf("t") }
+
+func (b *bench) nextCleanupOf(table string) {
 	pool, err := b.open(b.ctx())
 	if err != nil {
 		b.Fatal(err)
@@ -217,7 +219,7 @@ func (b *bench) nextCleanup() {
 	defer pool.Close()
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		_, err := leftovers.Cleanup(
-			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
+			b.ctx(), pool, schema.Name{Schema: b.schema, Table: table}, false,
 			func([]leftovers.Table) bool { return true }, func(string) {},
 		)
 		if errors.Is(err, leftovers.ErrClaimed) && time.Since(began) < 10*time.Second {

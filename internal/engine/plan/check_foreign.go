@@ -83,6 +83,7 @@ func (c *checker) checkForeign() {
 		if !slices.ContainsFunc(gone, fk.Is) {
 			c.checkActions(fk)
 			c.checkEnds(fk)
+			c.checkInside(fk)
 		} else if fk.Acts() && !c.facts.LogsCascades() {
 			c.block(
 				CodeForeignKey,
@@ -167,7 +168,7 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 			"Run on the primary, and read its own binlog",
 		)
 	case f.LogsCascades():
-	case fk.Parent == c.table.Name:
+	case c.inside(fk):
 		c.block(
 			CodeForeignKey, what,
 			"the binlog does not contain such changes ("+f.silentOf()+"), and on a shadow such a constraint would change rows that the run writes",
@@ -222,7 +223,7 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 	after := predict(c.table, c.alter)
 	name := fmt.Sprintf("foreign key %s of %s", fk.Constraint, fk.Child)
 	if fk.Child == c.table.Name {
-		c.checkEnd(name, fk.Columns, fk.OnDelete == "SET NULL" || fk.OnUpdate == "SET NULL")
+		c.checkEnd(name, fk.Columns, fk.OnDelete == "SET NULL" || fk.OnUpdate == "SET NULL", c.inside(fk))
 		if !slices.ContainsFunc(after.Keys, func(k schema.Key) bool { return k.Leads(c.renamed(fk.Columns)) }) {
 			c.block(
 				CodeForeignKey, "the ALTER drops the index that "+name+" needs",
@@ -232,7 +233,7 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 		}
 	}
 	if fk.Parent == c.table.Name {
-		c.checkEnd(name, fk.ParentColumns, false)
+		c.checkEnd(name, fk.ParentColumns, false, c.inside(fk))
 		if !standsOn(after, c.renamed(fk.ParentColumns), standsOn(c.table, fk.ParentColumns, true)) {
 			c.block(
 				CodeReferenced, "the ALTER drops the key that "+name+" refers to",
@@ -264,40 +265,42 @@ func (c *checker) renamed(columns []string) []string {
 	return after
 }
 
-// checkEnd refuses a change of a constraint's columns that its other end does not make.
-func (c *checker) checkEnd(fk string, columns []string, null bool) {
+// checkEnd refuses a change of a constraint's columns that its other end does not make. inside means that checkInside compares both ends.
+func (c *checker) checkEnd(fk string, columns []string, null, inside bool) {
+	fix := "Drop the constraint first"
+	if c.facts.Version.renamesUnderLock() && c.options.Back == nil {
+		fix += ", or change both tables in one step: midstream plan --together names the statements"
+	}
 	for _, name := range columns {
 		from, there := c.table.Column(name)
 		to := slices.IndexFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(c.alter, name)) })
 		why := "both ends of a foreign key must have the same type"
+		modified := contains(c.alter.Modified, name)
 		switch {
 		case contains(c.alter.Dropped, name):
 			c.block(
 				CodeForeignKey, fmt.Sprintf("the ALTER drops column %s of %s", name, fk),
 				"the constraint uses it", "Drop the constraint first",
 			)
-		case there && from.Charset != "" && c.alter.ConvertsCharset:
-			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, "Drop the constraint first")
-		case !contains(c.alter.Modified, name):
-		case to < 0 || !there || !likeEnds(from, c.collated(c.alter.Defined[to])):
-			c.block(
-				CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why,
-				"Drop the constraint first",
-			)
-		case null && !c.alter.Defined[to].Nullable:
+		case modified && null && to >= 0 && !c.alter.Defined[to].Nullable:
 			c.block(
 				CodeForeignKey, fmt.Sprintf("the ALTER makes column %s of %s NOT NULL", name, fk),
 				"the constraint sets it to NULL", "Drop the constraint first",
 			)
+		case inside:
+		case there && from.Charset != "" && c.alter.ConvertsCharset:
+			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, fix)
+		case modified && (to < 0 || !there || !likeEnds(from, collated(c.alter.Defined[to], c.table))):
+			c.block(CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why, fix)
 		}
 	}
 }
 
 // collated is a column as the statement defines it, with the table's collation if the statement
 // names none. The real column is checked again when the shadow exists.
-func (c *checker) collated(to schema.Column) schema.Column {
+func collated(to schema.Column, t *schema.Table) schema.Column {
 	if to.Charset == "" && to.Collation == "" {
-		to.Collation = c.table.Collation
+		to.Collation = t.Collation
 	}
 	return to
 }
@@ -359,7 +362,7 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 			gone = append(gone, fk.Constraint)
 		} else if fk.Child == c.table.Name {
 			own = append(own, fmt.Sprintf("%s (to %s)", fk.Constraint, fk.Parent))
-		} else {
+		} else if !c.inside(fk) {
 			others = append(others, fmt.Sprintf("%s of %s", fk.Constraint, fk.Child))
 			statements += 3
 		}
@@ -385,6 +388,9 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 	if len(c.facts.Foreign.Linked) > 0 {
 		why += "; the server also locks " + schema.List(c.facts.Foreign.Linked)
 	}
+	if len(what) == 0 { // they go over with other tables of the group
+		return
+	}
 	c.warn(CodeConstraints, "the swap "+strings.Join(what, ", and "), why, "If the attempts take longer than --lock-work, raise it")
 }
 
@@ -401,6 +407,9 @@ func (c *checker) foreign() []schema.ForeignKey {
 		}
 		if fk.Parent == c.table.Name && i < own {
 			all[i].ParentColumns = c.renamed(fk.ParentColumns)
+		} else if c.inside(fk) && i < own {
+			_, alter := c.end(fk.Parent)
+			all[i].ParentColumns = renamedAll(alter, fk.ParentColumns)
 		}
 		if c.facts.Version.renamesUnderLock() {
 			continue
@@ -456,7 +465,7 @@ func (p *Plan) CheckForeign(made *schema.Table) error {
 			for j := range end.before {
 				from, _ := p.Source.Column(end.before[j])
 				to, ok := made.Column(end.after[j])
-				if !ok || !likeEnds(from, to) {
+				if !ok || !inside(fk, p.Source.Name, p.Together) && !likeEnds(from, to) {
 					return fmt.Errorf(
 						"foreign key %s of %s: column %s of the new table has another type than before",
 						fk.Constraint, fk.Child, end.after[j],

@@ -3,32 +3,122 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
 // CodeTogether is the code of what keeps the swap of a table from being made together with those of others.
 const CodeTogether Code = "together"
 
-// Together returns why the swap of a plan cannot be one with those of other tables.
-func Together(p *Plan, others []schema.Name) (risks []Risk) {
-	block := func(what, why, fix string) {
-		risks = append(risks, Risk{Code: CodeTogether, What: what, Why: why, Fix: fix, Blocking: true})
+// Partner is another table of a group: it is swapped in the same step.
+type Partner struct {
+	Alter *ddl.Alter
+	// Table is the table as it is; nil if no foreign key binds it to the plan's.
+	Table *schema.Table
+}
+
+// Binds reports whether a foreign key binds the table to the partner.
+func (p Partner) Binds(t *schema.Table) bool {
+	return slices.ContainsFunc(relations(t), func(fk schema.ForeignKey) bool {
+		return fk.Child == p.Alter.Table || fk.Parent == p.Alter.Table
+	})
+}
+
+// checkTogether checks whether the swap can be one with those of other tables.
+func (c *checker) checkTogether() {
+	if len(c.options.Together) > 0 && !c.facts.Version.renamesUnderLock() {
+		c.block(CodeTogether, "this server cannot swap several tables in one step",
+			"it refuses a RENAME of tables that the session has locked (before MySQL 8.0.13, and MariaDB), so another session could come between two swaps",
+			"Change the tables one after the other, without --together")
 	}
-	const apart = "Change the tables one after the other, without --together"
-	if !p.Server.RenameUnderLock {
-		block("this server cannot swap several tables in one step",
-			"it refuses a RENAME of tables that the session has locked (before MySQL 8.0.13, and MariaDB), so another session could come between two swaps", apart)
+}
+
+// together are the other tables of the group.
+func (c *checker) together() []schema.Name {
+	var names []schema.Name
+	for _, p := range c.options.Together {
+		names = append(names, p.Alter.Table)
 	}
-	for _, fk := range p.Related() {
-		other := fk.Parent
-		if other == p.Source.Name {
-			other = fk.Child
+	return names
+}
+
+// inside reports whether both ends of a foreign key are swapped in one step.
+func inside(fk schema.ForeignKey, source schema.Name, others []schema.Name) bool {
+	among := func(n schema.Name) bool { return n == source || slices.Contains(others, n) }
+	return among(fk.Child) && among(fk.Parent)
+}
+
+func (c *checker) inside(fk schema.ForeignKey) bool { return inside(fk, c.table.Name, c.together()) }
+
+// end is the table at one end of a foreign key inside the group, with its statement.
+func (c *checker) end(name schema.Name) (*schema.Table, *ddl.Alter) {
+	for _, p := range c.options.Together {
+		if p.Alter.Table == name && p.Table != nil {
+			return p.Table, p.Alter
 		}
-		if other != p.Source.Name && slices.Contains(others, other) {
-			block(fmt.Sprintf("foreign key %s binds %s to %s, which is to be swapped together with it", fk.Constraint, fk.Child, fk.Parent),
-				"a foreign key goes over to one new table only", apart)
+	}
+	return c.table, c.alter
+}
+
+// checkInside refuses a foreign key inside the group whose two ends get different types, as far as the statements show. The server
+// judges again when the new tables exist.
+func (c *checker) checkInside(fk schema.ForeignKey) {
+	if fk.Child != c.table.Name || !c.inside(fk) { // the plan of the child has it
+		return
+	}
+	for i := range fk.Columns {
+		child, changes, known := c.endAfter(fk.Child, fk.Columns[i])
+		parent, too, knownToo := c.endAfter(fk.Parent, fk.ParentColumns[i])
+		if (changes || too) && known && knownToo && !sameEnds(child, parent) {
+			c.block(
+				CodeForeignKey, fmt.Sprintf("foreign key %s would bind %s %s of %s to %s %s of %s",
+					fk.Constraint, child.Name, child.Type, fk.Child, parent.Name, parent.Type, fk.Parent),
+				"both ends of a foreign key must have the same type", "Give both columns the same type",
+			)
 		}
 	}
-	return risks
+}
+
+// endAfter is a column after the change of its table. changes means that the statement may give it another type. It is not known if the
+// statement leaves the type to the server.
+func (c *checker) endAfter(table schema.Name, name string) (column schema.Column, changes, known bool) {
+	t, alter := c.end(table)
+	column, known = t.Column(name)
+	converts := alter.ConvertsCharset && column.Charset != ""
+	if !contains(alter.Modified, name) {
+		return column, converts, known && !converts
+	}
+	to := slices.IndexFunc(alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(alter, name)) })
+	if to < 0 || converts {
+		return column, true, false
+	}
+	return collated(alter.Defined[to], t), true, true
+}
+
+// sameEnds reports whether the columns may be the two ends of a foreign key, as far as the statements show.
+func sameEnds(child, parent schema.Column) bool {
+	if child.DataType != parent.DataType || child.Unsigned != parent.Unsigned {
+		return false
+	}
+	switch child.Family() {
+	case "integer":
+		return true
+	case "string":
+		return child.Collation == "" || parent.Collation == "" || child.Collation == parent.Collation
+	}
+	return child.Type == parent.Type
+}
+
+// Carried are the foreign keys that go over with this table. A foreign key of another table of the group goes over with that one.
+func Carried(p *Plan) []schema.ForeignKey {
+	return slices.DeleteFunc(slices.Clone(p.Foreign), func(fk schema.ForeignKey) bool { return slices.Contains(p.Together, fk.Child) })
+}
+
+// Inside are the foreign keys of this table that refer to a table which is swapped in the same step, or to the table itself.
+func Inside(p *Plan) []schema.ForeignKey {
+	return slices.DeleteFunc(Carried(p), func(fk schema.ForeignKey) bool {
+		return fk.Child != p.Source.Name || !inside(fk, p.Source.Name, p.Together)
+	})
 }

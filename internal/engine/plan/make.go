@@ -25,6 +25,8 @@ type Options struct {
 	Meet int64
 	// Set has expressions for columns of the new table, in the usual dialect. The server has judged them.
 	Set Settings
+	// Together are the other tables of the group; none for a run that is alone.
+	Together []Partner
 	// Again are the flags with which an undo is begun again if it is killed; nil for others.
 	Again []string
 	// Names are the names for artefacts. Gather must have got the same names.
@@ -93,6 +95,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkAlter()
 	c.checkDependents()
 	c.checkSwap()
+	c.checkTogether()
 	c.checkDistance()
 	c.checkTrial()
 	c.checkConnections()
@@ -123,26 +126,27 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	}
 	return &Plan{
 		Purpose: options.Purpose, ZeroDates: options.TakesZeroDates(table), KeepsUndo: options.KeepsUndo,
-		Choice:  choice,
-		Capture: c.captured,
-		Swap:    facts.Swap,
-		Native:  facts.Native,
-		Pace:    options.paceOf(facts, table),
-		Source:  table,
-		Alter:   alter,
-		Names:   c.names,
-		Key:     chosen.key,
-		Server:  serverOf(facts, c.captured),
-		Map:     options.Map,
-		Again:   options.Again,
-		Filter:  options.Filter,
-		Set:     options.Set,
-		Foreign: c.foreign(),
-		Dropped: dropped(table, alter),
-		Linked:  append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
-		Acting:  c.acting,
-		Back:    options.Back,
-		Risks:   c.risks,
+		Choice:   choice,
+		Capture:  c.captured,
+		Swap:     facts.Swap,
+		Native:   facts.Native,
+		Pace:     options.paceOf(facts, table),
+		Source:   table,
+		Alter:    alter,
+		Names:    c.names,
+		Key:      chosen.key,
+		Server:   serverOf(facts, c.captured),
+		Map:      options.Map,
+		Again:    options.Again,
+		Together: c.together(),
+		Filter:   options.Filter,
+		Set:      options.Set,
+		Foreign:  c.foreign(),
+		Dropped:  dropped(table, alter),
+		Linked:   append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
+		Acting:   c.acting,
+		Back:     options.Back,
+		Risks:    c.risks,
 	}, nil
 }
 

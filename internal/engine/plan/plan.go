@@ -48,6 +48,8 @@ type Plan struct {
 	KeepsUndo bool `json:",omitempty"`
 	// Back is for an undo; nil for other runs.
 	Back *Back `json:",omitempty"`
+	// Together are the other tables of the group; nil for a run that is alone.
+	Together []schema.Name `json:",omitempty"`
 	// Again are the flags with which an undo is begun again if it is killed; nil for others.
 	Again []string `json:"-"`
 	// Inverse is how the change can be taken back if the server makes it itself; nil if a shadow does.

@@ -45,6 +45,15 @@ func predict(t *schema.Table, a *ddl.Alter) *schema.Table {
 	return after
 }
 
+// renamedAll returns the new names of columns of the source.
+func renamedAll(a *ddl.Alter, names []string) []string {
+	after := slices.Clone(names)
+	for i := range after {
+		after[i] = renamed(a, after[i])
+	}
+	return after
+}
+
 // renamed returns the new name of a column of the source.
 func renamed(a *ddl.Alter, name string) string {
 	for _, r := range a.Renames {

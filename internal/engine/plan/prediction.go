@@ -147,7 +147,7 @@ func (d *Prediction) shadow(p *Plan, pace Pace, bounds Bounds, deferred bool) {
 	}
 	d.Elapsed = p.copying(d.Elapsed)
 	d.Disk, d.Redo, d.Binlog = fileBytes(rows*pace.Shadow.Bytes, deferred), int64(rows*pace.Shadow.Redo), int64(rows*pace.Shadow.Binlog)
-	after := afterSwap(len(p.Foreign), len(p.Source.Triggers))
+	after := afterSwap(len(Carried(p)), len(p.Source.Triggers))
 	d.Locked = bounds.Wait + bounds.Work + after
 	d.Locks = []MetadataLock{
 		{"SHARED_NO_READ_WRITE", 1, "the last changes: some ten milliseconds, and at most " + bounds.Work.String()},

@@ -90,7 +90,7 @@ func (s Shape) statementsOf(keys, triggers int) Shape {
 // ShapeOf is the shape of the swap of two tables with so many files.
 func (p *Plan) ShapeOf(source, shadow int) Shape {
 	s := Shape{Files: source + shadow, Indexes: max(len(p.Source.Keys)-1, 0)}
-	return s.statementsOf(len(p.Foreign), len(p.Source.Triggers))
+	return s.statementsOf(len(Carried(p)), len(p.Source.Triggers))
 }
 
 // ShapeBefore is the shape of the swap that an ALTER needs, for a table that has so many files. It

@@ -131,6 +131,15 @@ func (m *maker) read(ctx context.Context) (err error) {
 		return failed(ReadFacts, name, m.server.readingFrom(err))
 	}
 	m.table.Rows = max(m.table.Rows, m.facts.Counted)
+	for i, p := range m.options.Plan.Together {
+		if !p.Binds(m.table) {
+			continue
+		}
+		if p.Table, err = schema.LoadOwn(ctx, db, p.Alter.Table); err != nil {
+			return failed(ReadTable, p.Alter.Table, err)
+		}
+		m.options.Plan.Together[i] = p
+	}
 	if err := m.readReplica(ctx); err != nil {
 		return failed(ReadReplica, name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -20,6 +21,7 @@ const (
 	Settled Stage = iota
 	Planned
 	Prepared
+	Tried
 	Filled
 	Rehearsed
 	stages
@@ -36,15 +38,17 @@ type Group struct {
 	// changed is closed, and made anew, when a member has passed a stage.
 	changed chan struct{}
 	// before means that an earlier run of the same group has swapped, and apart is a table that a run has swapped without the others.
-	before  bool
-	apart   *schema.Name
+	before bool
+	apart  *schema.Name
+	// shadows are those of the members that have one already, by their sources.
+	shadows map[schema.Name]schema.Name
 	round   *round // of the swap
 	swapped bool
 }
 
 // New returns a group of the runs on these tables.
 func New(tables []schema.Name) *Group {
-	g := &Group{tables: tables, changed: make(chan struct{}), round: newRound(len(tables))}
+	g := &Group{tables: tables, changed: make(chan struct{}), shadows: map[schema.Name]schema.Name{}, round: newRound(len(tables))}
 	for s := range g.passed {
 		g.passed[s] = make([]bool, len(tables))
 	}
@@ -137,6 +141,27 @@ func (g *Group) wait(ctx context.Context, come func() bool) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// Brings notes the shadow of the member. Its own table is its source.
+func (m Member) Brings(shadow schema.Name) {
+	if m.group != nil {
+		m.group.mu.Lock()
+		defer m.group.mu.Unlock()
+		m.group.shadows[m.group.tables[m.index]] = shadow
+	}
+}
+
+// Shadows are those of the other members, by their sources. REQUIRES: all members have passed Prepared.
+func (m Member) Shadows() map[schema.Name]schema.Name {
+	if m.group == nil {
+		return nil
+	}
+	m.group.mu.Lock()
+	defer m.group.mu.Unlock()
+	others := maps.Clone(m.group.shadows)
+	delete(others, m.group.tables[m.index])
+	return others
 }
 
 // Settle takes whether an earlier run has swapped this member's table by the same change, and with which tables. It waits for all

@@ -24,7 +24,10 @@ type Part struct {
 	// Begin makes the run ready for an attempt: nothing is applied until End, which takes what has become of it. End returns the error
 	// of the attempt, or one of its own.
 	Begin func() cutover.Part
-	End   func(ctx context.Context, report cutover.Report, err error) error
+	// Withdraw takes back what a failed attempt has left of foreign keys and triggers, before End of any run: with a foreign key between
+	// two shadows, a sync of a parent takes the rows of its children along.
+	Withdraw func(ctx context.Context) error
+	End      func(ctx context.Context, report cutover.Report, err error) error
 	// Again reports whether another attempt may follow an error of an attempt.
 	Again func(error) bool
 	// Meanwhile does what is due while the run waits for the others. It is called again and again.
@@ -225,6 +228,13 @@ func (r *round) attempt(ctx context.Context, try Try) (asked lock.Outcome, err e
 		parts[i] = m.Begin()
 	}
 	r.reports, err = try(ctx, parts, r.budget())
+	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
+		for _, m := range r.members {
+			if left := m.Withdraw(ctx); left != nil {
+				err = errors.Join(err, left)
+			}
+		}
+	}
 	var failed error
 	for i, m := range r.members {
 		if ended := m.End(ctx, r.reports[i], err); ended != nil && !errors.Is(ended, err) {

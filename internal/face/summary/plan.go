@@ -26,8 +26,6 @@ type Planned struct {
 	Config   migration.Config
 	Settings operator.Settings
 	Keep     bool // a rehearsal keeps the new table
-	// With are the other tables of a group, which are swapped in the same step; none for a run that is alone.
-	With []schema.Name
 	// Follower is the process that follows the table of an undo; nil for none.
 	Follower *followers.Standing
 	// Now is the moment at which a run of the plan would begin. Defaults to the present.
@@ -115,8 +113,8 @@ func OfPlan(p Planned, style Style, next string) string {
 		}
 	}
 	s.line("Method", "%s", method(p))
-	if len(p.With) > 0 {
-		s.line("Together", "%s", inOneStep(p.With))
+	if len(p.Plan.Together) > 0 {
+		s.line("Together", "%s", inOneStep(p.Plan.Together))
 	}
 	if p.Filter != "" {
 		s.line("Rows", "only those with %s; the others stay in the old table", escape.Line(ddl.Shorten(p.Filter)))

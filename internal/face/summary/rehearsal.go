@@ -30,9 +30,8 @@ func OfCheck(p *plan.Plan, r migration.Result) string {
 	return escape.Line(fmt.Sprintf("Done in %s: %s fits the altered table; nothing was changed.", humanize.Span(r.Elapsed), rows))
 }
 
-// OfRehearsal writes what a run would have been. locked says that the rehearsal took the lock, and with are the
-// other tables of a group.
-func OfRehearsal(p *plan.Plan, r migration.Result, used Used, locked bool, with []schema.Name, style Style) string {
+// OfRehearsal writes what a run would have been. locked says that the rehearsal took the lock.
+func OfRehearsal(p *plan.Plan, r migration.Result, used Used, locked bool, style Style) string {
 	s := newSheet(style)
 	s.heading("Rehearsed in %s: %s is unchanged.", humanize.Span(r.Elapsed), p.Source.Name)
 	if p.Choice.Method != plan.MethodShadow {
@@ -40,8 +39,8 @@ func OfRehearsal(p *plan.Plan, r migration.Result, used Used, locked bool, with 
 		s.line("Method", "%s: nothing was done. %s%s", p.Choice.Method, strings.ToUpper(says[:1]), says[1:])
 		return s.String()
 	}
-	if len(with) > 0 {
-		s.line("Together", "rehearsed with %s, as they are swapped in one step", schema.List(with))
+	if len(p.Together) > 0 {
+		s.line("Together", "rehearsed with %s, as they are swapped in one step", schema.List(p.Together))
 	}
 	workLines(s, r)
 	seen := r.Rehearsed

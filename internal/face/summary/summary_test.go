@@ -129,7 +129,7 @@ func TestGolden(t *testing.T) {
 		"undos":         func(s Style) string { return OfUndoables(listed, "db1:3306", s, false) },
 		"undos-quiet":   func(s Style) string { return OfUndoables(listed, "db1:3306", s, true) },
 		"undos-none":    func(s Style) string { return OfUndoables(nil, "db1:3306", s, false) },
-		"rehearsal":     func(s Style) string { return OfRehearsal(clean.Plan, result, Used{}, true, nil, s) },
+		"rehearsal":     func(s Style) string { return OfRehearsal(clean.Plan, result, Used{}, true, s) },
 		"refusal": func(s Style) string {
 			return OfRefusal(&plan.Refused{Table: "shop.orders", Blocking: risks[1:], Others: risks[:1]}, s)
 		},

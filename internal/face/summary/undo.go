@@ -355,7 +355,7 @@ func undoable(p Planned) string {
 		return ""
 	case !u.Possible:
 		return "not possible: " + u.Why + instead(p, u)
-	case len(p.With) > 0:
+	case len(p.Plan.Together) > 0:
 		return "not kept: --together excludes --undo; midstream undo  --cold " + escape.Line(p.Source.Name.Argument()) + " takes this table back alone, by all rows"
 	case open <= 0:
 		return undoNotKept

@@ -43,6 +43,7 @@ const (
 	errCacheFull     = 1197
 	errNoNumber      = 1467
 	errTornTriggers  = 1602
+	errReferred      = 3730
 	errOneFulltext   = 1795
 	// errHookRefused: a plugin's error, for a transaction that is too large, and for anything else.
 	errHookRefused = 3100
@@ -123,6 +124,9 @@ func NoSuchDatabase(err error) bool { return Number(err) == errNoSuchDatabase }
 
 // TableExists reports whether another table has the name.
 func TableExists(err error) bool { return Number(err) == errTableExists }
+
+// Referred reports whether a table can't be dropped because a foreign key of another table refers to it (MySQL 8.0 and later).
+func Referred(err error) bool { return Number(err) == errReferred }
 
 // NoSuchColumn reports whether a column does not exist.
 func NoSuchColumn(err error) bool { return Number(err) == errNoSuchColumn }

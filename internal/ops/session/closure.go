@@ -46,6 +46,7 @@ func (t *Together) Complete(ctx context.Context, s *Server, flags *pflag.FlagSet
 		}
 		alters = append(alters, statement.Alter)
 	}
+	t.alters = alters
 	c, err := closed(ctx, s, alters)
 	switch {
 	case err != nil:
@@ -74,9 +75,9 @@ func (t *Together) Complete(ctx context.Context, s *Server, flags *pflag.FlagSet
 	if runs {
 		return nil, t.refused(c, nil)
 	}
-	t.Statements, t.Database, t.Names, t.Tables = texts, "", nil, nil
+	t.Statements, t.Database, t.Names, t.Tables, t.alters = texts, "", nil, nil, nil
 	for _, m := range c.Members {
-		t.add(m.Alter.Table)
+		t.add(m.Alter)
 	}
 	t.wishes = append(t.wishes, make([]Wishes, len(t.Names)-len(t.wishes))...)
 	t.regroup()

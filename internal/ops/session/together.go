@@ -14,16 +14,18 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/together"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 )
 
 // Together is what makes the changes of several tables, which are swapped in one step.
 type Together struct {
-	// Statements are one for each table, or Changes with --to. Names are the tables.
+	// Statements are one for each table, or Changes with --to. Names are the tables, and alters what changes them.
 	Statements []string
 	Changes    []*desired.Change
 	Names      []schema.Name
+	alters     []*ddl.Alter
 	// End is the state that a table ends with, as of Reach.
 	End  string
 	Note func(text string)
@@ -60,7 +62,7 @@ func ReadTogether(given Target, args []string, wishes Wishes) (t *Together, prob
 		case slices.Contains(t.Names, statement.Alter.Table):
 			problems = append(problems, fmt.Errorf("%s is altered twice: put the clauses into one ALTER TABLE", statement.Alter.Table))
 		default:
-			t.add(statement.Alter.Table)
+			t.add(statement.Alter)
 			alone = len(t.Statements) == 1 && !closure.MayNeed(statement.Alter)
 		}
 	}
@@ -110,9 +112,9 @@ func NotTogether(flags *pflag.FlagSet, undo bool) (problems []error) {
 // regroup makes the group of the tables.
 func (t *Together) regroup() { t.group = together.New(t.Names) }
 
-func (t *Together) add(table schema.Name) {
-	t.Names = append(t.Names, table)
-	t.Tables = append(t.Tables, record.Table{Table: table.Dotted(), State: StateWaiting})
+func (t *Together) add(alter *ddl.Alter) {
+	t.Names, t.alters = append(t.Names, alter.Table), append(t.alters, alter)
+	t.Tables = append(t.Tables, record.Table{Table: alter.Table.Dotted(), State: StateWaiting})
 }
 
 // Want reads the wishes for the tables of the files of --to, and returns what is wrong with them. Those of --map are not among them.
@@ -133,7 +135,7 @@ func (t *Together) take(changes []*desired.Change) {
 	for _, c := range changes {
 		if c.Alter != nil {
 			t.Changes = append(t.Changes, c)
-			t.add(c.Name())
+			t.add(c.Alter)
 			continue
 		}
 		if at := t.at(c.Statement.Name); at >= 0 && len(t.wishes[at].given) > 0 {
@@ -147,28 +149,35 @@ func (t *Together) at(wanted schema.Name) int {
 	return slices.IndexFunc(t.wanted, func(s desired.Statement) bool { return s.Name == wanted })
 }
 
-// Wish reads the wishes of a change of the files of --to, and returns the tables of the others; none if it is alone, or if t is nil.
-func (t *Together) Wish(c *desired.Change, options *plan.Options) (with []schema.Name) {
+// Wish reads the wishes of a change of the files of --to, and the others of the group. t may be nil.
+func (t *Together) Wish(c *desired.Change, options *plan.Options) {
+	options.Together = nil
 	if t == nil {
-		return nil
+		return
 	}
 	options.Key, options.Names, options.Filter = "", plan.Wish{}, "" // of another table
 	_ = t.wishes[t.at(c.Statement.Name)].Read(options)               // Want has returned what is wrong
 	if at := slices.Index(t.Names, c.Name()); at >= 0 && len(t.Names) > 1 {
-		options.Method = plan.MethodShadow
-		return t.Others(at)
+		options.Method, options.Together = plan.MethodShadow, t.Others(at)
 	}
-	return nil
 }
 
 // WishesOf are the wishes of a member of a group of statements.
 func (t *Together) WishesOf(i int) Wishes { return t.wishes[i] }
 
-// Member is the place of a run, and Others are the tables of the others.
+// Member is the place of a run.
 func (t *Together) Member(i int) together.Member { return t.group.Member(i) }
 
-// Others are the tables but for one.
-func (t *Together) Others(i int) []schema.Name { return slices.Delete(slices.Clone(t.Names), i, i+1) }
+// Others are the changes of the others.
+func (t *Together) Others(i int) []plan.Partner {
+	var others []plan.Partner
+	for n, alter := range t.alters {
+		if n != i {
+			others = append(others, plan.Partner{Alter: alter})
+		}
+	}
+	return others
+}
 
 // Run does work for each table, side by side if the tables are changed. It returns the sum of the results, and the error of the table
 // that has ended the work on the others, or all that is refused.
