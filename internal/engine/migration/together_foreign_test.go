@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -136,6 +137,7 @@ func (b *bench) clanSums() string {
 // TestL6_AGroupOverForeignKeys: INT to BIGINT and back, for a parent with a foreign key to itself, and two children, while sessions use
 // them. At no moment is an orphan accepted, or a good row refused.
 func TestL6_AGroupOverForeignKeys(t *testing.T) {
+	sideBySide(t)
 	swaps := 2
 	if *servers != "" {
 		swaps = 10
@@ -173,6 +175,8 @@ func TestL6_AGroupOverForeignKeys(t *testing.T) {
 // TestL7_AGroupOverForeignKeysKilled: a run is killed at each kind of statement of its swap. What it leaves refuses what the constraints
 // forbid, and takes what they allow; the same command ends it.
 func TestL7_AGroupOverForeignKeysKilled(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
 	onGroups(t, func(b *bench) {
 		for _, at := range []string{
 			"ALTER TABLE `SCHEMA`.`boss_shadow` ADD CONSTRAINT",
@@ -223,6 +227,7 @@ func TestL7_AGroupOverForeignKeysKilled(t *testing.T) {
 // TestL6_AGroupWhoseLockIsLostSyncsNoRowUnderAForeignKey: the lock of the swap is lost after the new tables have their foreign keys. Then
 // no row is synced until all of them are gone: the sync of a boss deletes and inserts it, which would take its heirs along.
 func TestL6_AGroupWhoseLockIsLostSyncsNoRowUnderAForeignKey(t *testing.T) {
+	sideBySide(t)
 	onGroups(t, func(b *bench) {
 		b.clan(1000)
 		alive := b.clanAlive()
@@ -245,6 +250,7 @@ func TestL6_AGroupWhoseLockIsLostSyncsNoRowUnderAForeignKey(t *testing.T) {
 // TestL6_AKeyToWhichItsOwnTableRefers: a table with a foreign key to itself gets another type at both ends while sessions use it.
 // The undo, and its redo, take that back and forth.
 func TestL6_AKeyToWhichItsOwnTableRefers(t *testing.T) {
+	sideBySide(t)
 	onGroups(t, func(b *bench) {
 		b.clan(1000)
 		b.exec("DROP TABLE kid, heir", "RENAME TABLE boss TO t")
