@@ -183,6 +183,22 @@ func (f *family) compare(before, after string, changes []string) {
 	}
 }
 
+// TestL6_ThePrintedCommandRuns: the plan accepts the complete group, and so does a run.
+func TestL6_ThePrintedCommandRuns(t *testing.T) {
+	sideBySide(t)
+	f := newFamily(t, "9.7")
+	before := f.definitions()
+	stdout := f.says("plan", exitDone, "ALTER TABLE customers MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'int unsigned'", []string{"--together"},
+		"Next the complete command above", "swapped in one step with "+f.database+".orders")
+	_, texts := f.printed(stdout)
+	f.says("run", exitDone, texts[0], []string{"--together", "--drop-old"})
+	f.compare(before, f.definitions(), []string{
+		"`id` int unsigned NOT NULL AUTO_INCREMENT COMMENT", "`id` bigint unsigned NOT NULL AUTO_INCREMENT COMMENT",
+		"`int` int unsigned", "`int` bigint unsigned", "`customer_id` int unsigned", "`customer_id` bigint unsigned",
+	})
+	f.are("customers,orders,t")
+}
+
 // TestL6_AnIncompleteGroupIsRefused: check and run name what is missing, and write nothing. So does --to.
 func TestL6_AnIncompleteGroupIsRefused(t *testing.T) {
 	sideBySide(t)

@@ -252,7 +252,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		planned := summary.Planned{Plan: p, Address: s.Address, Former: former, Config: c.config, Settings: c.settings,
 			Keep: c.rehearsal.keep, Follower: c.follower}
 		if c.planOnly {
-			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), summary.AfterPlan(planned)))
+			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), c.group.Next(summary.AfterPlan(planned))))
 		} else {
 			fmt.Fprint(c.app.Stdout, summary.BeforeRun(planned, c.output.style()))
 		}

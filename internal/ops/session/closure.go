@@ -27,6 +27,14 @@ func (t *Together) Needed() *record.Needed {
 	return t.needed
 }
 
+// Next is what to do after a plan: text, or the command that was printed if the given statements are incomplete. t may be nil.
+func (t *Together) Next(text string) string {
+	if t.Needed() == nil {
+		return text
+	}
+	return "the complete command above; with check instead of run, it tests every row first (--verbose: locks, grants, key)"
+}
+
 // Complete finds what the foreign keys of the statements need as well. A plan resumes with the complete statements, and other verbs are
 // refused. problem is what is wrong with the command line. err is an *Error or a *plan.Refused.
 func (t *Together) Complete(ctx context.Context, s *Server, flags *pflag.FlagSet) (problem, err error) {

@@ -3,11 +3,13 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/together"
+	"midstream/internal/ops/record"
 )
 
 // TestL9_AGroupThatEndsHasAnError: each of its runs ends because of another one. That is no success.
@@ -58,5 +60,16 @@ func TestAGroupHasOneSwap(t *testing.T) {
 	if sum.Elapsed != 4*time.Second || sum.Attempts != 2 || sum.LockHeld != 20*time.Millisecond || sum.RowsCopied != 11 || sum.Disk != 15 ||
 		sum.Old != "s.a_old, s.b_old" || !sum.Swapped || sum.Compared != earlier {
 		t.Errorf("the sum is %+v", sum)
+	}
+}
+
+// TestThePlanOfACompletedGroupNamesTheCommand: the same command with run would be refused.
+func TestThePlanOfACompletedGroupNamesTheCommand(t *testing.T) {
+	t.Parallel()
+	if got := (*Together)(nil).Next("x"); got != "x" {
+		t.Error(got)
+	}
+	if got := (&Together{needed: &record.Needed{}}).Next("x"); !strings.HasPrefix(got, "the complete command above") {
+		t.Error(got)
 	}
 }
