@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -157,4 +159,48 @@ func TestThePlanOfAGroupHasTheSumOfTheSwap(t *testing.T) {
 	r.are("p,t,u")
 	r.says("run", exitDone, both, append(together, "--lock-work=2s"), sum+"2s")
 	r.are("p,t,t_old,u,u_old")
+}
+
+// TestAGroupHasOneReport: a run on two tables writes one report, with the swap once and the figures of both tables. midstream report has
+// the same, whichever table is named. The result file has both tables, too.
+func TestAGroupHasOneReport(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 20)
+	database := strings.TrimSuffix(name, ".t")
+	exec := executing(t, i, database)
+	exec("CREATE TABLE u (id INT NOT NULL PRIMARY KEY)", "INSERT INTO u VALUES (1), (2), (3)")
+	r := &statementRig{T: t, i: i, database: database, query: query, exec: exec}
+	for _, rehearses := range []bool{true, false} {
+		folder := t.TempDir()
+		file := filepath.Join(folder, "result")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		history, lock, more := "--history-dir="+folder, "All tables were swapped in one step: 1 attempt, held for", []string{}
+		if rehearses {
+			lock, more = "The lock of all tables was rehearsed: 1 attempt, held for", []string{"--rehearse-lock"}
+		}
+		out := r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN n INT", append(more, "--together", history, "--result-file="+file))
+		pages, _ := filepath.Glob(filepath.Join(folder, "*.html"))
+		if len(pages) != 1 || strings.Count(out, "report ") != 1 {
+			t.Fatalf("the reports are %v:\n%s", pages, out)
+		}
+		result, _ := os.ReadFile(file)
+		contains(t, string(result), `"table":"`+database+`.t"`, `"table":"`+database+`.u"`, `"rows_copied":23`, `"attempts":1,`)
+		page, _ := os.ReadFile(pages[0])
+		contains(t, string(page), lock, database+".t, "+database+".u", "<td class=\"number\">20</td>", "<td class=\"number\">3</td>")
+		for _, named := range []string{"t", "u"} {
+			code, md, stderr := midstream(t, "report", "--format=md", history, database+"."+named)
+			if code != exitDone {
+				t.Errorf("exit code %d: %s", code, stderr)
+			}
+			contains(t, md, "# "+database+".t, "+database+".u: ", lock, "# "+database+".t: ", "# "+database+".u: ")
+			if strings.Count(md, "held for") != 1 {
+				t.Errorf("the swap is there again:\n%s", md)
+			}
+			_, text, _ := midstream(t, "report", "--format=json", history, database+"."+named)
+			contains(t, text, `"together": [`, `"lock": "`+lock)
+		}
+	}
 }

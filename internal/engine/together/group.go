@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -30,6 +33,9 @@ const (
 // Group is one run for each of several tables. It is safe for concurrent use.
 type Group struct {
 	tables []schema.Name
+	id     string
+	// ended counts the runs that have written their result.
+	ended atomic.Int32
 	// partners are the controls of the runs: when one may swap, all may.
 	partners operator.Partners
 
@@ -48,7 +54,10 @@ type Group struct {
 
 // New returns a group of the runs on these tables.
 func New(tables []schema.Name) *Group {
-	g := &Group{tables: tables, changed: make(chan struct{}), shadows: map[schema.Name]schema.Name{}, round: newRound(len(tables))}
+	g := &Group{
+		tables: tables, id: fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102T150405.000000Z"), os.Getpid()),
+		changed: make(chan struct{}), shadows: map[schema.Name]schema.Name{}, round: newRound(len(tables)),
+	}
 	for s := range g.passed {
 		g.passed[s] = make([]bool, len(tables))
 	}
@@ -76,6 +85,19 @@ func (m Member) Others() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Group identifies the group in records; "" for a run that is alone.
+func (m Member) Group() string {
+	if m.group == nil {
+		return ""
+	}
+	return m.group.id
+}
+
+// Last notes that the run has written its result, and reports whether it is the last one of its group. A run that is alone is.
+func (m Member) Last() bool {
+	return m.group == nil || int(m.group.ended.Add(1)) == len(m.group.tables)
 }
 
 // Join has the run obey its control: a command about the time of the swap is one for all runs of the group. REQUIRES: the control is used

@@ -73,8 +73,16 @@ var markdown = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("markdown").Funcs(functions).Funcs(template.FuncMap{"fence": escape.Block}).Parse(markdownText))
 })
 
-const markdownText = `# {{say (name .Run.Table)}}: {{say (state .)}}
+const markdownText = `# {{say .Title}}: {{say (state .)}}
+{{if .Together}}
+{{with .Lock}}{{say .}}
 
+{{end}}| table | state | rows copied | in | rows compared | in | keys applied under the lock | old table |
+|---|---|---|---|---|---|---|---|
+{{range .Members}}| {{say (name .Run.Table)}} | {{say (state .)}} | {{with .Figures}}{{count .RowsCopied}} | {{span .CopyMS}} | {{count .Verified}} | {{span .VerifyMS}} | {{.DrainedKeys}} | {{say .Old}} |{{end}}
+{{end}}{{range .Members}}
+# {{say (name .Run.Table)}}: {{say (state .)}}
+{{template "run" .}}{{end}}{{else}}{{template "run" .}}{{end}}{{define "run"}}
 {{fence .Statement}}
 
 Started by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on server {{say .Run.Server}}{{with .Plan}} ({{say .ServerVersion}}){{end}}{{with .Run.Version}}, with midstream {{say .}}{{end}}.
@@ -142,7 +150,7 @@ Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}
 {{with .Left}}{{say .}}{{else}}Nothing.{{end}}
 {{with .Remove}}
 {{say .}}
-{{end}}`
+{{end}}{{end}}`
 
 // Markdown writes the report for a ticket. It has no plots.
 func (r *Report) Markdown(out io.Writer) error { return markdown().Execute(out, r) }

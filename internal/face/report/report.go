@@ -29,6 +29,10 @@ type Report struct {
 	Compared   []Comparison `json:"compared"`
 	Happenings []Happening  `json:"happenings"`
 	Retries    []Retries    `json:"retries"`
+	// Together are the reports of the other tables of a group, which were to be swapped in the same step. Lock is what that swap took; ""
+	// if there was none.
+	Together []*Report `json:"together"`
+	Lock     string    `json:"lock"`
 	// Left is what is left on the server, and Remove how to remove it; both may be empty.
 	Left   string `json:"left"`
 	Remove string `json:"remove"`
@@ -139,10 +143,23 @@ func stateOf(result *record.Result) string {
 	return result.Outcome
 }
 
-// Of makes the report of a run.
+// Of makes the report of a run, or of all runs of its group.
 func Of(story *history.Story) *Report {
+	r := ofOne(story)
+	for _, other := range story.Together {
+		r.Together = append(r.Together, ofOne(other))
+	}
+	if len(r.Together) > 0 {
+		r.shareSwap()
+	}
+	return r
+}
+
+// ofOne makes the report of a run without the others of its group.
+func ofOne(story *history.Story) *Report {
 	r := &Report{Run: story.Run, Plan: story.Plan, Result: story.Result, State: stateOf(story.Result),
-		Earlier: []Part{}, Phases: []Phase{}, Compared: []Comparison{}, Happenings: []Happening{}, Retries: []Retries{}}
+		Earlier: []Part{}, Phases: []Phase{}, Compared: []Comparison{}, Happenings: []Happening{}, Retries: []Retries{},
+		Together: []*Report{}}
 	for _, e := range story.Earlier {
 		r.Earlier = append(r.Earlier, Part{e.Run.ID, e.Run.At, stateOf(e.Result)})
 	}
@@ -323,7 +340,7 @@ func (r *Report) Predicted() (list []Comparison) {
 		add("redo log", humanize.Size(p.RedoBytes))
 		add("binlog", humanize.Size(p.BinlogBytes))
 	}
-	add("lock of the cut-over", "a query waits at most "+span(p.LockedMS))
+	add(lockRow, "a query waits at most "+span(p.LockedMS))
 	add("longest replica lag", span(p.ReplicaLagMS))
 	return list
 }
@@ -361,7 +378,7 @@ func (r *Report) compare(progress []event.Progress) {
 		}
 	}
 	if r.Result.LockHeldMS > 0 {
-		happened["lock of the cut-over"] = fmt.Sprintf(
+		happened[lockRow] = fmt.Sprintf(
 			"%s, held for %s", humanize.Plural(r.Result.Attempts, "attempt"), span(r.Result.LockHeldMS),
 		)
 	}

@@ -34,6 +34,8 @@ type Story struct {
 	Result *record.Result // nil while the run is at work, or if it was killed
 	// Earlier are the runs whose work it went on with, the oldest first. Their events are among Events.
 	Earlier []Entry
+	// Together are the other runs of the group, whose tables were to be swapped in the same step, by the names of the tables.
+	Together []*Story
 }
 
 // Read reads a history, as far as it has come.
@@ -84,9 +86,33 @@ func (s *Story) take(line []byte, first bool) error {
 	return err
 }
 
-// Whole reads a history, and before it those of the runs whose work it went on with, as far as they
-// are in its folder.
+// Whole reads a history, and before it those of the runs whose work it went on with, and those of the other runs of its group, as far as
+// they are in its folder.
 func Whole(path string) (*Story, error) {
+	story, err := alone(path)
+	if err != nil || story.Run.Group == "" {
+		return story, err
+	}
+	entries, err := List(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Run.Group != story.Run.Group || e.Run.Host != story.Run.Host || e.Run.ID == story.Run.ID {
+			continue
+		}
+		other, err := alone(e.Path)
+		if err != nil {
+			return nil, err
+		}
+		story.Together = append(story.Together, other)
+	}
+	slices.SortFunc(story.Together, func(a, b *Story) int { return strings.Compare(a.Run.Table, b.Run.Table) })
+	return story, nil
+}
+
+// alone reads a history without those of its group.
+func alone(path string) (*Story, error) {
 	story, err := Read(path)
 	if err != nil {
 		return nil, err

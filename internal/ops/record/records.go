@@ -33,6 +33,7 @@ type Run struct {
 	Server    string `json:"server" doc:"host:port, or the path of a socket"`
 	Rehearsal string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
 	Undoes    bool   `json:"undoes" doc:"true: the run takes the last change of the table back"`
+	Group     string `json:"group" doc:"with --together: the same for all runs whose tables are swapped in one step; otherwise empty"`
 	Follows   bool   `json:"follows" doc:"true: the run follows the table, and takes the last change back once midstream undo releases it"`
 	// Flags is null in records of earlier versions.
 	Flags   []string    `json:"flags" doc:"flags that an undo was given, without the flags that reach the server or choose what is printed; null or empty for others"`

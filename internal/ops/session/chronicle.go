@@ -72,17 +72,18 @@ func (k chronicle) end(result record.Result) (path string, err error) {
 }
 
 // report ends the history with a result, has the report written next to it, and returns the path of
-// its page; "" if there is none.
+// its page; "" if there is none. The runs of a group have one report, which the last one of them writes.
 func (s *Session) report(result record.Result) string {
 	path, err := s.kept.end(result)
 	if path == "" {
 		return ""
 	}
 	what, page := "report", ""
+	last := s.options.Together.Last()
 	switch {
 	case result.Outcome == "refused", result.Outcome == "not_now": // nothing was begun; midstream report still writes one
 		what = "history"
-	case !errors.Is(err, errUntaken):
+	case last && !errors.Is(err, errUntaken):
 		var unwritten error
 		page, unwritten = s.options.Report(path)
 		err = errors.Join(err, unwritten)
@@ -91,7 +92,7 @@ func (s *Session) report(result record.Result) string {
 	case err != nil:
 		s.show.Note(fmt.Sprintf("the %s of this run is incomplete: %v", what, err))
 		return ""
-	case what == "report":
+	case what == "report" && last:
 		s.options.Reported(page)
 	}
 	return page

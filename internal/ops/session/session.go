@@ -108,7 +108,7 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 	options.Together.Join(s.control)
 	run := record.Run{
 		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address,
-		Rehearsal: options.Purpose.Rehearsal(), Undoes: options.Purpose == plan.Undoing,
+		Rehearsal: options.Purpose.Rehearsal(), Undoes: options.Purpose == plan.Undoing, Group: options.Together.Group(),
 		Follows: options.Settings.When.Follow, Flags: options.Again, Reach: options.Reach,
 	}
 	var err error
