@@ -208,6 +208,9 @@ func (t *Together) Run(
 		case table.State == StateWaiting || err != nil: // the error is that of another table, or of all
 			t.noteLeft(table.Table, errs[i])
 		case errors.As(errs[i], &refused):
+			if len(t.Statements) > 0 {
+				refused = ofMember(refused, t.Names[i])
+			}
 			refusals = append(refusals, refused)
 		case ctx.Err() != nil:
 			err = &Partly{Err: errs[i], Table: schema.List(t.Names)}

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -193,4 +194,21 @@ func clashes(each []Wishes, tables []schema.Name) (problems []error) {
 		}
 	}
 	return problems
+}
+
+var (
+	mapHint  = regexp.MustCompile(`--map ([^ ,;]*=)`)
+	textHint = regexp.MustCompile(`--(keep|set) "`)
+)
+
+// ofMember puts the table into flags that the refusal of a member of a group advises: there, their values begin with it.
+func ofMember(refused *plan.Refused, table schema.Name) *plan.Refused {
+	made := *refused
+	made.Blocking = slices.Clone(refused.Blocking)
+	for i, risk := range made.Blocking {
+		name := strings.ReplaceAll(table.Dotted(), "$", "$$")
+		risk.Fix = mapHint.ReplaceAllString(risk.Fix, "--map "+name+":$1")
+		made.Blocking[i].Fix = textHint.ReplaceAllString(risk.Fix, `--$1 "`+name+": ")
+	}
+	return &made
 }

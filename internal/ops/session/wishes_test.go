@@ -69,3 +69,22 @@ func TestEachTableOfAGroupHasItsWishes(t *testing.T) {
 		}
 	}
 }
+
+// TestAdviceInAGroupNamesTheTable: values of --map, --keep and --set begin with the table, in a refusal that advises them.
+func TestAdviceInAGroupNamesTheTable(t *testing.T) {
+	t.Parallel()
+	for fix, want := range map[string]string{
+		"Declare each of them: --map old=new (or the same name), or --map =new for a new column": "Declare each of them: --map s.a:old=new (or the same name), or --map s.a:=new for a new column",
+		`Give a condition, such as --keep "id > 1"`:                                              `Give a condition, such as --keep "s.a: id > 1"`,
+		`Name the column: --set "n=..."`:                                                         `Name the column: --set "s.a: n=..."`,
+		"Leave out --keep":                                                                       "Leave out --keep",
+	} {
+		refused := &plan.Refused{Blocking: []plan.Risk{{Fix: fix}}}
+		if got := ofMember(refused, schema.Name{Schema: "s", Table: "a"}).Blocking[0].Fix; got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+		if refused.Blocking[0].Fix != fix {
+			t.Errorf("the refusal itself has become %s", refused.Blocking[0].Fix)
+		}
+	}
+}
