@@ -268,7 +268,11 @@ func (c *checker) renamed(columns []string) []string {
 // checkEnd refuses a change of a constraint's columns that its other end does not make. inside means that checkInside compares both ends.
 func (c *checker) checkEnd(fk string, columns []string, null, inside bool) {
 	fix := "Drop the constraint first"
-	if c.facts.Version.renamesUnderLock() && c.options.Back == nil {
+	switch {
+	case !c.facts.Version.renamesUnderLock():
+	case c.options.Back != nil:
+		fix += ", or change both tables back in one step, by a new change: midstream plan --together names the statements"
+	default:
 		fix += ", or change both tables in one step: midstream plan --together names the statements"
 	}
 	for _, name := range columns {

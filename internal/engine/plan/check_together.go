@@ -99,21 +99,28 @@ func (c *checker) endAfter(table schema.Name, name string) (column schema.Column
 
 // sameEnds reports whether the columns may be the two ends of a foreign key, as far as the statements show.
 func sameEnds(child, parent schema.Column) bool {
-	if child.DataType != parent.DataType || child.Unsigned != parent.Unsigned {
+	family := child.Family()
+	switch {
+	case family != parent.Family():
+		return false
+	case family == "string": // CHAR and VARCHAR may be the two ends
+		return child.Collation == "" || parent.Collation == "" || child.Collation == parent.Collation
+	case child.DataType != parent.DataType || child.Unsigned != parent.Unsigned:
 		return false
 	}
-	switch child.Family() {
-	case "integer":
-		return true
-	case "string":
-		return child.Collation == "" || parent.Collation == "" || child.Collation == parent.Collation
-	}
-	return child.Type == parent.Type
+	return family == "integer" || child.Type == parent.Type
 }
 
 // Carried are the foreign keys that go over with this table. A foreign key of another table of the group goes over with that one.
 func Carried(p *Plan) []schema.ForeignKey {
 	return slices.DeleteFunc(slices.Clone(p.Foreign), func(fk schema.ForeignKey) bool { return slices.Contains(p.Together, fk.Child) })
+}
+
+// Bound reports whether a foreign key binds the table to another one of its group.
+func Bound(p *Plan) bool {
+	return slices.ContainsFunc(p.Foreign, func(fk schema.ForeignKey) bool {
+		return slices.Contains(p.Together, fk.Child) || slices.Contains(p.Together, fk.Parent)
+	})
 }
 
 // Inside are the foreign keys of this table that refer to a table which is swapped in the same step, or to the table itself.

@@ -44,6 +44,10 @@ func TestForeignKeysInsideAGroup(t *testing.T) {
 		{"key that is referred to dropped", "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", "ALTER TABLE shop.c ADD d INT", parent, []string{"referenced", "no-key"}},
 		{"to itself, both ends", "MODIFY a BIGINT, MODIFY id BIGINT", "", self, nil},
 		{"to itself, one end", "MODIFY a BIGINT", "", self, []string{"foreign-key"}},
+		{"CHAR and VARCHAR", "MODIFY b VARCHAR(60)", "ALTER TABLE shop.p MODIFY a CHAR(60)", func(f *Facts, t *schema.Table) {
+			child(f, t)
+			t.ForeignKeys[0].Columns, t.ForeignKeys[0].ParentColumns = []string{"b"}, []string{"a"}
+		}, nil},
 		{"column dropped", "DROP a", "ALTER TABLE shop.p MODIFY id BIGINT", child, []string{"foreign-key"}},
 		{"cascades that the binlog has", "MODIFY a BIGINT", "ALTER TABLE shop.p MODIFY id BIGINT", both(cascades), nil},
 		{"cascades that it lacks", "ADD d INT", "ALTER TABLE shop.p ADD d INT", both(cascades, old), []string{"foreign-key"}},
