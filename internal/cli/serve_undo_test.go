@@ -208,7 +208,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	_, shown, _ = q.ask("queue", "a-undo-2")
-	contains(t, strings.Join(strings.Fields(shown), " "), "1 row set aside in "+q.name+"_parked, and the redo brings them back")
+	contains(t, strings.Join(strings.Fields(shown), " "), "1 row set aside in "+q.name+"_parked, and the redo brings it back")
 	if c := q.at("a-undo-2"); c.ParkedRows != 1 || c.ParkedTable != q.name+"_parked" {
 		t.Errorf("of an undo that has parked rows, the API has %+v", c)
 	}
