@@ -235,15 +235,19 @@ func (c *Capture) rows(e binlog.Rows) error {
 	after := e.After
 	var before key.Key
 	for i, tuple := range e.Tuples {
+		moved := len(after) > 0 && after[0] == i
+		if moved {
+			after = after[1:]
+		}
 		k, err := c.deps.Key.FromBinlog(tuple)
+		if errors.Is(err, key.ErrNull) && len(c.deps.Key.Nullable()) > 0 {
+			continue // rowsync.CheckNulls finds the row, as long as it is there
+		}
 		if err != nil {
 			return fmt.Errorf("row event: %w", err)
 		}
-		if len(after) > 0 && after[0] == i {
-			after = after[1:]
-			if c.deps.Moves != nil {
-				c.moves = append(c.moves, rowsync.Move{From: before, To: k})
-			}
+		if moved && c.deps.Moves != nil {
+			c.moves = append(c.moves, rowsync.Move{From: before, To: k})
 		}
 		before = k
 		if e.MayBeXA {

@@ -95,7 +95,7 @@ func (c *Codec) FromText(texts [][]byte) (Key, error) {
 	}
 	return c.encode(func(i int, dst []byte) ([]byte, error) {
 		if texts[i] == nil {
-			return nil, errNull
+			return nil, ErrNull
 		}
 		dst, err := c.columns[i].fromText(dst, texts[i])
 		if err != nil {
@@ -115,13 +115,25 @@ func (c *Codec) FromBinlog(values []any) (Key, error) {
 	}
 	return c.encode(func(i int, dst []byte) ([]byte, error) {
 		if values[i] == nil {
-			return nil, errNull
+			return nil, ErrNull
 		}
 		return c.columns[i].fromBinlog(dst, values[i])
 	})
 }
 
-var errNull = fmt.Errorf("value is NULL")
+// ErrNull means that a key has a NULL: its row is not followed.
+var ErrNull = errors.New("value is NULL")
+
+// Nullable are the columns that may be NULL.
+func (c *Codec) Nullable() []string {
+	var names []string
+	for _, p := range c.parts {
+		if p.Column.Nullable {
+			names = append(names, p.Column.Name)
+		}
+	}
+	return names
+}
 
 func (c *Codec) encode(one func(i int, dst []byte) ([]byte, error)) (Key, error) {
 	buf := make([]byte, 0, 64)

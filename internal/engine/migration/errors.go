@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/park"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -51,7 +52,7 @@ func outside(err error) bool {
 // its task nor its findings ended that run.
 func resumable(err error) bool {
 	return isAny(err, checkpoint.ErrSuperseded, ErrNamesTaken, ErrKeep, cutover.ErrRelated, ErrGaveUp, throttle.ErrCritical) ||
-		dbconn.NoSortMemory(err) || outside(err)
+		errors.Is(err, rowsync.ErrNullKey) || dbconn.NoSortMemory(err) || outside(err)
 }
 
 // WorthAnotherAttempt reports whether a failed attempt at the cut-over left everything unchanged,

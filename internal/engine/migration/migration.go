@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/together"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -167,6 +168,9 @@ func (w *work) meet(ctx context.Context) error {
 
 // fill makes the shadow equal to the source. REQUIRES: following keeps it so.
 func (w *work) fill(ctx context.Context) error {
+	if err := rowsync.CheckNullsNow(ctx, w.pool, w.specs.Sync); err != nil { // prove does so again, under the lock
+		return err
+	}
 	if err := w.copyRows(ctx); err != nil {
 		return err
 	}

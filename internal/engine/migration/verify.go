@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/verify"
 	"midstream/internal/mysql/dbconn"
 )
@@ -132,6 +133,9 @@ func (w *work) differ(differences []verify.Difference) {
 
 // prove compares, under the lock, the rows that are left unproven.
 func (w *work) prove(ctx context.Context, session *dbconn.Session) error {
+	if err := rowsync.CheckNulls(ctx, session, w.specs.Sync); err != nil {
+		return err
+	}
 	unproven := w.unfit.Without(w.comparison.unproven) // the server may have an error for the values of an unfit row
 	if len(unproven) == 0 {
 		return nil

@@ -16,6 +16,7 @@ type candidate struct {
 	wide    bool // it has more columns than its index
 	ordered bool
 	changed bool // the ALTER may redefine a column
+	nulls   bool // a column may be NULL, and no row has NULL there
 	size    int64
 }
 
@@ -63,7 +64,7 @@ func (c *checker) warnOfHelper(k Key) {
 
 // noKey blocks because no key is usable.
 func (c *checker) noKey(reasons []string) {
-	why := "a run needs a PRIMARY KEY, or a UNIQUE key of NOT NULL columns, to copy rows and follow changes"
+	why := "a run needs a PRIMARY KEY, or a UNIQUE key without NULL, to copy rows and follow changes"
 	switch {
 	case c.options.Key != "" && len(reasons) == 0:
 		why = fmt.Sprintf("the table has no key named %s", c.options.Key)
@@ -96,6 +97,7 @@ func (c *checker) usable() []string {
 // index, that needs an index of ours, or without an order comes after all others.
 func better(a, b candidate) int {
 	for _, d := range []int{
+		order(!a.nulls, !b.nulls),
 		order(!a.key.Whole, !b.key.Whole),
 		order(!a.key.Helper, !b.key.Helper),
 		order(!a.wide, !b.wide),
@@ -135,6 +137,9 @@ func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 	found = candidate{key: Key{Name: k.Name}, primary: k.Name == "PRIMARY"}
 	for _, p := range k.Parts {
 		col, why := c.keyColumn(p)
+		if col.Nullable && why == "" {
+			found.nulls, why = true, c.nullsIn(k, col)
+		}
 		if why != "" {
 			return found, why
 		}
@@ -174,8 +179,6 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 		return col, "column " + p.Column + " is not known"
 	case p.Prefix != 0:
 		return col, fmt.Sprintf("it holds a prefix of column %s only", col.Name)
-	case col.Nullable:
-		return col, fmt.Sprintf("column %s may be NULL", col.Name)
 	case col.Generated == schema.Virtual:
 		return col, fmt.Sprintf("column %s is a virtual generated one", col.Name)
 	case col.Generated != schema.NotGenerated && col.DataType == "set" && slices.Contains(col.Members, ""):
@@ -194,6 +197,39 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 		}
 	}
 	return col, ""
+}
+
+// nullsIn returns why a run can't follow a key of which a column may be NULL; "" if it can. It follows no row with NULL: there is none now,
+// and the swap waits for none to come. That is found by an index that begins with the column.
+func (c *checker) nullsIn(k schema.Key, col schema.Column) string {
+	why := fmt.Sprintf("column %s may be NULL", col.Name)
+	byIndex := slices.ContainsFunc(c.table.Keys, func(k schema.Key) bool { return k.Visible && k.Type == "BTREE" && k.Leads([]string{col.Name}) })
+	switch {
+	case slices.ContainsFunc(c.table.Keys, c.serverKey): // nobody has looked for rows with NULL
+		return why
+	case !slices.Contains(c.facts.NullFree, k.Name):
+		return why + ", and rows have NULL there"
+	case !byIndex:
+		return why + ", and no index begins with it"
+	case c.options.Back != nil || c.options.KeepsUndo:
+		return why + ", and an undo can't follow such a key"
+	case c.captured.By == CaptureTrigger:
+		return why + ", and triggers can't follow such a key"
+	case c.redefined(col):
+		return why + ", and the ALTER may change how its values compare"
+	}
+	return ""
+}
+
+// warnOfNulls tells of a key that may have NULL.
+func (c *checker) warnOfNulls(chosen candidate) {
+	if chosen.nulls {
+		c.warn(
+			CodeNoKey, "the run follows the key "+chosen.key.Name+", of which a column may be NULL",
+			"no row has NULL there now. A row that gets NULL during the run is not copied: the run ends before the swap",
+			"Keep the application from writing NULL there until the swap, or add a primary key in this ALTER",
+		)
+	}
 }
 
 // otherOrder reports whether the index has a column in another order than comparisons. InnoDB orders

@@ -68,7 +68,7 @@ func (c *checker) widening(k Key, index schema.Key, sources map[string]schema.Co
 			left = slices.Delete(left, i, i+1)
 			continue
 		}
-		if _, why := c.keyColumn(schema.KeyPart{Column: col.Name}); why != "" || col.Generated != schema.NotGenerated || c.refers(col) {
+		if _, why := c.keyColumn(schema.KeyPart{Column: col.Name}); why != "" || col.Nullable || col.Generated != schema.NotGenerated || c.refers(col) {
 			return nil, false
 		}
 		more = append(more, key.Part{Column: col})

@@ -33,7 +33,7 @@ func TestMakeChoosesTheKey(t *testing.T) {
 		{"not one that isn't unique", []string{"k: id"}, "", "", "", "it is not unique"},
 		{"not another type", []string{"HASH UNIQUE u: id"}, "", "", "", "its type is HASH"},
 		{"not a type that is no key", []string{"UNIQUE u: e"}, "", "", "", "which can't be followed as a key"},
-		{"every reason", []string{"UNIQUE u: c", "k: id"}, "", "", "", "u: column c may be NULL; k: it is not unique"},
+		{"every reason", []string{"UNIQUE u: c", "k: id"}, "", "", "", "u: column c may be NULL, and rows have NULL there; k: it is not unique"},
 		{"descending", []string{"PRIMARY: id DESC, a"}, "", "", "PRIMARY", ""},
 
 		{"another one if columns go", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP id", "", "u", ""},
@@ -153,5 +153,40 @@ func TestKeyParts(t *testing.T) {
 	if !slices.Equal(p.Key.Columns(), []string{"id", "b"}) || !p.Key.Parts[0].Descending || p.Key.Parts[1].Descending ||
 		p.Key.Parts[1].Column.Ordinal != 2 {
 		t.Errorf("%+v", p.Key)
+	}
+}
+
+// TestMakeFollowsAKeyWithoutNull: a unique key of a column that may be NULL serves if no row has NULL there.
+func TestMakeFollowsAKeyWithoutNull(t *testing.T) {
+	for _, c := range []struct {
+		name, clauses string
+		keys          []string
+		options       Options
+		reason        string // "" if it serves
+	}{
+		{"alone", "ADD z INT", []string{"UNIQUE u: c"}, Options{}, ""},
+		{"with a primary key", "ADD z INT", []string{"PRIMARY: id", "UNIQUE u: c"}, Options{Key: "u"}, "u: column c may be NULL"},
+		{"behind another column", "ADD z INT", []string{"UNIQUE u: a, c"}, Options{}, "no index begins with it"},
+		{"behind another column, with an index", "ADD z INT", []string{"UNIQUE u: a, c", "k: c"}, Options{}, ""},
+		{"for an undo", "ADD z INT", []string{"UNIQUE u: c"}, Options{KeepsUndo: true}, "an undo can't follow such a key"},
+		{"by triggers", "ADD z INT", []string{"UNIQUE u: c"}, Options{Capture: CaptureTrigger}, "triggers can't follow such a key"},
+		{"of another type", "MODIFY c VARCHAR(20)", []string{"UNIQUE u: c"}, Options{}, "the ALTER may change how its values compare"},
+		{"of a wider type", "MODIFY c BIGINT", []string{"UNIQUE u: c"}, Options{}, ""},
+		{"with a new primary key", "ADD PRIMARY KEY (c)", []string{"UNIQUE u: c"}, Options{}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			facts, table := good(), orders(usual, c.keys...)
+			facts.NullFree = []string{"u"}
+			c.options.Method = MethodShadow
+			p, err := Make(facts, table, alter(t, c.clauses), c.options)
+			switch {
+			case c.reason != "" && (err == nil || !strings.Contains(err.Error(), c.reason)):
+				t.Errorf("%v lacks %q", err, c.reason)
+			case c.reason == "" && err != nil:
+				t.Error(err)
+			case c.reason == "" && (p.Key.Name != "u" || !slices.Contains(codes(p.Risks), string(CodeNoKey))):
+				t.Errorf("key %s, risks %v", p.Key.Name, p.Risks)
+			}
+		})
 	}
 }

@@ -149,6 +149,9 @@ func (m *maker) read(ctx context.Context) (err error) {
 	if err := m.readSet(ctx); err != nil {
 		return err
 	}
+	if m.facts.NullFree, err = facts.NullFree(ctx, db, m.table); err != nil {
+		return failed(ReadFacts, name, err)
+	}
 	if plan.TakesColumns(m.alter) {
 		if m.facts.Dependents, err = facts.GatherDependents(ctx, db, name); err != nil {
 			return failed(ReadFacts, name, fmt.Errorf("look for what names %s: %w", name, err))

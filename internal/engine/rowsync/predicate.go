@@ -47,7 +47,12 @@ func Pieces(codec *key.Codec, columns []string, r key.Range) []string {
 	}
 	pieces := p.between(0, from, to)
 	if len(pieces) == 0 {
-		return []string{"TRUE"}
+		pieces = []string{"TRUE"}
+	}
+	for i, part := range codec.Parts() {
+		if part.Column.Nullable { // a row with NULL is in no range
+			pieces = and(p.columns[i]+" IS NOT NULL", pieces)
+		}
 	}
 	return slices.DeleteFunc(pieces, func(piece string) bool { return strings.Contains(piece, nothing) })
 }

@@ -1,0 +1,49 @@
+package facts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"midstream/internal/mysql/schema"
+)
+
+// NullFree returns Facts.NullFree: unique keys of which columns may be NULL, and no row has NULL there as far as an index shows that. It
+// reads one row of an index for each such column. It returns nothing if the table has a unique key of NOT NULL columns.
+func NullFree(ctx context.Context, q schema.Querier, t *schema.Table) (free []string, err error) {
+	for _, k := range t.Keys {
+		if !k.Unique || k.Type != "BTREE" || !k.Visible {
+			continue
+		}
+		nullable := columnsWithNull(t, k)
+		if len(nullable) == 0 {
+			return nil, nil
+		}
+		without := true
+		for _, column := range nullable {
+			if !slices.ContainsFunc(t.Keys, func(k schema.Key) bool { return k.Visible && k.Leads([]string{column}) }) {
+				continue // the plan refuses it
+			}
+			var found bool
+			query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s WHERE %s IS NULL)", t.Name.Quoted(), schema.Quote(column))
+			if err := q.QueryRowContext(ctx, query).Scan(&found); err != nil {
+				return nil, fmt.Errorf("look for NULL in key %s: %w", k.Name, err)
+			}
+			without = without && !found
+		}
+		if without {
+			free = append(free, k.Name)
+		}
+	}
+	return free, nil
+}
+
+// columnsWithNull are the columns of a key that may be NULL.
+func columnsWithNull(t *schema.Table, k schema.Key) (names []string) {
+	for _, p := range k.Parts {
+		if column, ok := t.Column(p.Column); ok && column.Nullable {
+			names = append(names, column.Name)
+		}
+	}
+	return names
+}
