@@ -128,16 +128,17 @@ func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
 	version := c.facts.Version
 	for _, fk := range all {
 		why := "between the swap and the statements that move it, on " + version.String() + ", other sessions could use the tables; MySQL 8.0.13 and later does it all under one lock"
+		fix := natively
+		if c.retypes(fk) { // the server refuses that too
+			fix = "Drop the foreign key, change both of its ends, and add it again: until then the server accepts rows without a parent"
+		}
 		switch {
 		case fk.Child != c.table.Name:
-			c.block(
-				CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child), why,
-				natively,
-			)
+			c.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child), why, fix)
 		case fk.Parent == c.table.Name:
-			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, natively)
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, fix)
 		case !version.CarriesForeign():
-			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, natively)
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, fix)
 		default:
 			continue
 		}
@@ -265,19 +266,40 @@ func (c *checker) renamed(columns []string) []string {
 	return after
 }
 
+// completes is how a DBA finds the other columns that need the new type.
+const completes = "midstream plan --together with this ALTER prints the complete command"
+
+// defined is the index of the column's new definition; -1 for none.
+func (c *checker) defined(name string) int {
+	return slices.IndexFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(c.alter, name)) })
+}
+
+// retyped reports whether the ALTER gives a column of a constraint another type, as far as the statement shows.
+func (c *checker) retyped(name string) bool {
+	from, there := c.table.Column(name)
+	to := c.defined(name)
+	return there && from.Charset != "" && c.alter.ConvertsCharset ||
+		contains(c.alter.Modified, name) && (to < 0 || !there || !likeEnds(from, collated(c.alter.Defined[to], c.table)))
+}
+
+// retypes reports whether the ALTER gives a column at an end of the constraint another type.
+func (c *checker) retypes(fk schema.ForeignKey) bool {
+	return fk.Child == c.table.Name && slices.ContainsFunc(fk.Columns, c.retyped) ||
+		fk.Parent == c.table.Name && slices.ContainsFunc(fk.ParentColumns, c.retyped)
+}
+
 // checkEnd refuses a change of a constraint's columns that its other end does not make. inside means that checkInside compares both ends.
 func (c *checker) checkEnd(fk string, columns []string, null, inside bool) {
-	fix := "Drop the constraint first"
+	fix := "Change both tables in one step: " + completes + ". Or drop the constraint first"
 	switch {
 	case !c.facts.Version.renamesUnderLock():
+		fix = "Drop the constraint first"
 	case c.options.Back != nil:
-		fix += ", or change both tables back in one step, by a new change: midstream plan --together names the statements"
-	default:
-		fix += ", or change both tables in one step: midstream plan --together names the statements"
+		fix = "Change both tables back in one step, by a new change: midstream plan --together prints the complete command. Or drop the constraint first"
 	}
 	for _, name := range columns {
 		from, there := c.table.Column(name)
-		to := slices.IndexFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(c.alter, name)) })
+		to := c.defined(name)
 		why := "both ends of a foreign key must have the same type"
 		modified := contains(c.alter.Modified, name)
 		switch {
@@ -294,7 +316,7 @@ func (c *checker) checkEnd(fk string, columns []string, null, inside bool) {
 		case inside:
 		case there && from.Charset != "" && c.alter.ConvertsCharset:
 			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, fix)
-		case modified && (to < 0 || !there || !likeEnds(from, collated(c.alter.Defined[to], c.table))):
+		case c.retyped(name):
 			c.block(CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why, fix)
 		}
 	}

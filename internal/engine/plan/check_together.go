@@ -29,9 +29,13 @@ func (p Partner) Binds(t *schema.Table) bool {
 // checkTogether checks whether the swap can be one with those of other tables.
 func (c *checker) checkTogether() {
 	if len(c.options.Together) > 0 && !c.facts.Version.renamesUnderLock() {
+		fix := "Change the tables one after the other, without --together"
+		if slices.ContainsFunc(relations(c.table), func(fk schema.ForeignKey) bool { return c.inside(fk) && c.retypes(fk) }) {
+			fix = "Drop the foreign keys between the tables, change the tables one after the other, without --together, and add the foreign keys again"
+		}
 		c.block(CodeTogether, "this server cannot swap several tables in one step",
 			"it refuses a RENAME of tables that the session has locked (before MySQL 8.0.13, and MariaDB), so another session could come between two swaps",
-			"Change the tables one after the other, without --together")
+			fix)
 	}
 }
 
@@ -75,7 +79,7 @@ func (c *checker) checkInside(fk schema.ForeignKey) {
 			c.block(
 				CodeForeignKey, fmt.Sprintf("foreign key %s would bind %s %s of %s to %s %s of %s",
 					fk.Constraint, child.Name, child.Type, fk.Child, parent.Name, parent.Type, fk.Parent),
-				"both ends of a foreign key must have the same type", "Give both columns the same type",
+				"both ends of a foreign key must have the same type", "Give both columns the same type: "+completes,
 			)
 		}
 	}
