@@ -104,8 +104,7 @@ type Facts struct {
 	// ReplicasUnknown means that the account may not look for replicas.
 	ReplicasUnknown bool
 
-	// NullFree are the names of unique keys of which columns may be NULL, and no row has NULL there. It is read only if the table has no
-	// other unique key.
+	// NullFree are the names of unique keys of which columns may be NULL, and no row has NULL there.
 	NullFree []string
 	// Referencing are the foreign keys that refer to the table, as InnoDB knows them, in any
 	// schema. information_schema shows only keys that the account has a privilege on.

@@ -205,8 +205,6 @@ func (c *checker) nullsIn(k schema.Key, col schema.Column) string {
 	why := fmt.Sprintf("column %s may be NULL", col.Name)
 	byIndex := slices.ContainsFunc(c.table.Keys, func(k schema.Key) bool { return k.Visible && k.Type == "BTREE" && k.Leads([]string{col.Name}) })
 	switch {
-	case slices.ContainsFunc(c.table.Keys, c.serverKey): // nobody has looked for rows with NULL
-		return why
 	case !slices.Contains(c.facts.NullFree, k.Name):
 		return why + ", and rows have NULL there"
 	case !byIndex:
@@ -227,7 +225,7 @@ func (c *checker) warnOfNulls(chosen candidate) {
 		c.warn(
 			CodeNoKey, "the run follows the key "+chosen.key.Name+", of which a column may be NULL",
 			"no row has NULL there now. A row that gets NULL during the run is not copied: the run ends before the swap",
-			"Keep the application from writing NULL there until the swap, or add a primary key in this ALTER",
+			"Keep the application from writing NULL there until the swap",
 		)
 	}
 }

@@ -165,7 +165,8 @@ func TestMakeFollowsAKeyWithoutNull(t *testing.T) {
 		reason        string // "" if it serves
 	}{
 		{"alone", "ADD z INT", []string{"UNIQUE u: c"}, Options{}, ""},
-		{"with a primary key", "ADD z INT", []string{"PRIMARY: id", "UNIQUE u: c"}, Options{Key: "u"}, "u: column c may be NULL"},
+		{"with a primary key", "ADD z INT", []string{"PRIMARY: id", "UNIQUE u: c"}, Options{Key: "u"}, ""},
+		{"with a primary key that goes", "DROP PRIMARY KEY, DROP id", []string{"PRIMARY: id", "UNIQUE u: c"}, Options{}, ""},
 		{"behind another column", "ADD z INT", []string{"UNIQUE u: a, c"}, Options{}, "no index begins with it"},
 		{"behind another column, with an index", "ADD z INT", []string{"UNIQUE u: a, c", "k: c"}, Options{}, ""},
 		{"for an undo", "ADD z INT", []string{"UNIQUE u: c"}, Options{KeepsUndo: true}, "an undo can't follow such a key"},
