@@ -197,6 +197,14 @@ func TestL6_ThePrintedCommandRuns(t *testing.T) {
 		"`int` int unsigned", "`int` bigint unsigned", "`customer_id` int unsigned", "`customer_id` bigint unsigned",
 	})
 	f.are("customers,orders,t")
+	f.exec("CREATE TABLE alone (id INT NOT NULL PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES alone (id))")
+	f.says("plan", exitRefused, "ALTER TABLE alone MODIFY id BIGINT NOT NULL", []string{"--together", "--keep=alone: id > 0"}, "'--keep=id > 0' 'ALTER TABLE")
+	stdout = f.says("plan", exitDone, "ALTER TABLE alone MODIFY id BIGINT NOT NULL", []string{"--together"}, "The group has 1 table")
+	command, texts := f.printed(stdout)
+	if strings.Contains(command, "--together") {
+		t.Errorf("a table with a foreign key to itself needs no group: %s", command)
+	}
+	f.says("plan", exitDone, texts[0], []string{"--undo=1h"}, "possible for 1 h after the swap")
 }
 
 // TestL6_AnIncompleteGroupIsRefused: check and run name what is missing, and write nothing. So does --to.

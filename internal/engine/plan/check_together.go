@@ -120,6 +120,9 @@ func Carried(p *Plan) []schema.ForeignKey {
 	return slices.DeleteFunc(slices.Clone(p.Foreign), func(fk schema.ForeignKey) bool { return slices.Contains(p.Together, fk.Child) })
 }
 
+// BackTogether is how a group is taken back whose tables a foreign key binds to each other.
+const BackTogether = "Foreign keys bind the tables to each other: to take this back, change all of them back together"
+
 // Bound reports whether a foreign key binds the table to another one of its group.
 func Bound(p *Plan) bool {
 	return slices.ContainsFunc(p.Foreign, func(fk schema.ForeignKey) bool {

@@ -107,7 +107,7 @@ Method: {{say (method .Method)}}{{with .Why}} ({{say .}}){{end}}.{{with .Key}} K
 {{range .Others}}
 - not {{say (method .Method)}}: {{say .Why}}{{end}}
 {{range .Risks}}
-- **{{say .Code}}**: {{say .What}} {{say .Why}}{{with .Fix}} Fix: {{say .}}{{end}}{{end}}
+- **{{say .Code}}**: {{say .What}}{{with .Why}}: {{say .}}{{end}}{{with .Fix}}. Fix: {{say .}}{{end}}{{end}}
 {{end}}{{if .Offers}}
 ## Pace
 

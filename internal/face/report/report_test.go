@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 )
@@ -299,6 +300,11 @@ func TestUndoInReports(t *testing.T) {
 	change.Run.Table = "shop.orders"
 	change.Plan.Undo = &record.Undoable{Possible: true, Mode: "lazy", Lost: []string{"n"}}
 	says(change, "The run kept no undo (--undo=24h keeps one). As long as the old table exists, all rows can be taken back: midstream undo --cold shop.orders.")
+	change.Run.Group = "g"
+	says(change, "The run kept no undo, because --together excludes it. As long as the old table exists,")
+	change.Plan.Undo.Why = plan.BackTogether
+	says(change, "because --together excludes it. Foreign keys bind the tables to each other: to take this back, change all of them back together.")
+	change.Run.Group, change.Plan.Undo.Why = "", ""
 	old := change.Result.Old
 	change.Result.Old = ""
 	says(change, "The run kept no undo (--undo=24h keeps one).")

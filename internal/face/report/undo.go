@@ -28,8 +28,13 @@ func (r *Report) aboutUndo(events []event.Event) []string {
 
 // wayBack is how a change is taken back of which nothing was kept.
 func (r *Report) wayBack(u *record.Undoable) string {
-	const none = "The run kept no undo (--undo=24h keeps one)"
+	none := "The run kept no undo (--undo=24h keeps one)"
+	if r.Run.Group != "" {
+		none = "The run kept no undo, because --together excludes it"
+	}
 	switch {
+	case u.Why == plan.BackTogether:
+		return none + ". " + u.Why + "."
 	case u.By == "" && r.Result.Old != "":
 		return none + ". As long as the old table exists, all rows can be taken back: midstream undo  --cold " + schema.NameOf(r.Run.Table).Argument() + "."
 	case u.By == "":

@@ -189,6 +189,9 @@ func OfPlan(p Planned, style Style, next string) string {
 		s.WriteString("\n")
 		s.line("Next", "%s", next)
 	}
+	if len(p.Plan.Together) > 0 { // the next table's plan follows, or the sum of the swap
+		s.WriteString("\n")
+	}
 	return s.String()
 }
 

@@ -356,7 +356,7 @@ func undoable(p Planned) string {
 	case !u.Possible:
 		return "not possible: " + u.Why + instead(p, u)
 	case plan.Bound(p.Plan):
-		return "not kept: --together excludes --undo. Foreign keys bind the tables to each other: to take this back, change all of them back together"
+		return "not kept: --together excludes --undo. " + plan.BackTogether
 	case len(p.Plan.Together) > 0:
 		return "not kept: --together excludes --undo; midstream undo  --cold " + escape.Line(p.Source.Name.Argument()) + " takes this table back alone, by all rows"
 	case open <= 0:

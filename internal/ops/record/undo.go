@@ -135,6 +135,9 @@ func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
 	if u.By != "" {
 		r.Mode = plan.UndoNative
 	}
+	if plan.Bound(p) {
+		r.Why = plan.BackTogether
+	}
 	if u.Instead != nil {
 		takes := MSOf(u.Instead.Elapsed)
 		r.InsteadMS = &takes

@@ -75,8 +75,11 @@ func (t *Together) Complete(ctx context.Context, s *Server, flags *pflag.FlagSet
 	if !runs {
 		verb = "run"
 	}
-	t.needed.Command = "midstream " + verb + "  --together"
-	for _, flag := range t.again(flags) {
+	t.needed.Command = "midstream " + verb + " "
+	if len(c.Members) > 1 { // one table needs no group, and may then have --undo
+		t.needed.Command += " --together"
+	}
+	for _, flag := range t.again(flags, len(c.Members) > 1) {
 		t.needed.Command += " " + schema.Shell(flag)
 	}
 	t.needed.Command += " " + schema.Shell(strings.Join(texts, "; "))
@@ -186,8 +189,8 @@ func withoutEscapes(text string) string {
 	return text
 }
 
-// again are the flags of the command line, for the complete command.
-func (t *Together) again(set *pflag.FlagSet) (flags []string) {
+// again are the flags of the command line, for the complete command. In a group, the value of a flag for one table begins with that table.
+func (t *Together) again(set *pflag.FlagSet, group bool) (flags []string) {
 	if set != nil {
 		for _, flag := range Again(set) {
 			name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
@@ -199,7 +202,11 @@ func (t *Together) again(set *pflag.FlagSet) (flags []string) {
 	}
 	for i, w := range t.wishes {
 		for _, g := range w.given {
-			flags = append(flags, "--"+g.flag+"="+t.Names[i].Dotted()+": "+g.text)
+			of := ""
+			if group {
+				of = t.Names[i].Dotted() + ": "
+			}
+			flags = append(flags, "--"+g.flag+"="+of+g.text)
 		}
 	}
 	return flags
