@@ -313,6 +313,8 @@ func (c *checker) checkEnd(fk string, columns []string, null, inside bool) {
 				CodeForeignKey, fmt.Sprintf("the ALTER makes column %s of %s NOT NULL", name, fk),
 				"the constraint sets it to NULL", "Drop the constraint first",
 			)
+		case inside && modified && there && to >= 0:
+			c.checkEqual(fk, from, c.alter.Defined[to])
 		case inside:
 		case there && from.Charset != "" && c.alter.ConvertsCharset:
 			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, fix)
@@ -491,6 +493,10 @@ func (p *Plan) CheckForeign(made *schema.Table) error {
 			for j := range end.before {
 				from, _ := p.Source.Column(end.before[j])
 				to, ok := made.Column(end.after[j])
+				if ok && inside(fk, p.Source.Name, p.Together) && !keepsEqual(from, to) {
+					return fmt.Errorf("%w: foreign key %s of %s, column %s of the new table: %s. %s",
+						ErrRefused, fk.Constraint, fk.Child, end.after[j], unequal(from, to), fixUnequal)
+				}
 				if !ok || !inside(fk, p.Source.Name, p.Together) && !likeEnds(from, to) {
 					return fmt.Errorf(
 						"foreign key %s of %s: column %s of the new table has another type than before",

@@ -85,6 +85,32 @@ func (c *checker) checkInside(fk schema.ForeignKey) {
 	}
 }
 
+// checkEqual refuses a change of a foreign key's column that may take a row its parent, as far as the statement shows.
+func (c *checker) checkEqual(fk string, from, to schema.Column) {
+	to = collated(to, c.table)
+	if to.Family() == "string" && to.Collation == "" { // the server knows the charset's collation
+		return
+	}
+	who := ""
+	switch {
+	case !keepsEqual(from, to):
+		who = "the ALTER"
+	case c.options.KeepsUndo && !keepsEqual(to, from):
+		who, from, to = "the undo", to, from
+	default:
+		return
+	}
+	c.block(CodeForeignKey, fmt.Sprintf("%s changes how values of column %s of %s compare", who, from.Name, fk), unequal(from, to), fixUnequal)
+}
+
+const fixUnequal = "Drop the foreign key first, and add it after the change: the server checks the rows then"
+
+// unequal is why a row may lose its parent.
+func unequal(from, to schema.Column) string {
+	as := func(c schema.Column) string { return strings.TrimSpace(c.Type + " " + c.Collation) }
+	return fmt.Sprintf("a value that is equal to its parent's as %s may not be as %s, and the row would have no parent", as(from), as(to))
+}
+
 // endAfter is a column after the change of its table. changes means that the statement may give it another type. It is not known if the
 // statement leaves the type to the server.
 func (c *checker) endAfter(table schema.Name, name string) (column schema.Column, changes, known bool) {
