@@ -191,6 +191,8 @@ func TestL6_ThePrintedCommandRuns(t *testing.T) {
 	stdout := f.says("plan", exitDone, "ALTER TABLE customers MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'int unsigned'", []string{"--together"},
 		"Next the complete command above", "swapped in one step with "+f.database+".orders")
 	_, texts := f.printed(stdout)
+	f.says("run", exitDone, texts[0], []string{"--together", "--rehearse-lock"}, "A run holds it longer, because it also moves foreign keys")
+	f.says("run", exitRefused, "ALTER TABLE t MODIFY missing INT; ALTER TABLE orders ADD COLUMN n INT", []string{"--together"}, "where: planning, 127.0.0.1:")
 	f.says("run", exitDone, texts[0], []string{"--together", "--drop-old"})
 	f.compare(before, f.definitions(), []string{
 		"`id` int unsigned NOT NULL AUTO_INCREMENT COMMENT", "`id` bigint unsigned NOT NULL AUTO_INCREMENT COMMENT",

@@ -60,6 +60,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		member.wishes = c.group.WishesOf(i)
 		return member.prepare(ctx, c.group.Statements[i:i+1], do(member))
 	})
+	c.app.stands("planning", server.Address) // a refusal is about all tables
 	c.tables = c.group.Tables
 	return result, err
 }

@@ -46,9 +46,13 @@ func OfRehearsal(p *plan.Plan, r migration.Result, used Used, locked bool, style
 	seen := r.Rehearsed
 	s.line("Delay", "capture was behind by at most %s", humanize.Span(seen.CaptureDelay))
 	if locked {
-		s.line("Lock", "%s; granted after %s and held for %s, %s applied under it; %s",
+		more := ""
+		if shape := p.ShapeOf(1, 1); shape.Declared > 0 {
+			more = ". A run holds it longer, because it also moves foreign keys and triggers under it"
+		}
+		s.line("Lock", "%s; granted after %s and held for %s, %s applied under it; %s%s",
 			humanize.Plural(r.Attempts, "attempt"), humanize.Span(seen.LockWaited), humanize.Span(r.LockHeld),
-			humanize.Plural(r.Drained, "key"), blockers(seen))
+			humanize.Plural(r.Drained, "key"), blockers(seen), more)
 	} else {
 		s.line("Lock", "not asked for: --rehearse-lock takes it as a run does, and gives it back")
 	}

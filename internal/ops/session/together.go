@@ -254,6 +254,10 @@ func (t *Together) state(err error) string {
 func (t *Together) noteLeft(table string, err error) {
 	var failure *migration.Failure
 	if errors.As(err, &failure) && failure.Left != "" {
-		t.Note(table + ": " + failure.Left)
+		text := table + ": " + failure.Left
+		if strings.Contains(failure.Next, "midstream cleanup") {
+			text += " To remove that work: midstream cleanup  " + schema.NameOf(table).Argument()
+		}
+		t.Note(text)
 	}
 }

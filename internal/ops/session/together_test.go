@@ -73,3 +73,15 @@ func TestThePlanOfACompletedGroupNamesTheCommand(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestANoteAboutKeptWorkNamesItsCleanup: midstream cleanup removes the work of one table, so each table of a group has its command.
+func TestANoteAboutKeptWorkNamesItsCleanup(t *testing.T) {
+	t.Parallel()
+	var notes []string
+	group := &Together{Note: func(text string) { notes = append(notes, text) }}
+	group.noteLeft("s.a", &migration.Failure{Left: "s.a_shadow is kept.", Next: "Resume, or remove its work with: midstream cleanup  s.a"})
+	group.noteLeft("s.b", &migration.Failure{Left: "s.b is untouched.", Next: "Run the same command again."})
+	if got := strings.Join(notes, "\n"); got != "s.a: s.a_shadow is kept. To remove that work: midstream cleanup  s.a\ns.b: s.b is untouched." {
+		t.Error(got)
+	}
+}
