@@ -23,8 +23,7 @@ func NullFree(ctx context.Context, q schema.Querier, t *schema.Table) (free []st
 				continue // the plan refuses it
 			}
 			var found bool
-			query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s WHERE %s IS NULL)", t.Name.Quoted(), schema.Quote(column))
-			err := q.QueryRowContext(ctx, query).Scan(&found)
+			err := q.QueryRowContext(ctx, schema.AnyNull(t.Name, column)).Scan(&found)
 			if dbconn.Denied(err) { // the plan names the privilege
 				return nil, nil
 			}

@@ -16,9 +16,8 @@ var ErrNullKey = errors.New("a row has NULL in the key that the run follows")
 // CheckNulls fails with ErrNullKey if a row of the source has NULL in a column of the key. An index begins with each such column.
 func CheckNulls(ctx context.Context, session *dbconn.Session, spec *Spec) error {
 	for _, column := range spec.Key.Nullable() {
-		query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s WHERE %s IS NULL)", spec.Source.Quoted(), schema.Quote(column))
 		var found bool
-		if err := session.Rows(ctx, query, func(r *sql.Rows) error { return r.Scan(&found) }); err != nil {
+		if err := session.Rows(ctx, schema.AnyNull(spec.Source, column), func(r *sql.Rows) error { return r.Scan(&found) }); err != nil {
 			return fmt.Errorf("look for NULL in the key: %w", err)
 		}
 		if found {

@@ -219,6 +219,11 @@ func Swap(exchanges ...Exchange) string {
 	return "RENAME TABLE " + strings.Join(pairs, ", ")
 }
 
+// AnyNull is the query whether a row of a table has NULL in a column. It reads one entry of an index that begins with the column.
+func AnyNull(table Name, column string) string {
+	return "SELECT EXISTS (SELECT 1 FROM " + table.Quoted() + " WHERE " + Quote(column) + " IS NULL)"
+}
+
 // Quote returns an identifier in backticks, fit for a statement.
 func Quote(identifier string) string {
 	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"
