@@ -300,6 +300,9 @@ func TestUndoInReports(t *testing.T) {
 	change.Run.Table = "shop.orders"
 	change.Plan.Undo = &record.Undoable{Possible: true, Mode: "lazy", Lost: []string{"n"}}
 	says(change, "The run kept no undo (--undo=24h keeps one). As long as the old table exists, all rows can be taken back: midstream undo --cold shop.orders.")
+	change.Plan.Undo.By = "DROP COLUMN `n`"
+	says(change, "As long as the old table exists, all rows can be taken back: midstream undo --cold shop.orders.")
+	change.Plan.Undo.By = ""
 	change.Run.Group = "g"
 	says(change, "The run kept no undo, because --together excludes it. As long as the old table exists,")
 	change.Plan.Undo.Why = plan.BackTogether

@@ -35,7 +35,7 @@ func (r *Report) wayBack(u *record.Undoable) string {
 	switch {
 	case u.Why == plan.BackTogether:
 		return none + ". " + u.Why + "."
-	case u.By == "" && r.Result.Old != "":
+	case r.Result.Old != "": // also if a shadow took over from the server's own statement
 		return none + ". As long as the old table exists, all rows can be taken back: midstream undo  --cold " + schema.NameOf(r.Run.Table).Argument() + "."
 	case u.By == "":
 		return none + "."

@@ -71,7 +71,11 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	}
 	how := howToUndo(p.Source.Name, r.Undo)
 	s.WriteString(how)
-	if r.Undo == nil {
+	switch {
+	case r.Undo != nil:
+	case r.Old != "": // also if a shadow took over from the server's own statement
+		s.WriteString(staysOpen(p.Plan))
+	default:
 		s.WriteString(cmp.Or(staysOpen(p.Plan), keptNone(p.Plan)))
 	}
 	switch {

@@ -140,6 +140,21 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestAShadowThatTookOverKeepsTheOldTable: the plan was the server's own statement, and the result has the old table.
+func TestAShadowThatTookOverKeepsTheOldTable(t *testing.T) {
+	p := planned(t, "ADD COLUMN n INT", func(p *plan.Plan) {
+		p.Choice = plan.Choice{Method: plan.MethodCopy}
+		p.Inverse = &plan.Inverse{Clauses: "DROP COLUMN `n`"}
+	})
+	if text := OfRun(p, migration.Result{Method: plan.MethodCopy}, Used{}, Style{Width: 120}); !strings.Contains(text, "No undo was kept") {
+		t.Error(text)
+	}
+	text := OfRun(p, migration.Result{Method: plan.MethodShadow, Old: "shop.orders_old"}, Used{}, Style{Width: 120})
+	if strings.Contains(text, "No undo was kept") || !strings.Contains(text, "Old table kept: shop.orders_old") {
+		t.Error(text)
+	}
+}
+
 // TestRedoIsCalledRedo: the undo of an undo is called redo in the plan and the result.
 func TestRedoIsCalledRedo(t *testing.T) {
 	p := planned(t, "DROP COLUMN note", func(p *plan.Plan) {
