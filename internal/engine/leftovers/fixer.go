@@ -81,7 +81,7 @@ func (f Fixer) take(ctx context.Context, left carry.FindWork) (fixed bool, err e
 		}
 		fixed = true
 		if len(work.Locks) > 0 {
-			return f.underLock(ctx, work)
+			return f.underLock(ctx, work, left)
 		}
 		return f.oneByOne(ctx, work)
 	})
@@ -111,8 +111,8 @@ func (f Fixer) oneByOne(ctx context.Context, work carry.Work) error {
 // is done under the next lock.
 const settleAtOnce = plan.DefaultWork
 
-// underLock runs statements about triggers, while no other session uses the tables.
-func (f Fixer) underLock(ctx context.Context, work carry.Work) error {
+// underLock runs statements about triggers, while no other session uses the tables. left finds what is left of them.
+func (f Fixer) underLock(ctx context.Context, work carry.Work, left carry.FindWork) error {
 	session, err := f.Pool.Session(ctx, fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(settleAtOnce/time.Second)))
 	if err != nil {
 		return err
@@ -127,7 +127,29 @@ func (f Fixer) underLock(ctx context.Context, work carry.Work) error {
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, settleAtOnce, cutover.ErrNotGranted)
 	defer cancel()
+	if err = carry.Run(bounded, session, work.Statements...); !dbconn.LacksReferencedTrigger(err) {
+		return err
+	}
+	if err = f.reopen(bounded, session); err == nil {
+		work, err = left(bounded, f.Pool.DB())
+	}
+	if err != nil {
+		return err
+	}
 	return carry.Run(bounded, session, work.Statements...)
+}
+
+// reopen has the server open the locked source again, by an ALTER that changes nothing. In a circle of foreign keys LOCK TABLES opens a
+// table twice, and CREATE TRIGGER takes the one that is open without its triggers (9.7.4).
+func (f Fixer) reopen(ctx context.Context, session *dbconn.Session) error {
+	source := f.Set.Source
+	var comment string
+	if err := f.Pool.DB().QueryRowContext(ctx, "SELECT table_comment FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+		source.Schema, source.Table).Scan(&comment); err != nil {
+		return err
+	}
+	_, err := session.Exec(ctx, "ALTER TABLE "+source.Quoted()+" COMMENT = "+schema.Literal(comment)+", ALGORITHM=INPLACE")
+	return err
 }
 
 // FixCarried finds the foreign keys and triggers that an earlier run may have left unfinished, and

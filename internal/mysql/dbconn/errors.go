@@ -35,16 +35,17 @@ const (
 	errStatementTimeout  = 1969 // MariaDB's max_statement_time
 	// errRecordChanged: changed since the snapshot (MariaDB's innodb_snapshot_isolation), or since
 	// the statement's beginning.
-	errRecordChanged = 1020
-	errLockNowait    = 3572
-	errUnfitText     = 3854
-	errCheckViolated = 3819
-	errNoDefault     = 1364
-	errCacheFull     = 1197
-	errNoNumber      = 1467
-	errTornTriggers  = 1602
-	errReferred      = 3730
-	errOneFulltext   = 1795
+	errRecordChanged       = 1020
+	errLockNowait          = 3572
+	errUnfitText           = 3854
+	errCheckViolated       = 3819
+	errNoDefault           = 1364
+	errCacheFull           = 1197
+	errNoNumber            = 1467
+	errTornTriggers        = 1602
+	errNoReferencedTrigger = 3011
+	errReferred            = 3730
+	errOneFulltext         = 1795
 	// errHookRefused: a plugin's error, for a transaction that is too large, and for anything else.
 	errHookRefused = 3100
 	// errWritesetTooLarge: Group Replication's error for more rows than its limit has room for.
@@ -94,6 +95,9 @@ func OutWaited(err error) bool { return Number(err) == errLockWaitTimeout }
 // or the transaction waited for the lock of the table's counter (innodb_autoinc_lock_mode 0 and 1)
 // and was rolled back for a deadlock. The server does not report that deadlock in another way.
 func NoNumber(err error) bool { return Number(err) == errNoNumber }
+
+// LacksReferencedTrigger reports that a CREATE TRIGGER names another trigger (PRECEDES) that the table does not have.
+func LacksReferencedTrigger(err error) bool { return Number(err) == errNoReferencedTrigger }
 
 // TornTriggers reports whether the server could not read a table's triggers. MariaDB keeps them in
 // a file. It once reported this about a file that a statement was just rewriting when KILL QUERY
