@@ -28,7 +28,7 @@ func (a *app) newRun() (*change, *cobra.Command) {
   midstream run "DROP TABLE shop.orders_2019"
   midstream run --host=db1 --user=admin -p --database=shop --table=orders --alter="ADD COLUMN note VARCHAR(40)"
   midstream run --database=shop --to=schema/ --map name=customers.full_name
-  midstream run --together "ALTER TABLE shop.orders MODIFY id BIGINT NOT NULL; ALTER TABLE shop.items MODIFY order_id BIGINT"`,
+  midstream run --together "ALTER TABLE shop.orders MODIFY id BIGINT NOT NULL AUTO_INCREMENT; ALTER TABLE shop.items MODIFY order_id BIGINT"`,
 		Args: cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -140,7 +141,10 @@ func (w *work) tryInside(ctx context.Context) error {
 		return nil
 	}
 	set := carry.Set{Source: w.plan.Source.Name, Shadow: w.shadow.Name, Keys: keys, Shadows: w.cfg.Together.Shadows()}
-	return refusedBy(set.Try(ctx, w.pool))
+	if err := set.Try(ctx, w.pool); err != nil && !dbconn.NoIndexOfParent(err) { // it may be one of those that are left for later
+		return refusedBy(err)
+	}
+	return w.shadow.DropOthers(ctx, w.pool)
 }
 
 // tryTriggers lets the server create the stand-ins of the triggers on the empty shadow, and drops

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
@@ -298,5 +299,25 @@ func TestL6_AKeyToWhichItsOwnTableRefers(t *testing.T) {
 			b.Errorf("%s orphans", got)
 		}
 		b.undoing("--end").mustEnd()
+	})
+}
+
+// TestL5_AGroupOverForeignKeysIsResumed: a run is killed after its first table is copied. The same command goes on with that work.
+func TestL5_AGroupOverForeignKeysIsResumed(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		b.clan(500)
+		args := []string{"run", "--together", "--drop-old", "--lock-work=3s", b.clanTo("bigint")}
+		b.process(phaseLine(event.PhaseVerify), (*child).kill, args...).wait()
+		next := b.process("", nil, args...)
+		next.mustEnd()
+		if next.heard("the shadow was altered") || !next.heard("resuming an earlier run") {
+			next.log("note")
+			b.Error("it began again")
+		}
+		b.mustBeClan()
+		if got := b.value("SELECT GROUP_CONCAT(DISTINCT index_name ORDER BY 1) FROM information_schema.statistics WHERE table_schema = DATABASE()"); got != "bid,named,PRIMARY,up" {
+			b.Errorf("the indexes are %s", got)
+		}
 	})
 }

@@ -309,6 +309,14 @@ func (c *checker) checkNumbers() {
 		c.warn(CodeUncompared, "the ALTER has an expression that gives a different value each time: a run cannot compare its values",
 			"the run reports such a column as not compared; all other columns of every row are compared", "")
 	}
+	for _, to := range c.alter.Defined {
+		from, continues := c.table.Column(c.origin(to.Name))
+		if continues && from.AutoIncrement && !to.AutoIncrement && c.options.Back == nil {
+			c.warn(CodeNumbers, "the ALTER takes AUTO_INCREMENT from column "+from.Name,
+				"an INSERT without a value for it then fails (error 1364), or gets 0 without strict mode",
+				"Write AUTO_INCREMENT in the statement if the column keeps it")
+		}
+	}
 	for _, name := range c.alter.Numbered {
 		from, continues := c.table.Column(c.origin(name))
 		switch {

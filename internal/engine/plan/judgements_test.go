@@ -130,6 +130,10 @@ var judgements = []struct {
 		child(f, t)
 		f.Foreign.Missing = []schema.Name{t.ForeignKeys[0].Parent}
 	}, []string{"foreign-key"}, []string{"constraints"}},
+	{"AUTO_INCREMENT that is left out", "MODIFY id BIGINT NOT NULL",
+		func(_ *Facts, t *schema.Table) { t.Columns[0].AutoIncrement = true }, nil, []string{"auto-increment"}},
+	{"AUTO_INCREMENT that is kept", "MODIFY id BIGINT NOT NULL AUTO_INCREMENT",
+		func(_ *Facts, t *schema.Table) { t.Columns[0].AutoIncrement = true }, nil, nil},
 	{"column of a constraint dropped", "DROP a", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"column of a constraint of another type", "MODIFY a BIGINT NOT NULL", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"column of a constraint as it was", "CHANGE a a2 INT NOT NULL DEFAULT 7", child, nil, []string{"constraints"}},

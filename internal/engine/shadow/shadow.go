@@ -386,6 +386,25 @@ func (s *Shadow) Defer(ctx context.Context, pool *dbconn.Pool, keys []schema.Key
 	return err
 }
 
+// DropOthers drops the indexes that the shadow did not have when it was made: the server makes one for a foreign key, and it stays if the
+// foreign key goes. REQUIRES: the shadow is empty.
+func (s *Shadow) DropOthers(ctx context.Context, pool *dbconn.Pool) error {
+	now, err := schema.LoadOwn(ctx, pool.DB(), s.Name)
+	if err != nil {
+		return fmt.Errorf("read shadow %s: %w", s.Name, err)
+	}
+	var clauses []string
+	for _, k := range now.Keys {
+		if !slices.ContainsFunc(s.Table.Keys, func(made schema.Key) bool { return made.Name == k.Name }) && k.Name != schema.HelperIndex {
+			clauses = append(clauses, "DROP INDEX "+schema.Quote(k.Name))
+		}
+	}
+	if len(clauses) == 0 {
+		return nil
+	}
+	return s.exec(ctx, pool, "ALTER TABLE "+s.Name.Quoted()+" "+strings.Join(clauses, ", "), "drop the indexes of foreign keys")
+}
+
 // BuildIndexes builds the deferred indexes, in one statement, with so many threads.
 //
 // REQUIRES: apply holds still. The server could build while rows change (LOCK=NONE), but then its

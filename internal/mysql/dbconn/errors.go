@@ -45,6 +45,7 @@ const (
 	errTornTriggers        = 1602
 	errNoReferencedTrigger = 3011
 	errReferred            = 3730
+	errNoParentIndex       = 1822
 	errOneFulltext         = 1795
 	// errHookRefused: a plugin's error, for a transaction that is too large, and for anything else.
 	errHookRefused = 3100
@@ -128,6 +129,9 @@ func NoSuchDatabase(err error) bool { return Number(err) == errNoSuchDatabase }
 
 // TableExists reports whether another table has the name.
 func TableExists(err error) bool { return Number(err) == errTableExists }
+
+// NoIndexOfParent reports whether the table that a foreign key refers to lacks an index of these columns (MySQL 8.0 and later).
+func NoIndexOfParent(err error) bool { return Number(err) == errNoParentIndex }
 
 // Referred reports whether a table can't be dropped because a foreign key of another table refers to it (MySQL 8.0 and later).
 func Referred(err error) bool { return Number(err) == errReferred }
