@@ -173,14 +173,8 @@ type pair struct {
 // pairs are the foreign keys of a table's column, in both directions.
 func (f *finder) pairs(m *member, column string) (all []pair) {
 	t := m.Table
-	keys := slices.Clone(t.ForeignKeys)
-	for _, fk := range t.ReferencedBy {
-		if fk.Child != t.Name {
-			keys = append(keys, fk)
-		}
-	}
 	here := endOf(t.Name, column)
-	for _, fk := range keys {
+	for _, fk := range t.Relations() {
 		for i := range min(len(fk.Columns), len(fk.ParentColumns)) {
 			child, parent := endOf(fk.Child, fk.Columns[i]), endOf(fk.Parent, fk.ParentColumns[i])
 			if child == here {

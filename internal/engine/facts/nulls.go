@@ -3,7 +3,6 @@ package facts
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -19,7 +18,7 @@ func NullFree(ctx context.Context, q schema.Querier, t *schema.Table) (free []st
 		}
 		without := true
 		for _, column := range nullable {
-			if !slices.ContainsFunc(t.Keys, func(k schema.Key) bool { return k.Visible && k.Leads([]string{column}) }) {
+			if !t.Finds(column) {
 				continue // the plan refuses it
 			}
 			var found bool

@@ -553,13 +553,15 @@ func (c *Cleaner) Drop(ctx context.Context, l Table) error {
 		return err
 	}
 	defer session.Close()
-	_, err = session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
-	if dbconn.Referred(err) {
-		if freed, failed := (member{c}).free(ctx, l.Name); freed && failed == nil {
-			_, err = session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
-		} else {
-			err = errors.Join(err, failed)
-		}
+	drop := func() error {
+		_, err := session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
+		return err
 	}
-	return err
+	if err = drop(); !dbconn.Referred(err) {
+		return err
+	}
+	if freed, failed := (member{c}).free(ctx, l.Name); !freed || failed != nil {
+		return errors.Join(err, failed)
+	}
+	return drop()
 }

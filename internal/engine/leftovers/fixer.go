@@ -33,8 +33,7 @@ type Fixer struct {
 }
 
 // LeftUnsettled returns the effect of foreign keys and triggers without their last form, and how a text about what to do
-// goes on after the same command. swapped means
-// that the source is the new table.
+// goes on after the same command. swapped means that the source is the new table.
 func LeftUnsettled(set carry.Set, swapped bool) (left, next string) {
 	state, beside, next := "is untouched", set.Shadow, fmt.Sprintf(", or midstream cleanup  %s: both fix that first.", set.Source.Argument())
 	if swapped {

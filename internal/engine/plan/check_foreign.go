@@ -25,17 +25,6 @@ type ForeignFacts struct {
 	Linked []schema.Name
 }
 
-// relations are the table's foreign keys and the foreign keys that refer to it, each once.
-func relations(t *schema.Table) []schema.ForeignKey {
-	all := slices.Clone(t.ForeignKeys)
-	for _, fk := range t.ReferencedBy {
-		if fk.Child != t.Name {
-			all = append(all, fk)
-		}
-	}
-	return all
-}
-
 // dropped are the table's constraints that the ALTER drops.
 func dropped(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
 	var all []schema.ForeignKey
@@ -58,7 +47,7 @@ func withoutForeign(t *schema.Table, a *ddl.Alter) *ddl.Alter {
 // remaining are the relations that exist after the ALTER.
 func remaining(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
 	gone := dropped(t, a)
-	return slices.DeleteFunc(relations(t), func(fk schema.ForeignKey) bool { return slices.ContainsFunc(gone, fk.Is) })
+	return slices.DeleteFunc(t.Relations(), func(fk schema.ForeignKey) bool { return slices.ContainsFunc(gone, fk.Is) })
 }
 
 // checkForeign checks what foreign keys require of a shadow.
@@ -71,7 +60,7 @@ func (c *checker) checkForeign() {
 				"at the swap it would follow the old table", fix)
 		}
 	}
-	all := relations(t)
+	all := t.Relations()
 	if len(all) == 0 {
 		return
 	}
@@ -270,8 +259,11 @@ func (c *checker) renamed(columns []string) []string {
 const completes = "midstream plan --together with this ALTER prints the complete command"
 
 // defined is the index of the column's new definition; -1 for none.
-func (c *checker) defined(name string) int {
-	return slices.IndexFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(c.alter, name)) })
+func (c *checker) defined(name string) int { return definedBy(c.alter, name) }
+
+// definedBy is the index of the new definition that an ALTER gives a column; -1 for none.
+func definedBy(a *ddl.Alter, name string) int {
+	return slices.IndexFunc(a.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(a, name)) })
 }
 
 // retyped reports whether the ALTER gives a column of a constraint another type, as far as the statement shows.
@@ -456,7 +448,7 @@ func (c *checker) foreign() []schema.ForeignKey {
 // Keyed are the names of the table's constraints with columns of the followed key.
 func (p *Plan) Keyed() []string {
 	var names []string
-	for _, fk := range relations(p.Source) {
+	for _, fk := range p.Source.Relations() {
 		if slices.ContainsFunc(fk.Columns, func(name string) bool { return contains(p.Key.Columns(), name) }) && fk.Child == p.Source.Name {
 			names = append(names, fk.Constraint)
 		}
@@ -476,7 +468,7 @@ func (p *Plan) Others() []schema.Name {
 }
 
 // Related are the source's foreign keys, and the foreign keys that refer to it, before the ALTER.
-func (p *Plan) Related() []schema.ForeignKey { return relations(p.Source) }
+func (p *Plan) Related() []schema.ForeignKey { return p.Source.Relations() }
 
 // CheckForeign returns why the shadow can't have the constraints, before a row is copied; nil if it
 // can. made is the shadow as the server has made it.

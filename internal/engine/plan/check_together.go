@@ -21,7 +21,7 @@ type Partner struct {
 
 // Binds reports whether a foreign key binds the table to the partner.
 func (p Partner) Binds(t *schema.Table) bool {
-	return slices.ContainsFunc(relations(t), func(fk schema.ForeignKey) bool {
+	return slices.ContainsFunc(t.Relations(), func(fk schema.ForeignKey) bool {
 		return fk.Child == p.Alter.Table || fk.Parent == p.Alter.Table
 	})
 }
@@ -30,7 +30,7 @@ func (p Partner) Binds(t *schema.Table) bool {
 func (c *checker) checkTogether() {
 	if len(c.options.Together) > 0 && !c.facts.Version.renamesUnderLock() {
 		fix := "Change the tables one after the other, without --together"
-		if slices.ContainsFunc(relations(c.table), func(fk schema.ForeignKey) bool { return c.inside(fk) && c.retypes(fk) }) {
+		if slices.ContainsFunc(c.table.Relations(), func(fk schema.ForeignKey) bool { return c.inside(fk) && c.retypes(fk) }) {
 			fix = "Drop the foreign keys between the tables, change the tables one after the other, without --together, and add the foreign keys again"
 		}
 		c.block(CodeTogether, "this server cannot swap several tables in one step",
@@ -120,7 +120,7 @@ func (c *checker) endAfter(table schema.Name, name string) (column schema.Column
 	if !contains(alter.Modified, name) {
 		return column, converts, known && !converts
 	}
-	to := slices.IndexFunc(alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(alter, name)) })
+	to := definedBy(alter, name)
 	if to < 0 || converts {
 		return column, true, false
 	}

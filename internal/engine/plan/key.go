@@ -203,11 +203,10 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 // and the swap waits for none to come. That is found by an index that begins with the column.
 func (c *checker) nullsIn(k schema.Key, col schema.Column) string {
 	why := fmt.Sprintf("column %s may be NULL", col.Name)
-	byIndex := slices.ContainsFunc(c.table.Keys, func(k schema.Key) bool { return k.Visible && k.Type == "BTREE" && k.Leads([]string{col.Name}) })
 	switch {
 	case !slices.Contains(c.facts.NullFree, k.Name):
 		return why + ", and rows have NULL there"
-	case !byIndex:
+	case !c.table.Finds(col.Name):
 		return why + ", and no index begins with it"
 	case c.options.Back != nil || c.options.KeepsUndo:
 		return why + ", and an undo can't follow such a key"

@@ -344,6 +344,22 @@ func (t *Table) IndexesVirtual(c Column) bool {
 	})
 }
 
+// Relations are the table's foreign keys and the foreign keys that refer to it, each once.
+func (t *Table) Relations() []ForeignKey {
+	all := slices.Clone(t.ForeignKeys)
+	for _, fk := range t.ReferencedBy {
+		if fk.Child != t.Name {
+			all = append(all, fk)
+		}
+	}
+	return all
+}
+
+// Finds reports whether a visible index begins with the column: the server finds its values, and NULL, without a look at all rows.
+func (t *Table) Finds(column string) bool {
+	return slices.ContainsFunc(t.Keys, func(k Key) bool { return k.Visible && k.Leads([]string{column}) })
+}
+
 // Leads reports whether the key begins with these complete columns, in this order.
 func (k Key) Leads(columns []string) bool {
 	if k.Type != "BTREE" || len(k.Parts) < len(columns) {
