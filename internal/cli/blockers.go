@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
 	"midstream/internal/face/summary"
@@ -22,7 +24,7 @@ import (
 type blockers struct {
 	app        *app
 	connection connection
-	checks     checks
+	checks     flags.Set
 	database   string
 	folder     string
 	json       bool
@@ -33,13 +35,13 @@ func (a *app) blockersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "blockers [database.table]",
 		Short:   "List the sessions that hold the locks of a table, or wait for them",
-		Long:    helpText("blockers") + "\n\n" + helpText("names"),
+		Long:    help.Text("blockers") + "\n\n" + help.Text("names"),
 		Example: "  midstream blockers shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
-	b.checks.flags = cmd.Flags()
-	b.checks.flags.SortFlags = false
-	b.checks.boolean(&b.json, "", "json", "one JSON object")
+	b.checks.Flags = cmd.Flags()
+	b.checks.Flags.SortFlags = false
+	b.checks.Bool(&b.json, "", "json", "one JSON object")
 	cmd.Flags().StringVarP(&b.database, "database", "D", "", "the table's database")
 	cmd.Flags().StringVar(&b.folder, "control-dir", "", controlDirUse)
 	b.connection.register(&b.checks)
@@ -53,13 +55,13 @@ var errUnshown = errors.New("the server does not record metadata locks")
 func (b *blockers) run(ctx context.Context, args []string) error {
 	cfg, notes, configErr := b.connection.config() // first: option files may say what the other flags didn't
 	if len(args) == 0 {
-		if err := usageOf("midstream help blockers", append(b.checks.problems, configErr)...); err != nil {
+		if err := usageOf("midstream help blockers", append(b.checks.Problems, configErr)...); err != nil {
 			return err
 		}
 		return b.ofRuns(ctx)
 	}
 	name, nameErr := oneTable(b.app, b.database, args, "midstream blockers")
-	if err := usageOf("midstream help blockers", append(b.checks.problems, nameErr, configErr)...); err != nil {
+	if err := usageOf("midstream help blockers", append(b.checks.Problems, nameErr, configErr)...); err != nil {
 		return err
 	}
 	if told, err := b.ofRun(ctx, name); told || err != nil {
@@ -103,7 +105,7 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 
 // ofRun asks the run of a table, if there is one on this machine and no server was named.
 func (b *blockers) ofRun(ctx context.Context, name schema.Name) (told bool, err error) {
-	if slices.ContainsFunc([]string{"host", "port", "socket"}, b.checks.flags.Changed) {
+	if slices.ContainsFunc([]string{"host", "port", "socket"}, b.checks.Flags.Changed) {
 		return false, nil
 	}
 	runs, err := findRuns(ctx, b.app, b.folder)

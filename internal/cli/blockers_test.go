@@ -42,7 +42,7 @@ func TestBlockers(t *testing.T) {
 		database, _, _ := strings.Cut(name, ".")
 		exec := executing(t, i, database)
 		exec("CREATE TABLE t_other LIKE t", "INSERT INTO t_other SELECT * FROM t")
-		code, stdout, stderr := midstream(t, append(flags(t, i), "blockers", name)...)
+		code, stdout, stderr := midstream(t, append(flagsTo(t, i), "blockers", name)...)
 		if code != exitDone || stdout != "No session holds a lock of "+name+".\n" {
 			t.Errorf("%s: exit code %d\n%s\n%s", version, code, stdout, stderr)
 		}
@@ -54,7 +54,7 @@ func TestBlockers(t *testing.T) {
 		}()
 		var seen record.Lockers
 		for range 100 {
-			_, stdout, _ = midstream(t, append(flags(t, i), "blockers", "--json", name)...)
+			_, stdout, _ = midstream(t, append(flagsTo(t, i), "blockers", "--json", name)...)
 			if err := json.Unmarshal([]byte(stdout), &seen); err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestBlockers(t *testing.T) {
 				break
 			}
 		}
-		code, stdout, _ = midstream(t, append(flags(t, i), "blockers", name)...)
+		code, stdout, _ = midstream(t, append(flagsTo(t, i), "blockers", name)...)
 		end()
 		if err := <-altered; err != nil {
 			t.Error(err)
@@ -86,7 +86,7 @@ func TestBlockers(t *testing.T) {
 		exec("DROP TABLE t_other")
 	}
 	i := mysqltest.Server(t, "9.7")
-	code, _, stderr := midstream(t, append(flags(t, i), "blockers", "nowhere.t")...)
+	code, _, stderr := midstream(t, append(flagsTo(t, i), "blockers", "nowhere.t")...)
 	if code == exitDone {
 		t.Error("a table that is not there")
 	}
@@ -117,7 +117,7 @@ func TestKills(t *testing.T) {
 			database, _, _ := strings.Cut(name, ".")
 			executing(t, i, database)("CREATE TABLE t_other LIKE t", "INSERT INTO t_other SELECT * FROM t")
 			id, end := holding(t, i, c.program, name, c.changed)
-			args := append(flags(t, i), "run", "--drop-old", "--kill-blockers-after=600ms", "ALTER TABLE "+name+" ADD COLUMN c INT")
+			args := append(flagsTo(t, i), "run", "--drop-old", "--kill-blockers-after=600ms", "ALTER TABLE "+name+" ADD COLUMN c INT")
 			r := start(t, command(t, append(args, c.flags...)...))
 			if c.spared != "" {
 				r.await(&r.stdout, fmt.Sprintf("connection %d of %s@", id, i.User))
@@ -150,7 +150,7 @@ func TestKillsNeedAPrivilege(t *testing.T) {
 	exec("DROP USER IF EXISTS killer", "CREATE USER killer IDENTIFIED BY 'secret'", "GRANT ALL ON "+database+".* TO killer",
 		"GRANT SELECT ON performance_schema.* TO killer", "GRANT PROCESS, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO killer")
 	defer exec("DROP USER killer")
-	args := append(flags(t, i), "plan", "--user=killer", "--password=secret", "ALTER TABLE "+name+" ADD COLUMN c INT")
+	args := append(flagsTo(t, i), "plan", "--user=killer", "--password=secret", "ALTER TABLE "+name+" ADD COLUMN c INT")
 	code, stdout, stderr := midstream(t, append(args, "--kill-blockers-after=1s")...)
 	if code != exitRefused {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -172,7 +172,7 @@ func TestHeld(t *testing.T) {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		args := append(flags(t, i), "run", "--drop-old", "--method="+method, "ALTER TABLE "+name+" ADD COLUMN c INT")
+		args := append(flagsTo(t, i), "run", "--drop-old", "--method="+method, "ALTER TABLE "+name+" ADD COLUMN c INT")
 		r := start(t, command(t, append(args, "--cutover-when-gone="+file)...))
 		r.await(&r.stdout, "held: the file "+file+" exists")
 		if got := query(columns); got != "id,a,b" {
@@ -200,7 +200,7 @@ func TestHeld(t *testing.T) {
 		}
 		contains(t, r.stderr.String(), "aborted in phase hold", "is untouched and nothing is left")
 	}
-	code, _, stderr := midstream(t, append(flags(t, i), "run", "--cutover-window=2-4", "ALTER TABLE a.t ADD COLUMN d INT")...)
+	code, _, stderr := midstream(t, append(flagsTo(t, i), "run", "--cutover-window=2-4", "ALTER TABLE a.t ADD COLUMN d INT")...)
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}

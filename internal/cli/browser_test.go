@@ -326,7 +326,7 @@ func TestBrowser(t *testing.T) {
 	); got != "1" {
 		t.Errorf("the column: %s", got)
 	}
-	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...); code != exitDone {
+	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	for len(b.problems) > 0 {

@@ -11,7 +11,7 @@ import (
 
 // registerCapture adds the flags that say where changes are read, and from which kind of server.
 func (c *change) registerCapture() {
-	c.checks.enum(
+	c.checks.Enum(
 		"capture",
 		"auto",
 		[]string{"auto", string(plan.CaptureBinlog), string(plan.CaptureTrigger)},
@@ -22,7 +22,7 @@ func (c *change) registerCapture() {
 			}
 		},
 	)
-	c.checks.add(
+	c.checks.Add(
 		"",
 		"capture-from",
 		"host[:port]",
@@ -43,7 +43,7 @@ func (c *change) registerCapture() {
 			return nil
 		},
 	)
-	c.checks.boolean(
+	c.checks.Bool(
 		&c.options.Replicates, "", "source-replicates",
 		"change the table on this server although the server is a replica, such as one of a ring of primaries, or a server that replicates other tables",
 	)

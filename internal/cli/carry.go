@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
@@ -46,21 +47,21 @@ var logFormats = []string{"text", "json"}
 // machineFlags say which programs are told of a run, beside those that ask for it.
 type machineFlags struct{ session.Machines }
 
-func (m *machineFlags) register(f *checks) {
-	f.flags.StringVar(
+func (m *machineFlags) register(f *flags.Set) {
+	f.Flags.StringVar(
 		&m.MetricsFile, "metrics-file", "",
 		"write metrics to this file every 5 s and at the end, for the textfile collector of node_exporter (NAME.prom)",
 	)
-	f.add("", "hook", "moment=program", "", "program or URL to call at a moment of the run (docs/hooks.md); may be repeated", func(text string) error {
+	f.Add("", "hook", "moment=program", "", "program or URL to call at a moment of the run (docs/hooks.md); may be repeated", func(text string) error {
 		h, err := hook.Parse(text)
 		if err == nil {
 			m.Hooks = append(m.Hooks, h)
 		}
 		return err
 	})
-	f.duration(&m.HookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "time limit for each hook")
-	f.flags.StringVar(&m.LogFile, "log-file", "", "append a log to this file, one line for each event; - is standard error")
-	f.enum("log-format", logFormats[0], logFormats, "format of the log", func(word string) { m.LogAsJSON = word == "json" })
+	f.Duration(&m.HookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "time limit for each hook")
+	f.Flags.StringVar(&m.LogFile, "log-file", "", "append a log to this file, one line for each event; - is standard error")
+	f.Enum("log-format", logFormats[0], logFormats, "format of the log", func(word string) { m.LogAsJSON = word == "json" })
 }
 
 // Event shows an event between two attempts. With note, an output presents a session.

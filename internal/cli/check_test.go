@@ -15,14 +15,14 @@ func TestACheckHasAVerdict(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	for _, clauses := range []string{"MODIFY a INT NOT NULL, ADD UNIQUE u (a, id)", "ADD COLUMN c INT"} {
-		code, stdout, stderr := midstream(t, append([]string{"check", "--no-color", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
+		code, stdout, stderr := midstream(t, append([]string{"check", "--no-color", "ALTER TABLE " + name + " " + clauses}, flagsTo(t, i)...)...)
 		if code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "\nDone in ", ": every row of "+name+" fits the altered table; nothing was changed.\n")
 		lacks(t, stdout, "midstream check")
 	}
-	_, stdout, _ := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD UNIQUE u (a)"}, flags(t, i)...)...)
+	_, stdout, _ := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD UNIQUE u (a)"}, flagsTo(t, i)...)...)
 	contains(t, stdout, "midstream check")
 }
 
@@ -41,7 +41,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 		"UPDATE t SET a = 7 WHERE id IN (8, 9)",
 	)
 	check := func(flag string, clauses string) (int, string, string) {
-		return midstream(t, append([]string{"check", flag, "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
+		return midstream(t, append([]string{"check", flag, "ALTER TABLE " + name + " " + clauses}, flagsTo(t, i)...)...)
 	}
 	code, stdout, stderr := check("--no-color", "MODIFY a INT NOT NULL, ADD UNIQUE u (a), MODIFY b VARCHAR(50)")
 	if code != exitUnfit {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
@@ -28,7 +30,7 @@ var errNotAsked = errors.New("cleanup asks before it drops tables, but there is 
 type cleanup struct {
 	app        *app
 	connection connection
-	checks     checks
+	checks     flags.Set
 	database   string
 	old        bool
 	yes        bool
@@ -39,14 +41,14 @@ func (a *app) cleanupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cleanup database.table",
 		Short:   "Remove what an earlier run left on the server",
-		Long:    helpText("cleanup") + "\n\n" + helpText("names"),
+		Long:    help.Text("cleanup") + "\n\n" + help.Text("names"),
 		Example: "  midstream cleanup shop.orders\n  midstream cleanup --old --yes shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
-	c.checks.flags = cmd.Flags()
-	c.checks.flags.SortFlags = false
-	c.checks.boolean(&c.old, "", "old", "also drop the old table")
-	c.checks.boolean(&c.yes, "", "yes", "drop without a question; required without a terminal")
+	c.checks.Flags = cmd.Flags()
+	c.checks.Flags.SortFlags = false
+	c.checks.Bool(&c.old, "", "old", "also drop the old table")
+	c.checks.Bool(&c.yes, "", "yes", "drop without a question; required without a terminal")
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	c.connection.register(&c.checks)
 	cmd.RunE = a.verb(c.run)
@@ -61,7 +63,7 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 		if !c.yes && !onTerminal(c.app.Stdin) {
 			askErr = errNotAsked
 		}
-		return append(c.checks.problems, nameErr, askErr)
+		return append(c.checks.Problems, nameErr, askErr)
 	})
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 		return query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
 	}
 	cleanup := func(args ...string) (int, string, string) {
-		return midstream(t, append(append([]string{"cleanup", "--yes", name}, args...), flags(t, i)...)...)
+		return midstream(t, append(append([]string{"cleanup", "--yes", name}, args...), flagsTo(t, i)...)...)
 	}
 	exec("CREATE TABLE t_shadow (a INT)", "CREATE TABLE t_midstream (a INT)", "CREATE TABLE t_old (a INT)",
 		"CREATE TABLE u_shadow (a INT) COMMENT='midstream shadow of "+database+".u'")
@@ -90,7 +90,7 @@ func TestCleanupOfNothing(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
-	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flagsTo(t, i)...)...)
 	if code != exitRefused || stdout != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -100,7 +100,7 @@ func TestCleanupOfNothing(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE tx_shadow (a INT) COMMENT='midstream shadow of "+name+"x'"); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
+	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flagsTo(t, i)...)...)
 	if got := query(
 		"SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
 	); code != exitDone ||
@@ -118,7 +118,7 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	database := name[:len(name)-2]
 	db := i.Open(t, database)
 	cleanup := func(args ...string) (int, string, string) {
-		return midstream(t, append(append([]string{"cleanup", "--old", "--yes", name}, args...), flags(t, i)...)...)
+		return midstream(t, append(append([]string{"cleanup", "--old", "--yes", name}, args...), flagsTo(t, i)...)...)
 	}
 	if _, err := db.ExecContext(t.Context(), "RENAME TABLE t TO t_old"); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestCleanupTellsOfTriggers(t *testing.T) {
 	exec := executing(t, i, database)
 	cleanup := func(says ...string) {
 		t.Helper()
-		code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+		code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
 		if code != exitDone || query("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()") != "0" {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
@@ -183,7 +183,7 @@ func TestCleanupTellsOfTriggers(t *testing.T) {
 			t,
 			command(
 				t,
-				append(flags(t, i), "run", "--method=shadow", "--capture=trigger", "--hold", "ALTER TABLE "+name+" ADD COLUMN n INT")...),
+				append(flagsTo(t, i), "run", "--method=shadow", "--capture=trigger", "--hold", "ALTER TABLE "+name+" ADD COLUMN n INT")...),
 		)
 		run.await(&run.stdout, "until midstream cutover")
 		if err := run.cmd.Process.Kill(); err != nil {
@@ -213,7 +213,7 @@ func TestCtrlCAtTheQuestion(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE t_shadow (a INT) COMMENT='midstream shadow of "+name+"'"); err != nil {
 		t.Fatal(err)
 	}
-	cmd := command(t, append([]string{"cleanup", name}, flags(t, i)...)...)
+	cmd := command(t, append([]string{"cleanup", name}, flagsTo(t, i)...)...)
 	terminal, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestTheSizeOfAnOldTableIsThatOfNow(t *testing.T) {
 		if now := query(size); now != before {
 			t.Fatalf("a session of another program sees %s rows, and not %s", now, before)
 		}
-		code, stdout, stderr := midstream(t, append(flags(t, i), "cleanup", "--old", "--yes", name)...)
+		code, stdout, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--old", "--yes", name)...)
 		if code != exitDone || !regexp.MustCompile(`t_old, about (9|1\d),\d{3} rows, \d\.\d MB`).MatchString(stdout) {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}

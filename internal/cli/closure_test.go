@@ -64,7 +64,7 @@ func (f *family) definitions() string {
 // completes gives statements to plan --together, and returns what it prints. It plans the complete group, whatever comes of that.
 func (f *family) completes(statements ...string) (stdout string, needed *record.Needed) {
 	f.Helper()
-	args := append([]string{"plan", "--together"}, flags(f.T, f.i)...)
+	args := append([]string{"plan", "--together"}, flagsTo(f.T, f.i)...)
 	if !strings.Contains(statements[0], f.other) {
 		args = append(args, "--database="+f.database)
 	}
@@ -238,7 +238,7 @@ func TestL6_AnIncompleteGroupIsRefused(t *testing.T) {
 	parts := strings.Split(before, "\n\n")
 	folder := files(t, map[string]string{"customers.sql": strings.Replace(parts[0], "`id` int unsigned", "`id` bigint unsigned", 1) + ";", "orders.sql": parts[1] + ";"})
 	for _, verb := range []string{"plan", "run"} {
-		code, _, stderr := midstream(t, append([]string{verb, "--together", "--database=" + f.database, "--to=" + folder}, flags(t, f.i)...)...)
+		code, _, stderr := midstream(t, append([]string{verb, "--together", "--database=" + f.database, "--to=" + folder}, flagsTo(t, f.i)...)...)
 		text := strings.Join(strings.Fields(stderr), " ")
 		if code != exitRefused {
 			t.Errorf("%s: exit code %d", verb, code)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -20,7 +22,7 @@ import (
 // commanding tells runs of this machine what to do.
 type commanding struct {
 	app      *app
-	checks   checks
+	checks   flags.Set
 	verb     string
 	database string
 	folder   string
@@ -46,15 +48,15 @@ func (a *app) controlCommands() []*cobra.Command {
 func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	verb, _, _ := strings.Cut(use, " ")
 	c := &commanding{app: a, verb: verb, body: noBody, named: func(args []string) bool { return len(args) > 0 }}
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: helpText(verb) +
-		"\n\nIt talks to the runs of this user on this machine, through their control sockets; without a table, to all of them.\n" + helpText("names")}
-	c.checks.flags = cmd.Flags()
-	c.checks.flags.SortFlags = false
-	c.checks.boolean(&c.json, "", "json", "print one JSON object a line (docs/openapi.yaml, docs/events.md)")
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: help.Text(verb) +
+		"\n\nIt talks to the runs of this user on this machine, through their control sockets; without a table, to all of them.\n" + help.Text("names")}
+	c.checks.Flags = cmd.Flags()
+	c.checks.Flags.SortFlags = false
+	c.checks.Bool(&c.json, "", "json", "print one JSON object a line (docs/openapi.yaml, docs/events.md)")
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	cmd.Flags().StringVar(&c.server, "server", "", "only runs on this server, as midstream status spells it (host:port)")
 	cmd.Flags().StringVar(&c.folder, "control-dir", "", controlDirUse)
-	inCommon(cmd.Flags())
+	help.InCommon(cmd.Flags())
 	cmd.RunE = a.verb(c.command)
 	return c, cmd
 }
@@ -69,7 +71,7 @@ func noBody(rest []string) (any, error) {
 func (a *app) pauseCommand() *cobra.Command {
 	c, cmd := a.newCommanding("pause [database.table]", "Pause a run")
 	var stop bool
-	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture no changes either")
+	c.checks.Bool(&stop, "", "stop-capture", "stop at a checkpoint, and capture no changes either")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
 		return socket.PauseCommand{StopCapture: stop}, err
@@ -124,8 +126,8 @@ func (a *app) cutoverCommand() *cobra.Command {
 	c, cmd := a.newCommanding("cutover [database.table]", "Release the swap of a held run")
 	var now bool
 	c.yesNeeded = true
-	c.checks.boolean(&c.yes, "", "yes", "required without a table: release the swaps of all runs of this machine")
-	c.checks.boolean(&now, "", "now", "do not wait for --cutover-window or --cutover-when-gone")
+	c.checks.Bool(&c.yes, "", "yes", "required without a table: release the swaps of all runs of this machine")
+	c.checks.Bool(&now, "", "now", "do not wait for --cutover-window or --cutover-when-gone")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
 		return socket.CutOverCommand{Now: now}, err
@@ -137,8 +139,8 @@ func (a *app) abortCommand() *cobra.Command {
 	c, cmd := a.newCommanding("abort [database.table]", "Stop a run; the table is unchanged")
 	var keep bool
 	c.yesNeeded = true
-	c.checks.boolean(&keep, "", "keep", "keep the work, so that the same command resumes it")
-	c.checks.boolean(&c.yes, "", "yes", "required without a table: abort all runs of this machine")
+	c.checks.Bool(&keep, "", "keep", "keep the work, so that the same command resumes it")
+	c.checks.Bool(&c.yes, "", "yes", "required without a table: abort all runs of this machine")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
 		return socket.AbortCommand{Keep: keep}, err
@@ -242,7 +244,7 @@ func commandError(err error) error {
 // command is the body of a verb that changes something.
 func (c *commanding) command(ctx context.Context, args []string) error {
 	table, body, err := c.parse(args)
-	if err := usageOf("midstream help "+c.verb, append(c.checks.problems, err)...); err != nil {
+	if err := usageOf("midstream help "+c.verb, append(c.checks.Problems, err)...); err != nil {
 		return err
 	}
 	runs, err := c.find(ctx, table)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/reach"
@@ -14,7 +15,7 @@ import (
 // connection are the flags that say how to reach the server.
 type connection struct {
 	app    *app
-	checks *checks // all flags of the verb
+	checks *flags.Set // all flags of the verb
 	flags  dbconn.Options
 	files  dbconn.OptionFiles
 	ask    bool           // for the password
@@ -28,26 +29,26 @@ type connection struct {
 
 // register adds the flags. --password is registered for the help only: password.Take
 // has taken it out before.
-func (c *connection) register(f *checks) {
+func (c *connection) register(f *flags.Set) {
 	c.checks = f
-	f.flags.StringVarP(&c.flags.Host, "host", "h", "", "host of the server; without a host, or with localhost, its socket if there is one")
-	f.integer(&c.flags.Port, "P", "port", 0, 1, 65535, "TCP port (3306)")
-	f.flags.StringVarP(&c.flags.Socket, "socket", "S", "", "socket file, for localhost")
-	f.flags.StringVarP(&c.flags.User, "user", "u", "", "account (your login name)")
-	f.flags.BoolP("password", "p", false,
+	f.Flags.StringVarP(&c.flags.Host, "host", "h", "", "host of the server; without a host, or with localhost, its socket if there is one")
+	f.Integer(&c.flags.Port, "P", "port", 0, 1, 65535, "TCP port (3306)")
+	f.Flags.StringVarP(&c.flags.Socket, "socket", "S", "", "socket file, for localhost")
+	f.Flags.StringVarP(&c.flags.User, "user", "u", "", "account (your login name)")
+	f.Flags.BoolP("password", "p", false,
 		"ask for the password; or attach it: -pSECRET, --password=SECRET (better: an option file, or MYSQL_PWD)")
-	f.flags.StringVar(&c.files.Only, "defaults-file", "", "read this option file and no other")
-	f.flags.StringVar(&c.files.Extra, "defaults-extra-file", "", "read this option file too, before ~/.my.cnf")
-	f.flags.String(reach.At, "", "for midstream serve: the commands that are printed reach the server at this address")
-	_ = f.flags.MarkHidden(reach.At) // it has just been added
+	f.Flags.StringVar(&c.files.Only, "defaults-file", "", "read this option file and no other")
+	f.Flags.StringVar(&c.files.Extra, "defaults-extra-file", "", "read this option file too, before ~/.my.cnf")
+	f.Flags.String(reach.At, "", "for midstream serve: the commands that are printed reach the server at this address")
+	_ = f.Flags.MarkHidden(reach.At) // it has just been added
 	const modes = "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (PREFERRED)"
-	f.add("", "ssl-mode", "mode", "", modes, func(text string) (err error) {
+	f.Add("", "ssl-mode", "mode", "", modes, func(text string) (err error) {
 		c.flags.SSLMode, err = dbconn.ParseSSLMode(text)
 		return err
 	})
-	f.flags.StringVar(&c.flags.SSLCA, "ssl-ca", "", "file of the certificates that sign the server's")
-	f.flags.StringVar(&c.flags.SSLCert, "ssl-cert", "", "file of this client's certificate")
-	f.flags.StringVar(&c.flags.SSLKey, "ssl-key", "", "file of this client's key")
+	f.Flags.StringVar(&c.flags.SSLCA, "ssl-ca", "", "file of the certificates that sign the server's")
+	f.Flags.StringVar(&c.flags.SSLCert, "ssl-cert", "", "file of this client's certificate")
+	f.Flags.StringVar(&c.flags.SSLKey, "ssl-key", "", "file of this client's key")
 }
 
 // config puts flags, option files and environment together: the first that says a
@@ -65,9 +66,9 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 			"use -p alone, an option file or MYSQL_PWD")
 	}
 	filed, fileErr := c.files.Read()
-	passed, settingErr := c.checks.fromFiles(filed.Settings, c.app.flagNames)
+	passed, settingErr := c.checks.FromFiles(filed.Settings, c.app.flagNames)
 	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
-	if typed := reach.Of(c.checks.flags, options.HasPassword()).With(env, options.Over(filed.Options)); c.app.speech == nil {
+	if typed := reach.Of(c.checks.Flags, options.HasPassword()).With(env, options.Over(filed.Options)); c.app.speech == nil {
 		c.app.typed.Store(&typed)
 	}
 	options = options.Over(filed.Options).Over(env)

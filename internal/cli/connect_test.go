@@ -109,7 +109,7 @@ func TestServerWithoutTLS(t *testing.T) {
 	name, query := table(t, i, 50)
 	for mode, want := range map[string]int{"PREFERRED": exitDone, "REQUIRED": exitFailed} {
 		code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "--drop-old", "--ssl-mode=" + mode,
-			"ALTER TABLE " + name + " ADD COLUMN " + mode + " INT"}, flags(t, i)...)...)
+			"ALTER TABLE " + name + " ADD COLUMN " + mode + " INT"}, flagsTo(t, i)...)...)
 		if code != want {
 			t.Errorf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
 		}

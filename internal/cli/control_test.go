@@ -72,7 +72,7 @@ func toControlIn(t *testing.T, i *mysqltest.Instance, rows int) *controlling {
 // begin starts a run, and waits until it can be controlled.
 func (c *controlling) begin(statement string, flagsOfRun ...string) {
 	c.t.Helper()
-	args := append(flags(c.t, c.i), "run", "--control-dir="+c.folder, statement)
+	args := append(flagsTo(c.t, c.i), "run", "--control-dir="+c.folder, statement)
 	c.run = start(c.t, command(c.t, append(args, flagsOfRun...)...))
 	for !c.found() {
 		select {
@@ -350,7 +350,7 @@ func TestAbort(t *testing.T) {
 			if got := c.query(columns); got != "id,a,b" {
 				t.Errorf("columns %s", got)
 			}
-			if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
+			if code, stdout, stderr := midstream(t, append(flagsTo(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
 				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 			c.refuses(exitNoRun, "abort", nil, "no run on "+c.name+" is active on this machine", c.at("status")+"lists")
@@ -470,7 +470,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("mode %s, %v", folder.Mode(), err)
 	}
 	// A second run on the table neither takes the socket away nor removes it.
-	args := append(flags(t, c.i), "run", "--method=shadow", "--control-dir="+c.folder, "ALTER TABLE "+c.name+" ADD COLUMN c INT")
+	args := append(flagsTo(t, c.i), "run", "--method=shadow", "--control-dir="+c.folder, "ALTER TABLE "+c.name+" ADD COLUMN c INT")
 	if code, _, stderr := midstream(
 		t,
 		args...); code != exitRefused ||

@@ -46,11 +46,11 @@ func TestL6_OwnBuildWaitsForTheCopyWindow(t *testing.T) {
 	c.refuses(exitNotNow, "cutover", nil, "the copy window ", c.at("set")+"TABLE")
 	c.obeys("set", []string{"copy-window="}, "copy-window is ")
 	c.ends(exitDone)
-	args := append(flags(t, c.i), "run", "--copy-window="+hoursFrom(3*time.Hour), "ALTER TABLE "+c.name+" ADD COLUMN c INT")
+	args := append(flagsTo(t, c.i), "run", "--copy-window="+hoursFrom(3*time.Hour), "ALTER TABLE "+c.name+" ADD COLUMN c INT")
 	if code, stdout, stderr := midstream(t, args...); code != exitDone || !strings.Contains(stdout, "INSTANT") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	args = append(flags(t, c.i), "plan", "--copy-window=22:00-06:00 UTC", "--cutover-window=12:00-13:00 UTC",
+	args = append(flagsTo(t, c.i), "plan", "--copy-window=22:00-06:00 UTC", "--cutover-window=12:00-13:00 UTC",
 		"ALTER TABLE "+c.name+" ADD INDEX (a)")
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
@@ -26,7 +28,7 @@ import (
 type demonstration struct {
 	app     *app
 	output  output
-	checks  checks
+	checks  flags.Set
 	options demo.Options
 	rate    int
 	version string
@@ -40,21 +42,21 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a schema change under traffic, on a throwaway server",
-		Long:  helpText("demo"),
+		Long:  help.Text("demo"),
 		Args:  cobra.NoArgs,
 	}
 	f := &d.checks
-	f.flags = cmd.Flags()
-	f.flags.SortFlags = false
-	f.integer(&d.options.Rows, "", "rows", 200_000, 0, 100_000_000, "number of rows in the table")
-	f.flags.StringVar(
+	f.Flags = cmd.Flags()
+	f.Flags.SortFlags = false
+	f.Integer(&d.options.Rows, "", "rows", 200_000, 0, 100_000_000, "number of rows in the table")
+	f.Flags.StringVar(
 		&d.options.Alter, "alter", "ADD COLUMN note VARCHAR(40), ADD INDEX (note)",
 		"clauses of the ALTER TABLE shop.orders",
 	)
-	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions per second of the writers; 0: as fast as they can")
+	f.Integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions per second of the writers; 0: as fast as they can")
 	registerVersion(f, &d.version)
-	f.boolean(&d.keep, "", "keep", "leave the server running until Ctrl-C, and print how to connect")
-	f.boolean(&d.output.noColor, "", "no-color", "no colors on a terminal")
+	f.Bool(&d.keep, "", "keep", "leave the server running until Ctrl-C, and print how to connect")
+	f.Bool(&d.output.noColor, "", "no-color", "no colors on a terminal")
 	cmd.RunE = a.verb(d.run)
 	return cmd
 }
@@ -63,7 +65,7 @@ func (a *app) demoCommand() *cobra.Command {
 const demoRate = 100
 
 func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
-	if err := usageOf("midstream help demo", append(d.checks.problems, session.OnlyClauses(d.options.Alter))...); err != nil {
+	if err := usageOf("midstream help demo", append(d.checks.Problems, session.OnlyClauses(d.options.Alter))...); err != nil {
 		return err
 	}
 	if d.app.Executable == "" {

@@ -165,7 +165,7 @@ func TestBarsOnATerminal(t *testing.T) {
 			t,
 			append(
 				[]string{"run", "--method=shadow", "--workers=1", "--chunk-time=10ms", "ALTER TABLE " + name + " ADD COLUMN c INT"},
-				flags(t, i)...)...)
+				flagsTo(t, i)...)...)
 		cmd.Env = append(cmd.Env, c.env)
 		terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 90})
 		if err != nil {

@@ -1,6 +1,6 @@
 // Package cli is what a user types and reads: one file a verb, the flags, the progress, the
 // reports and the exit codes.
-// It is the only package that prints.
+// It is the only package that prints. Package flags reads the flags, and package help lays out the help.
 //
 //	main -> Main -> a verb -> migrate (connect, session.Carry: plan, print, migration.Run, report)
 //	                              │

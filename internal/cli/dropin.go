@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
@@ -54,19 +55,21 @@ type spoken interface {
 	Speech() *speech.Speech
 }
 
-// asRun makes the change that midstream run would make of flags, to be told by another
+// asRun makes the change that midstream run would make of the flags in words, to be told by another
 // presentation. More flags may be read until the plan is made.
-func (a *app) asRun(own spoken, flags []string) (c *change, more func([]string) error) {
+func (a *app) asRun(own spoken, words []string) (c *change, more func([]string) error) {
 	cmd := &cobra.Command{Use: "run"}
 	c = a.newChange(cmd)
 	c.registerTuning()
 	c.output.own, c.help = own, a.place().command+" --help"
 	a.speech = own.Speech()
 	a.typed.Store(&a.speech.Connect)
-	a.speech.Ours = func(name string) bool { return cmd.Flags().Lookup(name) != nil && !slices.Contains(onlyTyped, name) }
+	a.speech.Ours = func(name string) bool {
+		return cmd.Flags().Lookup(name) != nil && !slices.Contains(flags.OnlyTyped, name)
+	}
 	more = cmd.Flags().Parse
-	if err := more(flags); err != nil {
-		c.checks.problems = append(c.checks.problems, err)
+	if err := more(words); err != nil {
+		c.checks.Problems = append(c.checks.Problems, err)
 	}
 	return c, more
 }

@@ -61,7 +61,7 @@ func TestErrorsPage(t *testing.T) {
 			args = append(args, strings.ReplaceAll(arg, "shop.", database+"."))
 		}
 		if (e.args[0] == "run" || e.args[0] == "verify") && e.args[1] != "--host=127.0.0.1" {
-			args = append(flags(t, i), args...)
+			args = append(flagsTo(t, i), args...)
 		}
 		r := start(t, command(t, args...))
 		if e.ending != nil {
@@ -81,7 +81,7 @@ func TestErrorsPage(t *testing.T) {
 			strings.ReplaceAll(shown, " --control-dir="+folder, ""), told, e.code, outcomeOf(e.code).name,
 		)
 	}
-	if code, _, stderr := midstream(t, append(flags(t, i), "cleanup", "--yes", database+".orders")...); code != exitDone {
+	if code, _, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--yes", database+".orders")...); code != exitDone {
 		t.Error(stderr)
 	}
 	path := filepath.Join("..", "..", "docs", "errors.md")

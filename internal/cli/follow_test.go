@@ -35,7 +35,7 @@ func following(s followers.Standing) bool { return s.State == followers.Followin
 func (c *controlling) undo(want int, args ...string) (stdout, stderr string) {
 	c.t.Helper()
 	args = append([]string{"undo", c.name, "--no-color", "--control-dir=" + c.folder}, args...)
-	code, stdout, stderr := midstream(c.t, append(args, flags(c.t, c.i)...)...)
+	code, stdout, stderr := midstream(c.t, append(args, flagsTo(c.t, c.i)...)...)
 	if code != want {
 		c.t.Fatalf("undo: exit code %d, want %d\n%s\n%s", code, want, stdout, stderr)
 	}
@@ -67,7 +67,7 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			_, ended := c.undo(exitRefused, "--end")
 			contains(t, ended, "where: undo, "+c.name, "midstream abort")
 			for _, statement := range []string{"ALTER TABLE " + c.name + " ADD COLUMN z INT", "DROP TABLE " + c.name} {
-				code, _, stderr := midstream(t, append([]string{"run", statement}, flags(t, c.i)...)...)
+				code, _, stderr := midstream(t, append([]string{"run", statement}, flagsTo(t, c.i)...)...)
 				if code != exitRefused {
 					t.Errorf("%s while a process follows: exit code %d", statement, code)
 				}
@@ -143,7 +143,7 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	if all := c.run.stdout.String() + c.run.stderr.String(); !strings.Contains(all, "interrupted: following "+c.name+" no longer; its undo stays open") {
 		t.Errorf("an interrupt of a follower is told as that of a run:\n%s", all)
 	}
-	_, stdout, _ := midstream(t, append([]string{"undo", "--list", c.name}, flags(t, c.i)...)...)
+	_, stdout, _ := midstream(t, append([]string{"undo", "--list", c.name}, flagsTo(t, c.i)...)...)
 	contains(t, stdout, ": open until ")
 	c.undo(exitDone)
 	if got := c.columns(); got != "id,a,b" {
@@ -175,7 +175,7 @@ func TestCutoverOfAllRunsLeavesAFollower(t *testing.T) {
 		t.Errorf("of a follower alone: exit code %d", code)
 	}
 	contains(t, stderr, "this process follows the table for an undo", c.at("undo")+c.name)
-	other := append(flags(t, c.i), "run", "ALTER TABLE "+database+".u ADD COLUMN d INT", "--method=shadow", "--hold", "--drop-old")
+	other := append(flagsTo(t, c.i), "run", "ALTER TABLE "+database+".u ADD COLUMN d INT", "--method=shadow", "--hold", "--drop-old")
 	held := start(t, command(t, append(other, "--control-dir="+c.folder)...))
 	held.await(&held.stdout, "on hold")
 	code, stdout, stderr := midstream(t, all...)

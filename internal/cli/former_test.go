@@ -35,7 +35,7 @@ func TestFormerNamesOfFlags(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[midstream]\nnative-locked=1h\nlock-backoff-most=9s\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plan := append([]string{"plan", "ALTER TABLE " + name + " MODIFY a BIGINT"}, flags(t, i)...)
+	plan := append([]string{"plan", "ALTER TABLE " + name + " MODIFY a BIGINT"}, flagsTo(t, i)...)
 	for _, wish := range []string{"--native-locked=1h", "--native-max-lock=1h", "--defaults-extra-file=" + file} {
 		code, stdout, stderr := midstream(t, append(plan, wish)...)
 		if code != exitDone || !strings.Contains(stdout, "COPY by the server") {

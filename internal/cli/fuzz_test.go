@@ -23,12 +23,12 @@ func FuzzSettings(f *testing.F) {
 		c := (&app{}).newChange(&cobra.Command{Use: "run"})
 		c.registerTuning()
 		setting := dbconn.Setting{Name: name, Value: value, Said: said, Loose: loose, Place: "the file, line 7"}
-		_, err := c.checks.fromFiles([]dbconn.Setting{setting}, nil)
+		_, err := c.checks.FromFiles([]dbconn.Setting{setting}, nil)
 		if err != nil && !strings.Contains(err.Error(), "the file, line 7") {
 			t.Fatalf("the place is not named: %v", err)
 		}
-		if len(c.checks.problems) > 0 {
-			t.Fatalf("told without the place: %v", c.checks.problems)
+		if len(c.checks.Problems) > 0 {
+			t.Fatalf("told without the place: %v", c.checks.Problems)
 		}
 	})
 }

@@ -163,7 +163,7 @@ func TestGhostOnReplica(t *testing.T) {
 	is(own, "0")
 	if code, stdout, stderr := midstream(
 		t,
-		append([]string{"cleanup", "--yes", database + ".t"}, flags(t, follower)...)...); code != exitDone {
+		append([]string{"cleanup", "--yes", database + ".t"}, flagsTo(t, follower)...)...); code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	is(tables, "t")

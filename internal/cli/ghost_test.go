@@ -19,7 +19,7 @@ import (
 // ghOst is midstream, to be started by the name of that program.
 func ghOst(t *testing.T, i *mysqltest.Instance, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := command(t, append(flags(t, i), args...)...)
+	cmd := command(t, append(flagsTo(t, i), args...)...)
 	cmd.Env = append(cmd.Env, "CLI_TEST_PROGRAM=gh-ost")
 	return cmd
 }

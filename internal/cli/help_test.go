@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/help"
 	"midstream/internal/engine/operator"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
@@ -30,20 +31,20 @@ func TestHelpFitsTheScreen(t *testing.T) {
 			t.Errorf("%d columns: %s", len(line), line)
 		}
 	}
-	for i, f := range firstVerbs {
-		if !strings.HasPrefix(lines[2+i], "  midstream "+f.verb) {
+	for i, f := range help.FirstVerbs {
+		if !strings.HasPrefix(lines[2+i], "  midstream "+f.Verb) {
 			t.Errorf("line %d is %q", 3+i, lines[2+i])
 		}
 	}
 	root, verbs, _ := documented()
 	for _, c := range root.Commands() {
 		if !c.Hidden && !c.IsAdditionalHelpTopicCommand() && !slices.Contains(verbs, c) {
-			t.Errorf("%s stands in no group of help.go", c.Name())
+			t.Errorf("%s stands in no group of package help", c.Name())
 		}
 	}
-	count := len(firstVerbs)
-	for _, g := range verbGroups {
-		count += len(g.names)
+	count := len(help.FirstVerbs)
+	for _, g := range help.VerbGroups {
+		count += len(g.Names)
 	}
 	if count != len(verbs) {
 		t.Errorf("%d verbs are listed, and there are %d", count, len(verbs))
@@ -55,7 +56,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 func TestHelpOfVerbs(t *testing.T) {
 	_, verbs, topics := documented()
 	for _, c := range append(verbs, topics...) {
-		text := helpOf(c, 80)
+		text := help.Of(c, 80)
 		for _, line := range strings.Split(text, "\n") {
 			if len(line) > 80 && !strings.HasPrefix(line, "  midstream ") && !strings.HasPrefix(line, "      --") &&
 				c.Name() != "exit-codes" &&
@@ -69,9 +70,9 @@ func TestHelpOfVerbs(t *testing.T) {
 				t.Errorf("%s: --%s stands there %d times", c.Name(), f.Name, times)
 			}
 		})
-		for _, g := range groupsOf(c) {
-			if g.title == "Others" {
-				t.Errorf("%s: flags that stand in no group of help.go:\n%s", c.Name(), g.flags.FlagUsages())
+		for _, g := range help.GroupsOf(c) {
+			if g.Title == "Others" {
+				t.Errorf("%s: flags that stand in no group of package help:\n%s", c.Name(), g.Flags.FlagUsages())
 			}
 		}
 	}
@@ -86,12 +87,12 @@ func TestTheHelpOfAVerbBeginsWithItsOwnFlags(t *testing.T) {
 		_, verbs, _ := documented()
 		at := slices.IndexFunc(verbs, func(c *cobra.Command) bool { return c.Name() == verb })
 		var names []string
-		groupsOf(verbs[at])[0].flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		help.GroupsOf(verbs[at])[0].Flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if len(names) == 0 || names[0] != first {
 			t.Errorf("the help of %s begins with %q", verb, names)
 		}
 	}
-	text := helpOf(newApp(Env{}).undoCommand(), 80)
+	text := help.Of(newApp(Env{}).undoCommand(), 80)
 	if own, more := strings.Index(text, "\n      --cold "), strings.Index(text, "\nMost used:\n"); own < 0 || own > more {
 		t.Errorf("--cold is at %d, what undo has in common with run at %d", own, more)
 	}

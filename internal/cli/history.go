@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/ops/history"
 )
 
@@ -14,9 +15,9 @@ type historyFlags struct {
 
 const historyDirUse = "folder of the histories of runs, for midstream report ($XDG_STATE_HOME/midstream/runs, or ~/.local/state/midstream/runs)"
 
-func (h *historyFlags) register(f *checks) {
-	f.flags.StringVar(&h.folder, "history-dir", "", historyDirUse)
-	f.boolean(&h.off, "", "no-history", "keep no history of the run; midstream report then has no report of it")
+func (h *historyFlags) register(f *flags.Set) {
+	f.Flags.StringVar(&h.folder, "history-dir", "", historyDirUse)
+	f.Bool(&h.off, "", "no-history", "keep no history of the run; midstream report then has no report of it")
 }
 
 // in is the folder that is meant; "" for none.

@@ -214,7 +214,7 @@ func TestVeto(t *testing.T) {
 				"ALTER TABLE " + c.name + " ADD COLUMN c INT",
 			},
 			v.args,
-			flags(t, c.i),
+			flagsTo(t, c.i),
 		)
 		code, stdout, stderr := midstream(t, args...)
 		if code != exitAborted {
@@ -244,7 +244,7 @@ func TestHookFails(t *testing.T) {
 			"--hook=on-end=" + program(t, "echo the pager is off; exit 1"),
 			"ALTER TABLE " + c.name + " ADD COLUMN c INT",
 		},
-		flags(t, c.i),
+		flagsTo(t, c.i),
 	)
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone {
@@ -256,7 +256,7 @@ func TestHookFails(t *testing.T) {
 		t,
 		append(
 			[]string{"run", "--hook=at-noon=/bin/true", "--hook=on-end=/nowhere/x", "ALTER TABLE " + c.name + " ADD COLUMN d INT"},
-			flags(t, c.i)...)...)
+			flagsTo(t, c.i)...)...)
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
@@ -308,7 +308,7 @@ func TestExampleHooks(t *testing.T) {
 				"--hook=on-success=" + example("pager"),
 				"ALTER TABLE " + c.name + ` ADD COLUMN c VARCHAR(9) DEFAULT '"\\'`,
 			},
-			flags(t, c.i),
+			flagsTo(t, c.i),
 		)
 		cmd := command(t, args...)
 		cmd.Env = append(
@@ -350,7 +350,7 @@ func TestLogFile(t *testing.T) {
 		t.Helper()
 		code, stdout, stderr := midstream(
 			t,
-			slices.Concat([]string{"run", "--method=shadow", "--quiet", "ALTER TABLE " + c.name + " " + alter}, more, flags(t, c.i))...)
+			slices.Concat([]string{"run", "--method=shadow", "--quiet", "ALTER TABLE " + c.name + " " + alter}, more, flagsTo(t, c.i))...)
 		if code != want {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}

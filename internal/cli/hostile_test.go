@@ -87,7 +87,7 @@ func TestL9_NothingOfOthersIsObeyed(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
-	reach, alter := flags(t, i), "ALTER TABLE "+name.Quoted()+" "
+	reach, alter := flagsTo(t, i), "ALTER TABLE "+name.Quoted()+" "
 	note, column := "ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile), schema.Quote("c"+hostile)
 	for verb, cases := range map[string]map[string]int{
 		"plan": {alter + note: exitDone, alter + "DROP COLUMN `none" + hostile + "`": exitRefused, alter + "DROP COLUMN " + column: exitDone, alter + "RENAME COLUMN " + column + " TO `d" + hostile + "`": exitDone,
@@ -128,7 +128,7 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 	}
 	at := map[string]string{"log-file": "log", "metrics-file": "run.prom", "history-dir": ""}
 	args := append(
-		append(flags(t, i), "run", "--hold", "--method=shadow", "--control-dir="+folder, "--lock-wait=200ms", "--kill-blockers-after=1s"),
+		append(flagsTo(t, i), "run", "--hold", "--method=shadow", "--control-dir="+folder, "--lock-wait=200ms", "--kill-blockers-after=1s"),
 		hooks...)
 	for flag, file := range at {
 		args = append(args, "--"+flag+"="+filepath.Join(files, file))
@@ -146,7 +146,7 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 		tells(t, exitDone, append([]string{verb[0], here}, verb[1:]...)...)
 	}
 	contains(
-		t, tells(t, exitDone, append(flags(t, i), "blockers", here, "--host=127.0.0.1", "--", name.Dotted())...),
+		t, tells(t, exitDone, append(flagsTo(t, i), "blockers", here, "--host=127.0.0.1", "--", name.Dotted())...),
 		fmt.Sprint("connection ", id),
 	)
 	tells(t, exitDone, "cutover", here, "--yes")
@@ -186,7 +186,7 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 	for _, form := range []string{"html", "md", "json"} {
 		tells(t, exitDone, "report", "--format="+form, "--history-dir="+files)
 	}
-	tells(t, exitDone, append(flags(t, i), "cleanup", "--old", "--yes", "--", name.Dotted())...)
+	tells(t, exitDone, append(flagsTo(t, i), "cleanup", "--old", "--yes", "--", name.Dotted())...)
 }
 
 // TestL9_HostileNamesOnATerminal: on a terminal nor.
@@ -197,7 +197,7 @@ func TestL9_HostileNamesOnATerminal(t *testing.T) {
 	cmd := command(
 		t,
 		append(
-			flags(t, i), "run", "--method=shadow",
+			flagsTo(t, i), "run", "--method=shadow",
 			"ALTER TABLE "+name.Quoted()+" ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile),
 		)...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})

@@ -19,7 +19,7 @@ func TestCtrlCWhileRowsAreCopied(t *testing.T) {
 	name, query := table(t, i, 400_000)
 	before := query("SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT(id, a, b)))) FROM t")
 	r := start(t, command(t, append([]string{"run", "--method=shadow", "--json", "--workers=1", "--chunk-time=10ms",
-		"ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...))
+		"ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...))
 	for rows := false; !rows; {
 		r.await(&r.stdout, `"event":"progress"`)
 		for line := range strings.Lines(r.stdout.String()) {
@@ -58,7 +58,7 @@ func TestBlockedRun(t *testing.T) {
 	if err := blocker.QueryRow("SELECT CONNECTION_ID(), COUNT(*) FROM "+name).Scan(&id, &rows); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"run", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
+	args := append([]string{"run", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)
 	first := start(t, command(t, args...))
 	first.await(&first.stdout, "BLOCKED ")
 	first.await(&first.stdout, "KILL "+id)
@@ -69,7 +69,7 @@ func TestBlockedRun(t *testing.T) {
 	if code != exitRefused {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
 	if code != exitRefused {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -116,7 +116,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 		}
 	}
 	hold("BEGIN", "DO (SELECT COUNT(*) FROM "+name+")")
-	args = append(append([]string{"run", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...), args...)
+	args = append(append([]string{"run", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...), args...)
 	r := start(t, command(t, args...))
 	r.await(&r.stdout, blocked)
 	hold("DO (SELECT COUNT(*) FROM " + name + "_shadow)") // can't be dropped now
@@ -130,11 +130,11 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	contains(t, r.stderr.String(), "left at once", name+" is unchanged; ", name+"_shadow", "midstream cleanup "+name)
 	hold("ROLLBACK")
 
-	code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flagsTo(t, i)...)...)
 	if code != exitUsage {
 		t.Errorf("cleanup did not ask: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	cleanup := append([]string{"cleanup", "--yes", name}, flags(t, i)...)
+	cleanup := append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)
 	// The server lets go of the claim when it notices that the process is gone.
 	for end := time.Now().Add(20 * time.Second); ; {
 		code, stdout, stderr = midstream(t, cleanup...)
@@ -159,7 +159,7 @@ func TestNobodyReads(t *testing.T) {
 	name, query := table(t, i, 1000)
 	cmd := command(
 		t,
-		append([]string{"run", "--method=shadow", "--drop-old", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+		append([]string{"run", "--method=shadow", "--drop-old", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

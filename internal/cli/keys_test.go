@@ -53,7 +53,7 @@ func TestKeysOnATerminal(t *testing.T) {
 	folder := "--control-dir=" + filepath.Join(t.TempDir(), "run")
 	cmd := command(
 		t,
-		append([]string{"run", "--method=shadow", "--hold", folder, "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+		append([]string{"run", "--method=shadow", "--hold", folder, "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 120})
 	if err != nil {
 		t.Fatal(err)

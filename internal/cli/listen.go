@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/face/web"
 	"midstream/internal/ops/history"
 )
@@ -21,12 +22,12 @@ type listening struct {
 }
 
 // register adds the flags. usual is where it listens if nobody says another place; "" for nowhere.
-func (l *listening) register(f *checks, usual, use string) {
-	f.flags.StringVar(&l.door.Listen, "listen", usual, use)
-	f.flags.StringVar(&l.door.TokenFile, "token-file", "", tokenFileUse)
-	f.flags.StringVar(&l.door.Certificate, "tls-cert", "", "serve HTTPS with this certificate and chain (PEM file); needs --tls-key")
-	f.flags.StringVar(&l.door.Key, "tls-key", "", "key of the certificate (PEM file)")
-	f.boolean(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS; everyone on the network path can read the token")
+func (l *listening) register(f *flags.Set, usual, use string) {
+	f.Flags.StringVar(&l.door.Listen, "listen", usual, use)
+	f.Flags.StringVar(&l.door.TokenFile, "token-file", "", tokenFileUse)
+	f.Flags.StringVar(&l.door.Certificate, "tls-cert", "", "serve HTTPS with this certificate and chain (PEM file); needs --tls-key")
+	f.Flags.StringVar(&l.door.Key, "tls-key", "", "key of the certificate (PEM file)")
+	f.Bool(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS; everyone on the network path can read the token")
 }
 
 func (l *listening) url() string { return l.server.URL() }
@@ -66,8 +67,8 @@ const tokenFileUse = "file of the access token ($XDG_STATE_HOME/midstream/token,
 // tokenFlag says in which file the token is that lets somebody ask a service.
 type tokenFlag struct{ path string }
 
-func (t *tokenFlag) register(f *checks) {
-	f.flags.StringVar(&t.path, "token-file", "", tokenFileUse)
+func (t *tokenFlag) register(f *flags.Set) {
+	f.Flags.StringVar(&t.path, "token-file", "", tokenFileUse)
 }
 
 // read reads the token. Errors name its file.

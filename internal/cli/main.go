@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/help"
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
@@ -102,7 +103,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "midstream",
 		Short:             "Midstream changes the schema of a MySQL table while it is in use",
-		Long:              helpText("midstream"),
+		Long:              help.Text("midstream"),
 		Version:           a.built().Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -132,17 +133,17 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	root.AddCommand(verbsTopic(root))
-	root.AddCommand(topics()...)
-	root.SetHelpFunc(a.help)
+	root.AddCommand(help.VerbsTopic(root))
+	root.AddCommand(help.Topics(exitCodesTopic())...)
+	root.SetHelpFunc(a.explained)
 	for _, group := range append(root.Commands(), root) {
 		if group.HasSubCommands() {
 			a.onlyVerbs(group)
 		}
 	}
 	a.complete(root)
-	if help, _, err := root.Find([]string{"help"}); err == nil {
-		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for
+	if verb, _, err := root.Find([]string{"help"}); err == nil {
+		verb.Run, verb.RunE = nil, explain // its own exits with 0 whatever it is asked for
 	}
 	a.flagNames = map[string]bool{}
 	eachFlag(root, func(f *pflag.Flag) { a.flagNames[f.Name] = true })
@@ -240,6 +241,15 @@ func (a *app) verb(body func(ctx context.Context, args []string) error) func(*co
 		a.typed.Store(&typed)
 		return body(cmd.Context(), args)
 	}
+}
+
+// explained prints the help of cmd, or keeps why there is none.
+func (a *app) explained(cmd *cobra.Command, _ []string) {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		a.unhelped = cmd.ValidateArgs(words)
+		return
+	}
+	help.Print(cmd, help.Width(a.Env.Stdout))
 }
 
 // exitCodesTopic is a help topic: a command that can't be run.

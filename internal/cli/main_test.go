@@ -221,8 +221,8 @@ func midstream(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, r.stdout.String(), r.stderr.String()
 }
 
-// flags are those that reach the server.
-func flags(t *testing.T, i *mysqltest.Instance) []string {
+// flagsTo are the flags that reach the server.
+func flagsTo(t *testing.T, i *mysqltest.Instance) []string {
 	t.Helper()
 	if i.Network != "tcp" {
 		return []string{"--socket=" + i.Address, "--user=" + i.User, "--password=" + i.Password}

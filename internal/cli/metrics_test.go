@@ -152,7 +152,7 @@ func TestMetricsOfARun(t *testing.T) { // alone: next to the writers of other te
 func TestMetricsFileThatCantBe(t *testing.T) {
 	sideBySide(t)
 	c := toControl(t, 10)
-	args := slices.Concat([]string{"run", "--metrics-file=/dev/null/x.prom", "ALTER TABLE " + c.name + " ADD COLUMN c INT"}, flags(t, c.i))
+	args := slices.Concat([]string{"run", "--metrics-file=/dev/null/x.prom", "ALTER TABLE " + c.name + " ADD COLUMN c INT"}, flagsTo(t, c.i))
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitUsage {
 		t.Errorf("exit code %d\n%s", code, stdout)

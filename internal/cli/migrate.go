@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
@@ -38,7 +39,7 @@ type change struct {
 	target     session.Target
 	wishes     session.Wishes
 	output     output
-	checks     checks
+	checks     flags.Set
 	help       string // the command that explains the verb
 
 	config   migration.Config
@@ -97,13 +98,13 @@ type change struct {
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
-	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, page: &page{}, checks: checks{flags: cmd.Flags()},
+	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, page: &page{}, checks: flags.Set{Flags: cmd.Flags()},
 		target: session.Target{Verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
-	c.checks.flags.SortFlags = false
+	c.checks.Flags.SortFlags = false
 	registerTarget(&c.target, &c.checks)
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
-	c.wishes.Register(c.checks.add)
+	c.wishes.Register(c.checks.Add)
 	return c
 }
 
@@ -198,10 +199,10 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}
-	if c.undo != nil && c.rehearsal.purpose().Rehearses() && errors.Join(c.checks.problems...) == nil {
+	if c.undo != nil && c.rehearsal.purpose().Rehearses() && errors.Join(c.checks.Problems...) == nil {
 		err = errors.Join(err, errors.New("an undo cannot be rehearsed, but an option file has rehearse, rehearse-lock or on-replica"))
 	}
-	given := c.checks.flags.Changed // an option file may have these for the changes with an undo
+	given := c.checks.Flags.Changed // an option file may have these for the changes with an undo
 	if c.config.Undo <= 0 && given("undo-method") {
 		err = errors.Join(err, errors.New("--undo-method needs --undo"))
 	}
@@ -209,12 +210,12 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 		err = errors.Join(err, errors.New("--undo-mode=warm needs --undo"))
 	}
 	if c.config.Undo > 0 && c.config.Warm {
-		err = errors.Join(err, session.RepeatableAll(session.AgainAfter(c.checks.flags)))
+		err = errors.Join(err, session.RepeatableAll(session.AgainAfter(c.checks.Flags)))
 	}
 	if err != nil && c.app.password.Detached(args) {
 		err = password.ErrDetached
 	}
-	return statement, append(append(c.checks.problems, wrong...), err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
+	return statement, append(append(c.checks.Problems, wrong...), err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
 
 // plan makes the plan and prints it. It writes nothing.

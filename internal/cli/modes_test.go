@@ -23,7 +23,7 @@ func TestAsTheServer(t *testing.T) {
 	exec("SET GLOBAL sql_mode = '" + usual + ",REAL_AS_FLOAT,PIPES_AS_CONCAT'")
 	t.Cleanup(func() { i.Open(t, database).Exec("SET GLOBAL sql_mode = '" + usual + "'") })
 	for column, method := range map[string]string{"m": "instant", "n": "shadow"} {
-		code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--drop-old", "--method="+method,
+		code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "--drop-old", "--method="+method,
 			"ALTER TABLE "+name+" ADD COLUMN "+column+" REAL, ADD COLUMN "+column+"v VARCHAR(20) AS (a || 'x') VIRTUAL")...)
 		if code != exitDone {
 			t.Fatalf("%s: exit code %d\n%s\n%s", method, code, stdout, stderr)
@@ -39,11 +39,11 @@ func TestAsTheServer(t *testing.T) {
 	if got := query("SELECT COUNT(*) FROM t WHERE z = 0"); got != "100" {
 		t.Errorf("%s rows have their date", got)
 	}
-	code, stdout, stderr := midstream(t, append(flags(t, i), "plan", "--calibrate", "ALTER TABLE "+name+" FORCE")...)
+	code, stdout, stderr := midstream(t, append(flagsTo(t, i), "plan", "--calibrate", "ALTER TABLE "+name+" FORCE")...)
 	if code != exitDone {
 		t.Errorf("calibration: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	code, stdout, stderr = midstream(t, append(flags(t, i), "run", "ALTER TABLE "+name+" ADD COLUMN d DATE NOT NULL")...)
+	code, stdout, stderr = midstream(t, append(flagsTo(t, i), "run", "ALTER TABLE "+name+" ADD COLUMN d DATE NOT NULL")...)
 	if code != exitRefused {
 		t.Errorf("a date without a value: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -63,7 +63,7 @@ func TestBackupIsNamed(t *testing.T) {
 	if _, err := backup.ExecContext(t.Context(), "LOCK INSTANCE FOR BACKUP"); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := midstream(t, append(flags(t, i), "plan", "ALTER TABLE "+name+" ADD COLUMN c INT")...)
+	code, stdout, stderr := midstream(t, append(flagsTo(t, i), "plan", "ALTER TABLE "+name+" ADD COLUMN c INT")...)
 	if _, err := backup.ExecContext(t.Context(), "UNLOCK INSTANCE"); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestForeignKeysOfItsOwn(t *testing.T) {
 		exec := executing(t, i, database)
 		exec("CREATE TABLE c (id INT PRIMARY KEY, pid INT, y INT, CONSTRAINT fk FOREIGN KEY (pid) REFERENCES t (id))")
 		for clauses, want := range map[string]string{"RENAME COLUMN y TO z": "", "ALTER COLUMN pid SET DEFAULT 4": "", "DROP INDEX fk": "needed in a foreign key constraint"} {
-			code, stdout, stderr := midstream(t, append(flags(t, i), "run", "ALTER TABLE "+database+".c "+clauses)...)
+			code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "ALTER TABLE "+database+".c "+clauses)...)
 			if code == exitDone != (want == "") {
 				t.Errorf("%s, %s: exit code %d\n%s\n%s", version, clauses, code, stdout, stderr)
 			}
@@ -109,7 +109,7 @@ func TestChecksForgotten(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "8.0")
 	name, _ := table(t, i, 10)
-	code, stdout, stderr := midstream(t, append(flags(t, i), "plan", "ALTER TABLE "+name+" ADD CHECK (a > 0)")...)
+	code, stdout, stderr := midstream(t, append(flagsTo(t, i), "plan", "ALTER TABLE "+name+" ADD CHECK (a > 0)")...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -152,7 +152,7 @@ func TestL3_ParentsOfANewTable(t *testing.T) {
 		map[string]string{"c.sql": "CREATE TABLE c (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES t (id))"},
 	)
 	began := time.Now()
-	code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--json", "--database="+database, to)...)
+	code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "--json", "--database="+database, to)...)
 	took := time.Since(began)
 	close(over)
 	if code != exitDone {

@@ -37,7 +37,7 @@ func TestLightestWay(t *testing.T) {
 			{"MODIFY c BIGINT", nil, "shadow", "copy to a new table", "no lighter method"},
 			{"ADD COLUMN e INT", []string{"--method=shadow"}, "shadow", "copy to a new table", "asked for"},
 		} {
-			flags := append(flags(t, i), c.flags...)
+			flags := append(flagsTo(t, i), c.flags...)
 			code, stdout, stderr := midstream(t, append(append([]string{"plan", "--json"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
 			var plan record.Plan
 			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
@@ -72,7 +72,7 @@ func TestCalibration(t *testing.T) {
 		for _, c := range []struct {
 			clauses, method string
 		}{{"ADD INDEX (b)", "inplace"}, {"MODIFY a BIGINT", "shadow"}} {
-			args := append(flags(t, i), "--calibrate", "--method="+c.method, "ALTER TABLE "+name+" "+c.clauses)
+			args := append(flagsTo(t, i), "--calibrate", "--method="+c.method, "ALTER TABLE "+name+" "+c.clauses)
 			code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, args...)...)
 			var plan record.Plan
 			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
@@ -106,7 +106,7 @@ func TestShadowTakesOver(t *testing.T) {
 		host, port, _ := strings.Cut(wire.Address, ":")
 		code, stdout, stderr := midstream(
 			t,
-			append(flags(t, i), "run", "--json", "--drop-old", "--host="+host, "--port="+port, "--ssl-mode=DISABLED",
+			append(flagsTo(t, i), "run", "--json", "--drop-old", "--host="+host, "--port="+port, "--ssl-mode=DISABLED",
 				"ALTER TABLE "+name+" ADD INDEX (b)")...)
 		if code != exitDone {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -127,7 +127,7 @@ func TestMethodAskedFor(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1000)
 	run := func(args ...string) (int, string, string) {
-		return midstream(t, append(append([]string{"run"}, flags(t, i)...), args...)...)
+		return midstream(t, append(append([]string{"run"}, flagsTo(t, i)...), args...)...)
 	}
 	code, stdout, stderr := run("--verbose", "--method=copy", "ALTER TABLE "+name+" ADD COLUMN c INT")
 	if code != exitDone {
@@ -176,7 +176,7 @@ func TestCleanupOfAClone(t *testing.T) {
 		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
 	}
 	exec("CREATE TABLE t_midstream_y LIKE t", "CREATE TABLE "+unmarked+" LIKE t")
-	code, _, stderr := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN z INT"}, flags(t, i)...)...)
+	code, _, stderr := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN z INT"}, flagsTo(t, i)...)...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
@@ -188,7 +188,7 @@ func TestCleanupOfAClone(t *testing.T) {
 	for _, clone := range []string{"t_midstream_x", "midstream_" + dead} {
 		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
 	}
-	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -212,7 +212,7 @@ func TestInTwoStatements(t *testing.T) {
 		name, query := table(t, i, 20_000)
 		code, stdout, stderr := midstream(
 			t,
-			append(flags(t, i), "run", "--native-max-build=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
+			append(flagsTo(t, i), "run", "--native-max-build=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
 		if code != exitDone {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
@@ -222,7 +222,7 @@ func TestInTwoStatements(t *testing.T) {
 		); got != "id,a,b,c" {
 			t.Errorf("the columns are %s", got)
 		}
-		code, stdout, stderr = midstream(t, append(flags(t, i), "run", "--native-max-build=130ms", "--host=127.0.0.1",
+		code, stdout, stderr = midstream(t, append(flagsTo(t, i), "run", "--native-max-build=130ms", "--host=127.0.0.1",
 			"ALTER TABLE "+name+" ADD COLUMN d INT, ADD UNIQUE INDEX (b)")...)
 		if code != exitUnfit {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -254,7 +254,7 @@ func TestCtrlCInTheServersOwnWay(t *testing.T) {
 			t.Helper()
 			r := start(
 				t,
-				command(t, append([]string{"run", "--json", "--method=inplace", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...),
+				command(t, append([]string{"run", "--json", "--method=inplace", "ALTER TABLE " + name + " " + clauses}, flagsTo(t, i)...)...),
 			)
 			r.await(&r.stdout, when)
 			r.interrupt()
@@ -292,7 +292,7 @@ func TestForeignKeys(t *testing.T) {
 				"ADD COLUMN c INT": exitDone, "ADD INDEX (b)": exitDone,
 				"FORCE": built, "MODIFY id BIGINT NOT NULL AUTO_INCREMENT": exitRefused,
 			} {
-				code, stdout, stderr := midstream(t, append(flags(t, i), "run", "ALTER TABLE "+name+" "+clauses)...)
+				code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "ALTER TABLE "+name+" "+clauses)...)
 				if code != want {
 					t.Errorf("%s: exit code %d\n%s\n%s", clauses, code, stdout, stderr)
 				}

@@ -165,7 +165,7 @@ func TestGiveUp(t *testing.T) {
 		t, c.run.stderr.String(), "the cut-over did not get its lock within 300ms", "t_shadow and ",
 		"Run the same command again to resume",
 	)
-	if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
+	if code, stdout, stderr := midstream(t, append(flagsTo(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }

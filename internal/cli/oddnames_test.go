@@ -87,7 +87,7 @@ func holdOdd(t *testing.T, i *mysqltest.Instance, table string) *odd {
 	o.name, o.query = oddTable(t, i, table)
 	o.run = start(
 		t,
-		command(t, append(flags(t, i), "run", "--hold", "--method=shadow", "--control-dir="+o.folder, "--history-dir="+o.histories,
+		command(t, append(flagsTo(t, i), "run", "--hold", "--method=shadow", "--control-dir="+o.folder, "--history-dir="+o.histories,
 			"ALTER TABLE "+o.name.Quoted()+" ADD COLUMN `new%s ?` INT COMMENT '%d ?'")...),
 	)
 	status := awaitStatus(t, o.run, o.folder, func(s socket.Status) bool { return s.Phase == "hold" })
@@ -127,7 +127,7 @@ func TestL9_OddNamesAreTaken(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			sideBySide(t)
 			o := holdOdd(t, i, table)
-			here, told, reach := "--control-dir="+o.folder, "--history-dir="+o.histories, flags(t, i)
+			here, told, reach := "--control-dir="+o.folder, "--history-dir="+o.histories, flagsTo(t, i)
 			for _, table := range o.spellings {
 				for _, verb := range []string{"pause", "status", "resume"} {
 					if code, stdout, stderr := midstream(t, append([]string{verb, here}, table...)...); code != exitDone {
@@ -212,7 +212,7 @@ func TestL9_OddNamesAborted(t *testing.T) {
 			if code := run.exit(); code != exitStopped {
 				t.Errorf("run: %d\n%s\n%s", code, &run.stdout, &run.stderr)
 			}
-			code, stdout, stderr = midstream(t, append(append(flags(t, i), "cleanup", "--yes"), argument...)...)
+			code, stdout, stderr = midstream(t, append(append(flagsTo(t, i), "cleanup", "--yes"), argument...)...)
 			if code != exitDone || !strings.Contains(stdout, "Dropped") {
 				t.Errorf("cleanup: %d\n%s\n%s", code, stdout, stderr)
 			}

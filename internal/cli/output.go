@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
@@ -59,11 +60,11 @@ func (o *output) style() summary.Style {
 	return style
 }
 
-func (o *output) register(f *checks) {
-	f.boolean(&o.json, "", "json", "print one JSON object a line (docs/events.md), the result last; not with --quiet")
-	f.boolean(&o.quiet, "q", "quiet", "print only warnings that may need an operator, and the result; not with --json")
-	f.boolean(&o.verbose, "", "verbose", "print all details: key, locks, grants, indexes, every phase, and what the run cost")
-	f.boolean(&o.noColor, "", "no-color", "no colors on a terminal; NO_COLOR does the same")
+func (o *output) register(f *flags.Set) {
+	f.Bool(&o.json, "", "json", "print one JSON object a line (docs/events.md), the result last; not with --quiet")
+	f.Bool(&o.quiet, "q", "quiet", "print only warnings that may need an operator, and the result; not with --json")
+	f.Bool(&o.verbose, "", "verbose", "print all details: key, locks, grants, indexes, every phase, and what the run cost")
+	f.Bool(&o.noColor, "", "no-color", "no colors on a terminal; NO_COLOR does the same")
 }
 
 // check says what is wrong with the flags.

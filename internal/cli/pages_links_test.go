@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"midstream/internal/cli/flags"
 )
 
 // writtenPages are the pages that people read.
@@ -148,8 +150,8 @@ func checkCommand(t *testing.T, page, line string) {
 		}
 		if f := lookup(verb, flag[1]); f == nil {
 			t.Errorf("%s: %s has no flag --%s: midstream %s", page, verb.CommandPath(), flag[1], line)
-		} else if value, is := f.Value.(*checked); is && flag[2] != "" && !strings.ContainsAny(flag[2], "X$") {
-			if err := value.take(flag[2]); err != nil {
+		} else if value, is := f.Value.(*flags.Value); is && flag[2] != "" && !strings.ContainsAny(flag[2], "X$") {
+			if err := value.Take(flag[2]); err != nil {
 				t.Errorf("%s: %s: --%s=%s: %v", page, verb.CommandPath(), flag[1], flag[2], err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/help"
 	"midstream/internal/face/humanize"
 )
 
@@ -18,11 +19,11 @@ const pageWidth = 110
 func documented() (root *cobra.Command, verbs, topics []*cobra.Command) {
 	root = (&app{Env: Env{Version: "VERSION"}}).root()
 	var names []string
-	for _, f := range firstVerbs {
-		names = append(names, f.verb)
+	for _, f := range help.FirstVerbs {
+		names = append(names, f.Verb)
 	}
-	for _, g := range verbGroups {
-		names = append(names, g.names...)
+	for _, g := range help.VerbGroups {
+		names = append(names, g.Names...)
 	}
 	for _, name := range names {
 		if c, _, err := root.Find([]string{name}); err == nil {
@@ -49,18 +50,18 @@ func subVerbs(c *cobra.Command) []*cobra.Command {
 func cliPage() string {
 	root, verbs, topics := documented()
 	var b strings.Builder
-	b.WriteString(generated + "# The command line\n\n" + humanize.Reflowed(root.Long, pageWidth) + "\n\n```\n" + helpOfAll(root) + "```\n")
+	b.WriteString(generated + "# The command line\n\n" + humanize.Reflowed(root.Long, pageWidth) + "\n\n```\n" + help.OfAll(root) + "```\n")
 	for _, c := range verbs {
 		fmt.Fprintf(&b, "\n## midstream %s\n\n%s.\n\n", c.Name(), c.Short)
 		if c.Name() != "completion" && c.Name() != "help" { // theirs are cobra's
-			b.WriteString("```\n" + helpOf(c, pageWidth) + "```\n")
+			b.WriteString("```\n" + help.Of(c, pageWidth) + "```\n")
 		}
 		for _, sub := range subVerbs(c) {
-			fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n```\n%s```\n", sub.CommandPath(), sub.Short, helpOf(sub, pageWidth))
+			fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n```\n%s```\n", sub.CommandPath(), sub.Short, help.Of(sub, pageWidth))
 		}
 	}
 	for _, c := range topics {
-		fmt.Fprintf(&b, "\n## midstream help %s\n\n%s.\n\n```\n%s```\n", c.Name(), c.Short, helpOf(c, pageWidth))
+		fmt.Fprintf(&b, "\n## midstream help %s\n\n%s.\n\n```\n%s```\n", c.Name(), c.Short, help.Of(c, pageWidth))
 	}
 	return b.String()
 }
@@ -71,8 +72,8 @@ func manPage() string {
 	var b strings.Builder
 	b.WriteString(".\\\" Made by: go test ./internal/cli -run TestDocs -update\n.TH MIDSTREAM 1 \"\" midstream \"User Commands\"\n" +
 		".SH NAME\nmidstream \\- change the schema of a MySQL table while it is in use\n.SH SYNOPSIS\n")
-	for _, f := range firstVerbs {
-		fmt.Fprintf(&b, ".B midstream %s\n.br\n", argument(f.verb+" "+f.arguments))
+	for _, f := range help.FirstVerbs {
+		fmt.Fprintf(&b, ".B midstream %s\n.br\n", argument(f.Verb+" "+f.Arguments))
 	}
 	b.WriteString(".B midstream\n.I VERB\n[\n.I flags\n]\n.SH DESCRIPTION\n" + roff(root.Long) + "\n.SH VERBS\n")
 	for i := 0; i < len(verbs); i++ {
@@ -89,10 +90,10 @@ func manPage() string {
 		if c.Example != "" {
 			b.WriteString(".PP\nExamples:\n.PP\n.nf\n" + roff(c.Example) + "\n.fi\n")
 		}
-		for _, g := range groupsOf(c) {
-			fmt.Fprintf(&b, ".PP\n.I %s\n", roff(g.title))
-			g.flags.VisitAll(func(f *pflag.Flag) {
-				name, use := flagWords(f)
+		for _, g := range help.GroupsOf(c) {
+			fmt.Fprintf(&b, ".PP\n.I %s\n", roff(g.Title))
+			g.Flags.VisitAll(func(f *pflag.Flag) {
+				name, use := help.FlagWords(f)
 				if f.Shorthand != "" {
 					name = "-" + f.Shorthand + ", " + name
 				}

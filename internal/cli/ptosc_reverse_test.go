@@ -81,7 +81,7 @@ func (r *running) follows(d *drop) {
 // ends runs a verb on the table.
 func (d *drop) ends(verb string, args ...string) {
 	d.t.Helper()
-	if code, stdout, stderr := midstream(d.t, append(append([]string{verb, d.name}, args...), flags(d.t, d.i)...)...); code != exitDone {
+	if code, stdout, stderr := midstream(d.t, append(append([]string{verb, d.name}, args...), flagsTo(d.t, d.i)...)...); code != exitDone {
 		d.t.Fatalf("%s: exit code %d\n%s\n%s", verb, code, stdout, stderr)
 	}
 }

@@ -63,7 +63,7 @@ func beginDropInOn(t *testing.T, i *mysqltest.Instance, rows int) *drop {
 func dsn(t *testing.T, i *mysqltest.Instance, more string) string {
 	t.Helper()
 	parts := []string{}
-	for _, flag := range flags(t, i) {
+	for _, flag := range flagsTo(t, i) {
 		name, value, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
 		parts = append(parts, map[string]string{"host": "h", "port": "P", "user": "u", "password": "p", "socket": "S"}[name]+"="+value)
 	}

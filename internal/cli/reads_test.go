@@ -21,7 +21,7 @@ func TestL11_EveryVerbRefusesWhatTheServerCannotRead(t *testing.T) {
 		for _, command := range [][]string{
 			{"plan"}, {"plan", "--method=shadow"}, {"check"}, {"run"}, {"run", "--method=shadow"}, {"run", "--rehearse"},
 		} {
-			code, stdout, stderr := midstream(t, append(append(flags(t, i), command...), "ALTER TABLE "+name+" "+clauses)...)
+			code, stdout, stderr := midstream(t, append(append(flagsTo(t, i), command...), "ALTER TABLE "+name+" "+clauses)...)
 			if code != exitRefused || !strings.Contains(stderr, words) {
 				t.Errorf("%v of %s: exit code %d\n%s\n%s", command, clauses, code, stdout, stderr)
 			}
@@ -29,7 +29,7 @@ func TestL11_EveryVerbRefusesWhatTheServerCannotRead(t *testing.T) {
 	}
 	for _, statement := range []string{"CREATE TABLE " + database + ".u (id INT PRIMARY KEY, q NOSUCHTYPE)", "CREATE INDEX i ON " + name + " (a) FOO"} {
 		for _, verb := range []string{"plan", "run"} {
-			code, stdout, stderr := midstream(t, append(flags(t, i), verb, statement)...)
+			code, stdout, stderr := midstream(t, append(flagsTo(t, i), verb, statement)...)
 			if code != exitRefused || !strings.Contains(stderr, "near '") {
 				t.Errorf("%s of %s: exit code %d\n%s\n%s", verb, statement, code, stdout, stderr)
 			}
@@ -54,7 +54,7 @@ func TestL11_EveryStatementIsReadAsTheServerReadsIt(t *testing.T) {
 		t.Helper()
 		if code, stdout, stderr := midstream(
 			t,
-			append(flags(t, i), append([]string{"run", "--database=" + database}, args...)...)...); code != exitDone {
+			append(flagsTo(t, i), append([]string{"run", "--database=" + database}, args...)...)...); code != exitDone {
 			t.Fatalf("%v: exit code %d\n%s\n%s", args, code, stdout, stderr)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
@@ -19,17 +20,17 @@ type rehearsal struct {
 	onReplica bool
 }
 
-func (r *rehearsal) register(f *checks) {
-	f.boolean(&r.wanted, "", "rehearse", "do everything except the swap, report the result, and drop the new table")
-	f.boolean(
+func (r *rehearsal) register(f *flags.Set) {
+	f.Bool(&r.wanted, "", "rehearse", "do everything except the swap, report the result, and drop the new table")
+	f.Bool(
 		&r.lock, "", "rehearse-lock",
 		"also rehearse the lock of the cut-over: take the lock within its bounds, apply the remaining changes, and release it",
 	)
-	f.boolean(
+	f.Bool(
 		&r.keep, "", "keep-shadow",
 		"keep the new table of a rehearsal, which then follows the old table no more; midstream cleanup removes it",
 	)
-	f.boolean(&r.onReplica, "", "on-replica", "rehearse on a replica, to which the connection leads; the run writes nothing to its binlog")
+	f.Bool(&r.onReplica, "", "on-replica", "rehearse on a replica, to which the connection leads; the run writes nothing to its binlog")
 }
 
 // purpose is what the flags ask for.

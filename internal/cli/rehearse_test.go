@@ -19,7 +19,7 @@ func TestRehearse(t *testing.T) {
 			name, query := table(t, i, 5000)
 			before := query("SELECT auto_increment FROM information_schema.tables WHERE table_name = 't' AND table_schema = DATABASE()")
 			statement := "ALTER TABLE " + name + " MODIFY a BIGINT, ADD COLUMN c INT"
-			reach := append([]string{"run", "--method=shadow", statement}, flags(t, i)...)
+			reach := append([]string{"run", "--method=shadow", statement}, flagsTo(t, i)...)
 			code, stdout, stderr := midstream(t, append(reach, "--rehearse")...)
 			if code != exitDone {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -50,12 +50,12 @@ func TestRehearse(t *testing.T) {
 				t.Errorf("the counter was %s and is %s", before, got)
 			}
 
-			code, stdout, _ = midstream(t, append([]string{"verify", name, name + "_shadow", "--settle=100ms"}, flags(t, i)...)...)
+			code, stdout, _ = midstream(t, append([]string{"verify", name, name + "_shadow", "--settle=100ms"}, flagsTo(t, i)...)...)
 			if code != exitDone {
 				t.Errorf("verify: exit code %d\n%s", code, stdout)
 			}
 			contains(t, stdout, "Equal in 3 columns")
-			code, stdout, _ = midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+			code, stdout, _ = midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
 			if code != exitDone {
 				t.Errorf("cleanup: exit code %d\n%s", code, stdout)
 			}
@@ -72,7 +72,7 @@ func TestRehearseTellsJSON(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 2000)
-	reach := append([]string{"run", "--rehearse-lock", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
+	reach := append([]string{"run", "--rehearse-lock", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, append(reach, "--json")...)
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -106,7 +106,7 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 	} {
 		code, stdout, stderr := midstream(
 			t,
-			append([]string{"run", "--rehearse-lock", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
+			append([]string{"run", "--rehearse-lock", "ALTER TABLE " + name + " " + clauses}, flagsTo(t, i)...)...)
 		if code != exitDone {
 			t.Fatalf("%s: exit code %d\n%s\n%s", clauses, code, stdout, stderr)
 		}
@@ -134,7 +134,7 @@ func TestRehearsalFlags(t *testing.T) {
 	}
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
-	code, _, stderr = midstream(t, append([]string{"plan", "--on-replica", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	code, _, stderr = midstream(t, append([]string{"plan", "--on-replica", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
 	if code != exitRefused || !strings.Contains(stderr, "does not replicate from another one") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
@@ -180,7 +180,7 @@ func TestL8_ARehearsalChangesNoWholeTable(t *testing.T) {
 		}
 	}
 	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);"})
-	args := append([]string{"run", "--rehearse", "--method=auto", "--database=" + database, to}, flags(t, i)...)
+	args := append([]string{"run", "--rehearse", "--method=auto", "--database=" + database, to}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)

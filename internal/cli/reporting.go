@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/face/report"
 	"midstream/internal/face/summary"
 	"midstream/internal/ops/history"
@@ -17,7 +19,7 @@ import (
 // reporting is midstream report.
 type reporting struct {
 	app     *app
-	checks  checks
+	checks  flags.Set
 	history historyFlags
 	list    bool
 	json    bool
@@ -29,26 +31,26 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID | database.table | FILE.jsonl]",
 		Short: "Write the report of a run: a page with its plan, plots and events",
-		Long:  helpText("report"),
+		Long:  help.Text("report"),
 		Example: `  midstream report --list
   midstream report shop.orders --out=orders.html
   midstream report --format=md`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	r := &reporting{app: a, checks: checks{flags: cmd.Flags()}}
-	r.checks.flags.SortFlags = false
-	r.checks.flags.BoolVar(&r.list, "list", false, "list the runs, the newest first")
-	r.checks.flags.BoolVar(&r.json, "json", false, "with --list: print one JSON object a line, with the run and its result")
+	r := &reporting{app: a, checks: flags.Set{Flags: cmd.Flags()}}
+	r.checks.Flags.SortFlags = false
+	r.checks.Flags.BoolVar(&r.list, "list", false, "list the runs, the newest first")
+	r.checks.Flags.BoolVar(&r.json, "json", false, "with --list: print one JSON object a line, with the run and its result")
 	var names []string
 	for _, form := range report.Forms() {
 		names = append(names, form.Name)
 	}
 	r.form = names[0]
-	r.checks.enum("format", r.form, names, "format of the report", func(word string) { r.form = word })
-	r.checks.flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
-	r.checks.flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
+	r.checks.Enum("format", r.form, names, "format of the report", func(word string) { r.form = word })
+	r.checks.Flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
+	r.checks.Flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
 	cmd.RunE = a.verb(func(_ context.Context, args []string) error {
-		if err := usageOf("midstream report --help", r.checks.problems...); err != nil {
+		if err := usageOf("midstream report --help", r.checks.Problems...); err != nil {
 			return err
 		}
 		a.stands("report", strings.Join(args, ""))

@@ -22,7 +22,7 @@ func TestEveryRunHasAReport(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "runs")
 	run := func(alter string, want int, more ...string) {
 		t.Helper()
-		args := append(append([]string{"run", "--method=shadow", "--history-dir=" + folder}, more...), flags(t, i)...)
+		args := append(append([]string{"run", "--method=shadow", "--history-dir=" + folder}, more...), flagsTo(t, i)...)
 		if code, stdout, stderr := midstream(t, append(args, alter)...); code != want {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		} else if len(more) == 0 && !strings.Contains(stdout, "report    "+folder) {
@@ -96,7 +96,7 @@ func TestEveryRunHasAReport(t *testing.T) {
 	if code != exitNoRun || !strings.Contains(stderr, "report --list") {
 		t.Errorf("of no run: exit code %d\n%s", code, stderr)
 	}
-	args := append([]string{"run", "--history-dir=/dev/null/x", "ALTER TABLE " + name + " ADD COLUMN e INT"}, flags(t, i)...)
+	args := append([]string{"run", "--history-dir=/dev/null/x", "ALTER TABLE " + name + " ADD COLUMN e INT"}, flagsTo(t, i)...)
 	if code, _, stderr := midstream(t, args...); code != exitUsage || !strings.Contains(stderr, "nothing was written") {
 		t.Errorf("a folder that can't be: exit code %d\n%s", code, stderr)
 	}
@@ -110,7 +110,7 @@ func TestReportOfARunThatWentOn(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "runs")
 	args := append(
 		[]string{"run", "--method=shadow", "--history-dir=" + folder, "ALTER TABLE " + name + " ADD COLUMN c INT"},
-		flags(t, i)...)
+		flagsTo(t, i)...)
 	killed := start(t, command(t, append(args, "--hold")...))
 	killed.await(&killed.stdout, "on hold")
 	if err := killed.cmd.Process.Kill(); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/help"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
@@ -22,7 +23,7 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:   `run "ALTER TABLE database.table ..."`,
 		Short: "Change a table's schema while it is in use",
-		Long:  helpText("run"),
+		Long:  help.Text("run"),
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
   midstream run "CREATE INDEX by_note ON shop.orders (note)"
   midstream run "DROP TABLE shop.orders_2019"
@@ -41,8 +42,8 @@ func (a *app) newRun() (*change, *cobra.Command) {
 // registerResultFile adds a flag for midstream serve.
 func (c *change) registerResultFile() {
 	const use = "for midstream serve: write the result over this file; the run does not end before that"
-	c.checks.flags.StringVar(&c.resultFile, "result-file", "", use)
-	_ = c.checks.flags.MarkHidden("result-file") // it has just been added
+	c.checks.Flags.StringVar(&c.resultFile, "result-file", "", use)
+	_ = c.checks.Flags.MarkHidden("result-file") // it has just been added
 }
 
 // registerTuning adds the flags that say how a run works. A plan takes them too, so that a
@@ -51,62 +52,62 @@ func (c *change) registerTuning() {
 	f, cfg, dflt := &c.checks, &c.config, migration.Config{}.WithDefaults()
 	c.registerSettings()
 	c.registerReplicas()
-	f.flags.StringVar(&c.socket.folder, "control-dir", "", controlDirUse)
-	f.boolean(&c.socket.off, "", "no-control", "make no control socket; midstream status, pause, set and so on cannot reach the run")
+	f.Flags.StringVar(&c.socket.folder, "control-dir", "", controlDirUse)
+	f.Bool(&c.socket.off, "", "no-control", "make no control socket; midstream status, pause, set and so on cannot reach the run")
 	c.page.register(f, "", pageUse)
-	f.integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "number of connections that apply changes")
+	f.Integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "number of connections that apply changes")
 	c.history.register(f)
 	c.machines.register(f)
 	c.registerCapture()
-	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "capture waits while this many keys are in memory")
+	f.Integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "capture waits while this many keys are in memory")
 	methods := []string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)}
-	f.enum("method", "auto", methods, "method of the change; auto chooses the lightest method within the limits of the --native flags",
+	f.Enum("method", "auto", methods, "method of the change; auto chooses the lightest method within the limits of the --native flags",
 		func(word string) { c.options.Method = plan.MethodOf(word) })
-	f.boolean(
+	f.Bool(
 		&c.options.ZeroDates, "", "zero-dates",
 		"allow zero dates ('0000-00-00', '2020-00-00') as defaults in the ALTER although the server's sql_mode refuses them",
 	)
-	f.boolean(
+	f.Bool(
 		&c.calibrate, "", "calibrate",
 		"measure instead of estimating: copy rows to a scratch table, then drop it (10 s, or up to a minute next to an application: "+
 			"then the plan has the time by several limits of its slowdown)",
 	)
 	limits := plan.Limits{}.WithDefaults()
-	f.duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "limit for the time that a native change of the server may block all writes")
-	f.duration(
+	f.Duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "limit for the time that a native change of the server may block all writes")
+	f.Duration(
 		&c.options.Limits.Longest, "native-max-build", limits.Longest, 0, 1000*time.Hour,
 		"limit for the time of a build in place by the server; if the server cannot get its final lock, the build is lost",
 	)
-	f.duration(
+	f.Duration(
 		&c.options.Limits.Stall, "native-max-replica-stall", limits.Stall, 0, 1000*time.Hour,
 		"limit for the time that replicas may stall while they repeat a native change",
 	)
-	f.duration(
+	f.Duration(
 		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
 		"after losing the server, try to reconnect for this long; then stop and keep the work",
 	)
-	f.duration(
+	f.Duration(
 		&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute,
 		"time between two checkpoints; a killed run loses at most the work since the last one",
 	)
 	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
 	cfg.Indexes, cfg.OldSnapshots = dflt.Indexes, dflt.OldSnapshots
-	f.enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},
+	f.Enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},
 		"build secondary indexes after the row copy; auto: only if no replica is attached and the table has at least 10,000 rows", func(word string) { cfg.Indexes = migration.DeferIndexes(word) })
-	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
+	f.Enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
 		"wait: the swap waits for transactions that began before the row copy and would see only some rows after the swap; ignore: it does not",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
-	f.boolean(
+	f.Bool(
 		&cfg.NoPrescan, "", "no-prescan",
 		"skip the search for rows that do not fit the new table (midstream check); the row copy then stops at the first such row",
 	)
-	f.boolean(
+	f.Bool(
 		&cfg.NoVerify, "", "no-verify",
 		"swap without comparing every row of the two tables; saves a fourth of the time, but gives up the proof that no row was lost or changed",
 	)
-	f.boolean(&cfg.Repair, "", "repair", "if rows differ, copy them again and compare them instead of failing")
-	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; for DROP and TRUNCATE TABLE, whatever its size")
-	f.boolean(
+	f.Bool(&cfg.Repair, "", "repair", "if rows differ, copy them again and compare them instead of failing")
+	f.Bool(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; for DROP and TRUNCATE TABLE, whatever its size")
+	f.Bool(
 		&c.dropLater, "", "drop-later",
 		"for DROP and TRUNCATE TABLE: keep the old table until midstream cleanup --old. With neither flag, the run drops the old table if the drop stalls no session for longer than --native-max-lock",
 	)
@@ -114,30 +115,30 @@ func (c *change) registerTuning() {
 		c.registerKeeping()
 	}
 	c.rehearsal.register(f)
-	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "for measurements: also apply changes ahead of the row copy")
-	f.boolean(&cfg.KeepRepeats, "", "no-merge", "for measurements: apply every change of a key separately")
+	f.Bool(&cfg.ApplyAhead, "", "no-frontier-rule", "for measurements: also apply changes ahead of the row copy")
+	f.Bool(&cfg.KeepRepeats, "", "no-merge", "for measurements: apply every change of a key separately")
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {
-		_ = f.flags.MarkHidden(name) // it is there: it has just been added
+		_ = f.Flags.MarkHidden(name) // it is there: it has just been added
 	}
 }
 
 // registerKeeping adds the flags about the undo of a change. An undo keeps what its change has kept, for its redo.
 func (c *change) registerKeeping() {
 	f, cfg := &c.checks, &c.config
-	f.duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep for this long what midstream undo needs to take the change back: the old table and the position of the swap")
-	f.enum("undo-mode", "lazy", []string{"lazy", "warm"}, "warm: after the swap, follow the table until midstream undo or the end of --undo, so that the undo is one short lock; lazy: do nothing until then", func(word string) { cfg.Warm = word == "warm" })
-	f.enum("undo-method", string(plan.UndoRequire), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
+	f.Duration(&cfg.Undo, "undo", 0, 0, 10_000*time.Hour, "keep for this long what midstream undo needs to take the change back: the old table and the position of the swap")
+	f.Enum("undo-mode", "lazy", []string{"lazy", "warm"}, "warm: after the swap, follow the table until midstream undo or the end of --undo, so that the undo is one short lock; lazy: do nothing until then", func(word string) { cfg.Warm = word == "warm" })
+	f.Enum("undo-method", string(plan.UndoRequire), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
 		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
 		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
-	f.boolean(&c.together, "", "together", "swap several tables in one step: the statement is several ALTER TABLE, each one of another table, or all tables of --to")
-	f.boolean(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
+	f.Bool(&c.together, "", "together", "swap several tables in one step: the statement is several ALTER TABLE, each one of another table, or all tables of --to")
+	f.Bool(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `check "ALTER TABLE database.table ..."`,
 		Short: "Check that every row fits the altered table, or list the rows that do not",
-		Long:  helpText("check"),
+		Long:  help.Text("check"),
 		Args:  cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
@@ -150,7 +151,7 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     `plan "ALTER TABLE database.table ..."`,
 		Short:   "Show what run would do, and every obstacle",
-		Long:    helpText("plan"),
+		Long:    help.Text("plan"),
 		Example: "  midstream plan \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\"\n  midstream plan --database=shop --to=schema/",
 		Args:    cobra.ArbitraryArgs,
 	}

@@ -19,7 +19,7 @@ func TestRunChangesATable(t *testing.T) {
 			t.Parallel()
 			i := mysqltest.Server(t, version)
 			name, query := table(t, i, 5000)
-			args := append([]string{"run", "--method=shadow", "--verbose"}, flags(t, i)...)
+			args := append([]string{"run", "--method=shadow", "--verbose"}, flagsTo(t, i)...)
 			code, stdout, stderr := midstream(t, append(args, "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (c)")...)
 			if code != exitDone {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -48,7 +48,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 			"--apply-workers=1", "--chunk-time=50ms", "--database=" + database, "--table=t",
 			"--alter=RENAME COLUMN b TO bb",
 		},
-		flags(t, i)...)
+		flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone || stderr != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -72,7 +72,7 @@ func TestQuietTellsOfTheOldTable(t *testing.T) {
 	name, _ := table(t, i, 10)
 	code, stdout, stderr := midstream(
 		t,
-		append([]string{"run", "--method=shadow", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+		append([]string{"run", "--method=shadow", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
 	if code != exitDone || strings.Count(stdout, "\n") != 1 {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -87,7 +87,7 @@ func TestRunTellsJSON(t *testing.T) {
 	name, _ := table(t, i, 5000)
 	code, stdout, stderr := midstream(
 		t,
-		append([]string{"run", "--method=shadow", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+		append([]string{"run", "--method=shadow", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
 	if code != exitDone || stderr != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -130,7 +130,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	statement := "ALTER TABLE " + name + " ADD COLUMN c INT"
-	code, stdout, stderr := midstream(t, append([]string{"plan", "--method=shadow", "--verbose", statement}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"plan", "--method=shadow", "--verbose", statement}, flagsTo(t, i)...)...)
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -138,7 +138,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "1" {
 		t.Errorf("%s tables", got)
 	}
-	_, stdout, _ = midstream(t, append([]string{"plan", "--json", statement}, flags(t, i)...)...)
+	_, stdout, _ = midstream(t, append([]string{"plan", "--json", statement}, flagsTo(t, i)...)...)
 	contains(t, stdout, `"event":"plan"`, `"event":"result"`, `"outcome":"done"`, `"swapped":false`)
 }
 
@@ -150,7 +150,7 @@ func TestPlanTakesTheFlagsOfRun(t *testing.T) {
 	name, _ := table(t, i, 10)
 	args := append(
 		[]string{"plan", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT", "--workers=2", "--lock-wait=1s", "--full-speed"},
-		flags(t, i)...)
+		flagsTo(t, i)...)
 	file := filepath.Join(t.TempDir(), "midstream.cnf")
 	if err := os.WriteFile(file, []byte("[midstream]\ndrop-old\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestQuietTellsOfRisks(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
-	reach := append([]string{"-q"}, flags(t, i)...)
+	reach := append([]string{"-q"}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ADD UNIQUE KEY (b)")...)
 	if code != exitDone || strings.Contains(stdout, "  Method ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -198,7 +198,7 @@ func TestExitCodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reach := flags(t, i)
+	reach := flagsTo(t, i)
 	for _, c := range []struct {
 		name   string
 		args   []string
@@ -261,7 +261,7 @@ func TestNamesThatWereNoFormats(t *testing.T) {
 			{"run", "--method=shadow", "ALTER TABLE " + quoted + " ADD COLUMN c INT"},
 			{"cleanup", "--yes", "--old", quoted},
 		} {
-			if code, stdout, stderr := midstream(t, append(args, flags(t, i)...)...); code != exitDone {
+			if code, stdout, stderr := midstream(t, append(args, flagsTo(t, i)...)...); code != exitDone {
 				t.Errorf("%v: exit code %d\n%s\n%s", args, code, stdout, stderr)
 			}
 		}

@@ -10,26 +10,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/lab/sandbox"
 )
 
 // sandboxRun is a throwaway server in the foreground, for scripts.
 type sandboxRun struct {
 	app     *app
-	checks  checks
+	checks  flags.Set
 	version string
 	options sandbox.Options
 }
 
 func (a *app) sandboxCommand() *cobra.Command {
-	group := &cobra.Command{Use: "sandbox", Short: "Run a throwaway server, for scripts and trials", Long: helpText("sandbox")}
+	group := &cobra.Command{Use: "sandbox", Short: "Run a throwaway server, for scripts and trials", Long: help.Text("sandbox")}
 	s := &sandboxRun{app: a}
 	run := &cobra.Command{
 		Use:   "run",
 		Short: "Fetch a server, run it until SIGTERM, print one JSON line when it is ready",
 		Args:  cobra.NoArgs,
 	}
-	s.checks.flags = run.Flags()
+	s.checks.Flags = run.Flags()
 	s.registerFlags()
 	run.RunE = a.verb(s.run)
 	group.AddCommand(run)
@@ -39,20 +41,20 @@ func (a *app) sandboxCommand() *cobra.Command {
 func (s *sandboxRun) registerFlags() {
 	f := &s.checks
 	registerVersion(f, &s.version)
-	f.integer(&s.options.Port, "", "port", 0, 1, 65535, "port on 127.0.0.1 (a free port)")
-	f.flags.StringVar(&s.options.Dir, "dir", "", "data folder, which the server keeps (a temporary folder)")
-	f.boolean(&s.options.Durable, "", "durable", "sync every commit to the disk")
-	f.settings(&s.options.Settings, "set", "name=value", "server variable; may be repeated")
+	f.Integer(&s.options.Port, "", "port", 0, 1, 65535, "port on 127.0.0.1 (a free port)")
+	f.Flags.StringVar(&s.options.Dir, "dir", "", "data folder, which the server keeps (a temporary folder)")
+	f.Bool(&s.options.Durable, "", "durable", "sync every commit to the disk")
+	f.Settings(&s.options.Settings, "set", "name=value", "server variable; may be repeated")
 }
 
 // registerVersion adds --version.
-func registerVersion(f *checks, to *string) {
+func registerVersion(f *flags.Set, to *string) {
 	*to = string(sandbox.MySQL97)
 	var known []string
 	for _, v := range sandbox.Versions() {
 		known = append(known, string(v))
 	}
-	f.add("", "version", "version", *to, "server: "+strings.Join(known, ", "), func(text string) error {
+	f.Add("", "version", "version", *to, "server: "+strings.Join(known, ", "), func(text string) error {
 		if !slices.Contains(known, text) {
 			return fmt.Errorf("must be one of %s", strings.Join(known, ", "))
 		}
@@ -62,7 +64,7 @@ func registerVersion(f *checks, to *string) {
 }
 
 func (s *sandboxRun) run(ctx context.Context, _ []string) (err error) {
-	if err := usageOf("midstream sandbox run --help", s.checks.problems...); err != nil {
+	if err := usageOf("midstream sandbox run --help", s.checks.Problems...); err != nil {
 		return err
 	}
 	say := func(text string) { fmt.Fprintln(s.app.Stderr, "midstream: "+text) }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/face/web"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -25,7 +27,7 @@ import (
 // serving is the verb serve.
 type serving struct {
 	app     *app
-	checks  checks
+	checks  flags.Set
 	servers map[string]string // option files by name
 	folder  string
 	control string
@@ -41,22 +43,22 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Keep a queue of changes, and run them",
-		Long:    helpText("serve"),
+		Long:    help.Text("serve"),
 		Example: "  midstream serve --server main=/etc/midstream/main.cnf --server stats=/etc/midstream/stats.cnf",
 		Args:    cobra.NoArgs,
 	}
 	f := &s.checks
-	f.flags = cmd.Flags()
-	f.flags.SortFlags = false
-	f.add("", "server", "name=file", "", "name of a server that may have changes, and its option file; may be repeated", s.takeServer)
-	f.integer(&s.limit, "", "limit", 1, 1, 100, "number of changes that may run on a server at the same time")
-	f.flags.StringVar(
+	f.Flags = cmd.Flags()
+	f.Flags.SortFlags = false
+	f.Add("", "server", "name=file", "", "name of a server that may have changes, and its option file; may be repeated", s.takeServer)
+	f.Integer(&s.limit, "", "limit", 1, 1, 100, "number of changes that may run on a server at the same time")
+	f.Flags.StringVar(
 		&s.folder, "state-dir", "",
 		"folder of the store and of the runs' output ($XDG_STATE_HOME/midstream/service,\nor ~/.local/state/midstream/service)",
 	)
-	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table of this --server instead of a file: name, or name/database (database midstream)")
-	f.flags.StringVar(&s.control, "control-dir", "", controlDirUse)
-	f.add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never;\nmain=7d is for one server, and may be repeated", s.keepOld.Set)
+	f.Flags.StringVar(&s.store, "store", "", "keep the queue in a table of this --server instead of a file: name, or name/database (database midstream)")
+	f.Flags.StringVar(&s.control, "control-dir", "", controlDirUse)
+	f.Add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never;\nmain=7d is for one server, and may be repeated", s.keepOld.Set)
 	s.listen.register(
 		f, usualListen,
 		"address and port of the pages and the API; an address beyond this machine needs --token-file, and\n--tls-cert or --insecure-http",
@@ -98,7 +100,7 @@ func (a *app) alone() *app {
 
 // check says all that is wrong with the command line and the option files.
 func (s *serving) check() []error {
-	problems := append(s.checks.problems, s.listen.door.Check())
+	problems := append(s.checks.Problems, s.listen.door.Check())
 	if len(s.servers) == 0 {
 		problems = append(problems, errors.New("name a server: --server main=/etc/midstream/main.cnf"))
 	}

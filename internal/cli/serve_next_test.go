@@ -51,9 +51,9 @@ func (q *queueing) takes(printed string) {
 	case "abort", "status":
 		code, stdout, stderr = midstream(q.t, append(words, "--control-dir="+q.folder)...)
 	case "undo":
-		code, stdout, stderr = midstream(q.t, append(append(words, "--control-dir="+q.folder), flags(q.t, q.i)...)...)
+		code, stdout, stderr = midstream(q.t, append(append(words, "--control-dir="+q.folder), flagsTo(q.t, q.i)...)...)
 	default:
-		code, stdout, stderr = midstream(q.t, append(append(words, "--yes"), flags(q.t, q.i)...)...)
+		code, stdout, stderr = midstream(q.t, append(append(words, "--yes"), flagsTo(q.t, q.i)...)...)
 	}
 	if code != exitDone {
 		q.t.Errorf("%s: exit code %d\n%s\n%s", printed, code, stdout, stderr)

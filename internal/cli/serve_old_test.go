@@ -21,7 +21,7 @@ func TestL8_OldTablesOfEndedUndosGo(t *testing.T) {
 		exec := executing(t, i, database)
 		for name, args := range map[string][]string{"over": {"--undo=1s"}, "dropped": {"--undo=1s", "--drop-old"}, "open": {"--undo=1h"}} {
 			exec("CREATE TABLE `" + name + "` (id INT PRIMARY KEY, a INT)")
-			if code, _, stderr := midstream(t, append(append(append([]string{"run", "--method=shadow"}, args...), flags(t, i)...),
+			if code, _, stderr := midstream(t, append(append(append([]string{"run", "--method=shadow"}, args...), flagsTo(t, i)...),
 				"ALTER TABLE "+database+".`"+name+"` MODIFY a BIGINT")...); code != exitDone {
 				t.Fatal(stderr)
 			}
@@ -45,7 +45,7 @@ func TestL8_OldTablesOfEndedUndosGo(t *testing.T) {
 		}
 		stop()
 		running.Wait()
-		_, left, _ := midstream(t, append([]string{"undo", "--list", "--quiet"}, flags(t, i)...)...)
+		_, left, _ := midstream(t, append([]string{"undo", "--list", "--quiet"}, flagsTo(t, i)...)...)
 		if strings.Contains(left, "over ") || strings.Contains(left, "dropped ") || !strings.Contains(left, "open open ") {
 			t.Errorf("these can be undone: %s", left)
 		}

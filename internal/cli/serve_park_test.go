@@ -59,7 +59,7 @@ func TestThePageOffersNoUselessFlagForAnUndo(t *testing.T) {
 	q.undoIs("dropped-undo", string(leftovers.UndoOpen))
 	_, page := q.http("GET", "/changes/dropped-undo", "")
 	contains(t, page, `<p id="undo-keeps">The table is dropped again. Its rows are kept in another table.</p>`)
-	if code, stdout, stderr := midstream(t, append([]string{"undo", "--end", q.name}, flags(t, q.i)...)...); code != exitDone {
+	if code, stdout, stderr := midstream(t, append([]string{"undo", "--end", q.name}, flagsTo(t, q.i)...)...); code != exitDone {
 		t.Error(stdout, stderr)
 	}
 }

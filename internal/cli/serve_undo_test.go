@@ -110,7 +110,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	contains(t, undo("b", http.StatusConflict, "{}"), "has kept no undo")
 	_, page := q.http("GET", "/metrics", "")
 	contains(t, page, `midstream_undo_open{change="a-undo-2",`, `midstream_undo_open_until_seconds{change="a-undo-2",`)
-	code, _, stderr = midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...)
+	code, _, stderr = midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
@@ -169,7 +169,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	if u := follows(1); u.State != "unfit" || !strings.Contains(u.Text, "undo needs a decision on 1 row") || len(u.Keys) != 1 {
 		t.Errorf("%+v", u)
 	}
-	_, stdout, _ := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--list", "--quiet", "--control-dir="+q.folder, q.name)...)
+	_, stdout, _ := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--list", "--quiet", "--control-dir="+q.folder, q.name)...)
 	contains(t, stdout, " open ", " warm 1 undo\n")
 	_, page := q.http("GET", "/metrics", "")
 	contains(t, page, `midstream_undo_open{change="a",`, `midstream_undo_unfit_rows{change="a",`)
@@ -215,7 +215,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	if got := q.query("SELECT b FROM " + q.name + "_parked"); got != "large" {
 		t.Errorf("%s is parked", got)
 	}
-	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...); code != exitDone {
+	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	exec("DROP TABLE t_parked")

@@ -36,7 +36,7 @@ func queueOf(t *testing.T, c *controlling) *queueing {
 	q := &queueing{controlling: c, home: t.TempDir()}
 	var file strings.Builder
 	file.WriteString("[client]\n")
-	for _, flag := range flags(t, q.i) {
+	for _, flag := range flagsTo(t, q.i) {
 		file.WriteString(strings.TrimPrefix(flag, "--") + "\n")
 	}
 	path := filepath.Join(q.home, "main.cnf")

@@ -32,7 +32,7 @@ func (a *app) watchCommand() *cobra.Command {
 // runs finds those that a verb which only looks is about.
 func (c *commanding) runs(ctx context.Context, args []string) ([]*socket.Client, error) {
 	table, _, err := c.parse(args)
-	if err := usageOf("midstream help "+c.verb, append(c.checks.problems, err)...); err != nil {
+	if err := usageOf("midstream help "+c.verb, append(c.checks.Problems, err)...); err != nil {
 		return nil, err
 	}
 	return c.find(ctx, table)

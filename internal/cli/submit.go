@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/face/summary"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/session"
@@ -19,7 +21,7 @@ import (
 // asking talks to a service.
 type asking struct {
 	app    *app
-	checks checks
+	checks flags.Set
 	verb   string
 	to     string
 	token  tokenFlag
@@ -31,17 +33,17 @@ type asking struct {
 func (a *app) newAsking(use, short string) (*asking, *cobra.Command) {
 	verb, _, _ := strings.Cut(use, " ")
 	q := &asking{app: a, verb: verb}
-	cmd := &cobra.Command{Use: use, Short: short, Long: helpText(verb), Args: cobra.ArbitraryArgs}
-	q.checks.flags = cmd.Flags()
-	q.checks.flags.SortFlags = false
-	q.checks.boolean(&q.json, "", "json", "print one JSON object a line (docs/openapi-serve.yaml)")
-	q.checks.flags.StringVar(&q.to, "to", "http://"+usualListen, "URL of midstream serve")
+	cmd := &cobra.Command{Use: use, Short: short, Long: help.Text(verb), Args: cobra.ArbitraryArgs}
+	q.checks.Flags = cmd.Flags()
+	q.checks.Flags.SortFlags = false
+	q.checks.Bool(&q.json, "", "json", "print one JSON object a line (docs/openapi-serve.yaml)")
+	q.checks.Flags.StringVar(&q.to, "to", "http://"+usualListen, "URL of midstream serve")
 	q.token.register(&q.checks)
-	q.checks.flags.StringVar(
+	q.checks.Flags.StringVar(
 		&q.ca, "tls-ca", "",
 		"PEM file of the certificates that sign the service's certificate, in addition to those of this machine",
 	)
-	inCommon(cmd.Flags())
+	help.InCommon(cmd.Flags())
 	return q, cmd
 }
 
@@ -60,13 +62,13 @@ func (a *app) submitCommand() *cobra.Command {
 		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait"
 	s := &submitting{asking: q, options: map[string]string{}}
 	f := &q.checks
-	f.flags.StringVar(&s.asked.Server, "server", "", "server that has the table, by its name in the service")
-	f.flags.StringVar(&s.asked.ID, "id", "", "id of the change (the service makes one)")
-	f.add("", "after", "id", "", "id of a change that must be done first; may be repeated", func(text string) error {
+	f.Flags.StringVar(&s.asked.Server, "server", "", "server that has the table, by its name in the service")
+	f.Flags.StringVar(&s.asked.ID, "id", "", "id of the change (the service makes one)")
+	f.Add("", "after", "id", "", "id of a change that must be done first; may be repeated", func(text string) error {
 		s.asked.After = append(s.asked.After, text)
 		return nil
 	})
-	f.add("", "option", "name=value", "", "flag of midstream run for this change; may be repeated", func(text string) error {
+	f.Add("", "option", "name=value", "", "flag of midstream run for this change; may be repeated", func(text string) error {
 		name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")
 		if name == "" {
 			return errors.New("must be name=value")
@@ -77,8 +79,8 @@ func (a *app) submitCommand() *cobra.Command {
 		queue.SetOption(s.options, name, value)
 		return session.Repeatable(value)
 	})
-	f.flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")
-	f.boolean(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")
+	f.Flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")
+	f.Bool(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")
 	cmd.RunE = a.verb(s.run)
 	return cmd
 }
@@ -235,7 +237,7 @@ func (q *asking) check(problems ...error) error {
 		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", q.ca, err))
 	}
 	q.client = &queue.Client{At: q.to, HTTP: trusting, Token: func() (string, error) { return q.token.read(q.app) }}
-	if err := usageOf("midstream help "+q.verb, append(q.checks.problems, problems...)...); err != nil {
+	if err := usageOf("midstream help "+q.verb, append(q.checks.Problems, problems...)...); err != nil {
 		return err
 	}
 	q.app.stands("asking the service", q.to)

@@ -34,7 +34,7 @@ func (r *statementRig) tables() string {
 // says runs a verb and wants the exit code and what it says.
 func (r *statementRig) says(verb string, code int, statement string, flags_ []string, texts ...string) (stdout string) {
 	r.Helper()
-	args := append(append([]string{verb, "--database=" + r.database}, flags(r.T, r.i)...), flags_...)
+	args := append(append([]string{verb, "--database=" + r.database}, flagsTo(r.T, r.i)...), flags_...)
 	got, stdout, stderr := midstream(r.T, append(args, statement)...)
 	if got != code {
 		r.Errorf("%s %s: exit code %d instead of %d\n%s\n%s", verb, statement, got, code, stdout, stderr)
@@ -164,11 +164,11 @@ func TestTableStatements(t *testing.T) {
 		if got := r.query("SELECT COUNT(*) FROM c_old"); got != "2" {
 			r.Errorf("%s rows", got)
 		}
-		code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--yes", d + ".c"}, flags(r.T, r.i)...)...)
+		code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--yes", d + ".c"}, flagsTo(r.T, r.i)...)...)
 		if code != exitRefused || r.tables() != "c_old,p,t,v" {
 			r.Errorf("cleanup without --old: exit code %d\n%s\n%s", code, stdout, stderr)
 		}
-		code, stdout, stderr = midstream(r.T, append([]string{"cleanup", "--old", "--yes", d + ".c"}, flags(r.T, r.i)...)...)
+		code, stdout, stderr = midstream(r.T, append([]string{"cleanup", "--old", "--yes", d + ".c"}, flagsTo(r.T, r.i)...)...)
 		if code != exitDone {
 			r.Errorf("cleanup: exit code %d\n%s\n%s", code, stdout, stderr)
 		}
@@ -209,7 +209,7 @@ func TestTruncateByASwap(t *testing.T) {
 			}
 			r.says("run", exitDone, "TRUNCATE TABLE w", []string{"--drop-later"}, "w_old is kept")
 			r.are("n,t,w,w_old")
-			code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--old", "--yes", r.database + ".w"}, flags(r.T, r.i)...)...)
+			code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--old", "--yes", r.database + ".w"}, flagsTo(r.T, r.i)...)...)
 			if code != exitDone || !strings.Contains(stdout, "its comment was: all of 'it'") {
 				r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
@@ -280,7 +280,7 @@ func TestTableStatementInJSON(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
-	code, stdout, stderr := midstream(t, append([]string{"run", "--json", "DROP TABLE " + name}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"run", "--json", "DROP TABLE " + name}, flagsTo(t, i)...)...)
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -316,7 +316,7 @@ func TestCtrlCWhileATableIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{"DROP TABLE ", "TRUNCATE TABLE "} {
-		r := start(t, command(t, append([]string{"run", statement + name}, flags(t, i)...)...))
+		r := start(t, command(t, append([]string{"run", statement + name}, flagsTo(t, i)...)...))
 		r.await(&r.stdout, "BLOCKED ")
 		r.interrupt()
 		if code := r.exit(); code != exitAborted {

@@ -3,17 +3,18 @@ package cli
 import (
 	"fmt"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/password"
 	"midstream/internal/ops/session"
 )
 
 // registerTarget adds the flags that say which table is to be changed, and how.
-func registerTarget(t *session.Target, f *checks) {
-	f.flags.StringVarP(&t.Database, "database", "D", "", "the table's database, if the statement lacks it")
-	f.flags.StringVar(&t.Table, "table", "", "the table, with --alter; with --to, check only this table")
-	f.flags.StringVar(&t.Alter, "alter", "", "clauses that follow ALTER TABLE name, instead of the statement")
-	f.flags.StringVar(
+func registerTarget(t *session.Target, f *flags.Set) {
+	f.Flags.StringVarP(&t.Database, "database", "D", "", "the table's database, if the statement lacks it")
+	f.Flags.StringVar(&t.Table, "table", "", "the table, with --alter; with --to, check only this table")
+	f.Flags.StringVar(&t.Alter, "alter", "", "clauses that follow ALTER TABLE name, instead of the statement")
+	f.Flags.StringVar(
 		&t.To, "to", "",
 		"file of CREATE TABLE statements, or folder of such *.sql files; Midstream finds the ALTERs that lead to them",
 	)

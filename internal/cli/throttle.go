@@ -27,7 +27,7 @@ func (c *change) registerSettings() {
 	c.config, c.settings = migration.Config{}.WithDefaults(), operator.CommandLineDefaults()
 	for _, setting := range operator.AllSettings() {
 		var parts []string
-		c.checks.add("", setting.Name, setting.Kind, setting.Get(c.settings), setting.Help, func(text string) error {
+		c.checks.Add("", setting.Name, setting.Kind, setting.Get(c.settings), setting.Help, func(text string) error {
 			if setting.Repeats {
 				parts = append(parts, text)
 				text = strings.Join(parts, ",")
@@ -35,7 +35,7 @@ func (c *change) registerSettings() {
 			return setting.Set(&c.settings, text)
 		})
 		if setting.Kind == "bool" {
-			c.checks.flags.Lookup(setting.Name).NoOptDefVal = "true"
+			c.checks.Flags.Lookup(setting.Name).NoOptDefVal = "true"
 		}
 	}
 }
@@ -50,9 +50,9 @@ func (c *change) registerReplicas() {
 		}
 	}
 	c.followers.find = true
-	f.add("", "replica", "host:port", "", "replica to watch, in addition to the replicas that the run finds; may be repeated", address(&c.followers.Listed))
-	f.add("", "skip-replica", "host:port", "", "replica not to watch; may be repeated", address(&c.followers.Skipped))
-	f.add(
+	f.Add("", "replica", "host:port", "", "replica to watch, in addition to the replicas that the run finds; may be repeated", address(&c.followers.Listed))
+	f.Add("", "skip-replica", "host:port", "", "replica not to watch; may be repeated", address(&c.followers.Skipped))
+	f.Add(
 		"",
 		"find-replicas",
 		"bool",
@@ -63,7 +63,7 @@ func (c *change) registerReplicas() {
 			return err
 		},
 	)
-	f.enum(
+	f.Enum(
 		"unseen-replicas", unseenIgnore, []string{unseenIgnore, unseenRefuse},
 		"refuse, or ignore, replicas that the run finds but cannot connect to with this account",
 		func(word string) { c.followers.MustSee = word == unseenRefuse },

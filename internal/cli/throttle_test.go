@@ -53,7 +53,7 @@ func TestGatesOfARun(t *testing.T) {
 		}
 		r := start(
 			t,
-			command(t, append(flags(t, i), "run", "--drop-old", "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...),
+			command(t, append(flagsTo(t, i), "run", "--drop-old", "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...),
 		)
 		r.await(&r.stdout, c.told)
 		if got := query("SELECT COUNT(*) FROM t_shadow"); got != "0" {
@@ -77,7 +77,7 @@ func TestLimitsOfARun(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 2000)
-	args := append(flags(t, i), "run", "--drop-old", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN c INT")
+	args := append(flagsTo(t, i), "run", "--drop-old", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN c INT")
 	r := start(t, command(t, append(args, "--max-load=Threads_connected=0")...))
 	r.await(&r.stdout, "waiting: Threads_connected is ")
 	r.interrupt()
@@ -89,7 +89,7 @@ func TestLimitsOfARun(t *testing.T) {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, "the server is in a critical state: Threads_connected is ")
-	if code, stdout, stderr := midstream(t, append(flags(t, i), "cleanup", "--yes", name)...); code != exitDone || query(allTables) != "t" {
+	if code, stdout, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--yes", name)...); code != exitDone || query(allTables) != "t" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, query(allTables), stdout, stderr)
 	}
 	code, _, stderr = midstream(t, append(args, "--max-load=Threads_flying=3")...)
@@ -123,14 +123,14 @@ func TestL9_ThePlanTriesTheThrottle(t *testing.T) {
 		"--max-load=Threads_flying=3": "no status variable Threads_flying", "--critical-load=Threads_flying=3": "no status variable Threads_flying",
 	} {
 		for _, verb := range []string{"plan", "run"} {
-			code, stdout, stderr := midstream(t, append(flags(t, i), verb, "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...)
+			code, stdout, stderr := midstream(t, append(flagsTo(t, i), verb, "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...)
 			if code == exitDone || verb == "plan" && stdout != "" {
 				t.Errorf("%s %s: exit code %d\n%s", verb, flag, code, stdout)
 			}
 			contains(t, stderr, says, "nothing was written")
 		}
 	}
-	code, _, stderr := midstream(t, append(flags(t, i), "plan", "--throttle-query=SELECT 0", "--max-load=Threads_connected=900",
+	code, _, stderr := midstream(t, append(flagsTo(t, i), "plan", "--throttle-query=SELECT 0", "--max-load=Threads_connected=900",
 		"ALTER TABLE "+name+" ADD COLUMN c INT")...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)

@@ -70,7 +70,7 @@ func TestTo(t *testing.T) {
 			"2.sql": "CREATE TABLE IF NOT EXISTS fresh (id INT PRIMARY KEY, t INT, CONSTRAINT f FOREIGN KEY (t) REFERENCES t (id));",
 			"x.txt": "not SQL",
 		})
-		to := append(flags(t, i), "--database="+database, "--to="+folder)
+		to := append(flagsTo(t, i), "--database="+database, "--to="+folder)
 		code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, to...)...)
 		plans, result, notes := records(t, stdout)
 		if code != exitDone || len(plans) != 2 || stderr != "" {
@@ -135,7 +135,7 @@ func TestToShadow(t *testing.T) {
 	database, _, _ := strings.Cut(name, ".")
 	sum := query("SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(b)), ' ', SUM(a)) FROM t")
 	folder := files(t, map[string]string{"t.sql": wanted("n INT CHECK (n <> 5), text VARCHAR(300) COMMENT 'was b', KEY (a)")})
-	run := append([]string{"run", "--method=shadow", "--drop-old"}, append(flags(t, i), "--database="+database, "--to="+folder)...)
+	run := append([]string{"run", "--method=shadow", "--drop-old"}, append(flagsTo(t, i), "--database="+database, "--to="+folder)...)
 	code, stdout, stderr := midstream(t, run...)
 	if code != exitRefused {
 		t.Fatalf("exit code %d\n%s", code, stdout)
@@ -204,7 +204,7 @@ func TestToMistakes(t *testing.T) {
 		{"no such database", map[string]string{"a.sql": "CREATE TABLE nowhere.t (a INT)"}, []string{"--database="}, exitRefused, []string{"a.sql:1: Unknown database 'nowhere'"}},
 	} {
 		folder := files(t, c.files)
-		args := append([]string{"run"}, append(append(flags(t, i), "--database="+database, "--to="+folder), c.flags...)...)
+		args := append([]string{"run"}, append(append(flagsTo(t, i), "--database="+database, "--to="+folder), c.flags...)...)
 		code, stdout, stderr := midstream(t, args...)
 		if code != c.code {
 			t.Errorf("%s: exit code %d\n%s\n%s", c.name, code, stdout, stderr)
@@ -230,7 +230,7 @@ func TestToStops(t *testing.T) {
 		"2.sql": wanted("b VARCHAR(120), KEY (a)"),
 		"3.sql": "CREATE TABLE u (id INT, v BIGINT)",
 	}
-	args := append([]string{"run", "--json", "--database=" + database}, flags(t, i)...)
+	args := append([]string{"run", "--json", "--database=" + database}, flagsTo(t, i)...)
 	code, stdout, _ := midstream(t, append(args, "--method=shadow", "--drop-old", "--to="+files(t, texts))...)
 	_, result, _ := records(t, stdout)
 	if code != exitRefused || len(result.Problems) == 0 || result.Problems[0].Code != "no-key" {
@@ -276,7 +276,7 @@ func TestToWithoutPrivileges(t *testing.T) {
 	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), c INT, KEY (a)")})
 	for _, grant := range []string{"SELECT", "SELECT, CREATE"} {
 		exec("DROP USER IF EXISTS wisher", "CREATE USER wisher IDENTIFIED BY 'secret'", "GRANT "+grant+" ON "+database+".* TO wisher")
-		args := append([]string{"run"}, slices.DeleteFunc(flags(t, i), func(f string) bool {
+		args := append([]string{"run"}, slices.DeleteFunc(flagsTo(t, i), func(f string) bool {
 			return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password")
 		})...)
 		code, stdout, stderr := midstream(t, append(args, "--user=wisher", "--password=secret", "--database="+database, to)...)

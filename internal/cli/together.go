@@ -28,13 +28,13 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 	var problems []error
 	if c.target.To == "" {
 		c.group, problems = session.ReadTogether(c.target, args, c.wishes)
-		problems = append(append(problems, c.checks.problems...), configErr, c.output.check(), c.rehearsal.check())
+		problems = append(append(problems, c.checks.Problems...), configErr, c.output.check(), c.rehearsal.check())
 	}
 	c.options.Purpose = c.rehearsal.purpose()
 	c.group.End, c.group.Note = session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()), c.output.note
-	problems = append(problems, session.NotTogether(c.checks.flags, c.config.Undo > 0)...)
+	problems = append(problems, session.NotTogether(c.checks.Flags, c.config.Undo > 0)...)
 	if c.target.To != "" { // what else is wrong is found with these
-		c.checks.problems = append(c.checks.problems, problems...)
+		c.checks.Problems = append(c.checks.Problems, problems...)
 		c.member = func(ctx context.Context, i int) (migration.Result, error) { return c.reachOne(ctx, i, do) }
 		return c.change.prepare(ctx, args, do(c.change))
 	}
@@ -50,7 +50,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 	}
 	defer server.Close()
 	c.app.stands("planning", server.Address)
-	problem, err := c.group.Complete(ctx, server, c.checks.flags)
+	problem, err := c.group.Complete(ctx, server, c.checks.Flags)
 	if err = cmp.Or(err, usageOf(c.help, problem)); err != nil {
 		return migration.Result{}, unheld(ctx, err)
 	}

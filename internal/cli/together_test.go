@@ -81,7 +81,7 @@ func TestTheTablesOfFilesAreChangedTogether(t *testing.T) {
 	exec("CREATE TABLE u (id INT NOT NULL PRIMARY KEY)", "CREATE TABLE same (id INT NOT NULL PRIMARY KEY)", "INSERT INTO u VALUES (1), (2)")
 	does := func(verb string, code int, texts map[string]string, more []string, says ...string) string {
 		t.Helper()
-		args := append(append([]string{verb, "--together", "--database=" + database, "--to=" + files(t, texts)}, flags(t, i)...), more...)
+		args := append(append([]string{verb, "--together", "--database=" + database, "--to=" + files(t, texts)}, flagsTo(t, i)...), more...)
 		got, stdout, stderr := midstream(t, args...)
 		if got != code {
 			t.Errorf("%s: exit code %d instead of %d\n%s\n%s", verb, got, code, stdout, stderr)
@@ -149,7 +149,7 @@ func TestThePlanOfAGroupHasTheSumOfTheSwap(t *testing.T) {
 	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";",
 		"u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, p INT, n INT, FOREIGN KEY (p) REFERENCES p (id));",
 		"p.sql": "CREATE TABLE p (id INT NOT NULL PRIMARY KEY);", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);"})
-	code, _, stderr := midstream(t, append([]string{"run", "--together", "--lock-work=100ms", "--database=" + database, to}, flags(t, i)...)...)
+	code, _, stderr := midstream(t, append([]string{"run", "--together", "--lock-work=100ms", "--database=" + database, to}, flagsTo(t, i)...)...)
 	if code != exitRefused {
 		t.Errorf("--to: exit code %d\n%s", code, stderr)
 	}

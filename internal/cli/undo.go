@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/help"
 	"midstream/internal/engine/planning"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
@@ -27,7 +28,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:     "undo database.table",
 		Short:   "Take back the last change of a table, or list what can be taken back",
-		Long:    helpText("undo"),
+		Long:    help.Text("undo"),
 		Example: "  midstream undo shop.orders\n  midstream undo --list\n  midstream undo --plan shop.orders\n  midstream undo --extend=24h shop.orders\n  midstream undo --end shop.orders",
 		Args:    cobra.ArbitraryArgs, SuggestFor: []string{"redo", "revert", "rollback"},
 	}
@@ -36,26 +37,26 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	c.registerTuning()
 	c.registerResultFile()
 	f := &c.checks
-	f.add("", "swapped", "time", "", "for midstream serve: undo only the change that was swapped at this time", c.target.OnlySwapped)
+	f.Add("", "swapped", "time", "", "for midstream serve: undo only the change that was swapped at this time", c.target.OnlySwapped)
 	for name := range session.NotForUndo {
-		_ = f.flags.MarkHidden(name) // an unknown name is found by TestHelp
+		_ = f.Flags.MarkHidden(name) // an unknown name is found by TestHelp
 	}
-	_ = f.flags.MarkHidden("swapped") // it has just been added
-	f.flags.Lookup("map").Usage = "the change has renamed old to new, or =new: it has added new; if nothing was kept of the change; may be repeated"
-	f.flags.Lookup("hold").Usage = "follow the table, and keep the old table equal to it, until another midstream undo takes the change back"
-	f.boolean(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
-	f.boolean(&c.planOnly, "", "plan", "print what this undo would do, and change nothing")
-	f.boolean(&u.End, "", "end", "give the undo up: drop what was kept for it")
-	f.duration(&u.Extend, "extend", 0, time.Second, 10_000*time.Hour, "keep the undo open for longer by this time")
-	f.boolean(&c.undo.Cold, "", "cold", "look at all rows, and not only at the rows that have changed since the swap")
-	f.boolean(&c.undo.Lazy, "", "lazy", "fail if only --cold can take the change back")
-	f.boolean(&c.undo.Merge, "", "merge", "for TRUNCATE: take over the rows that were written since, if their keys are free (with --park: those whose keys are free)")
-	f.boolean(&c.undo.Park, "", "park", "keep the rows that do not fit in database.table_parked, and go back without them; for TRUNCATE: rows written since")
-	f.settings(&c.undo.Fills, "undo-fill", "column=expression", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
+	_ = f.Flags.MarkHidden("swapped") // it has just been added
+	f.Flags.Lookup("map").Usage = "the change has renamed old to new, or =new: it has added new; if nothing was kept of the change; may be repeated"
+	f.Flags.Lookup("hold").Usage = "follow the table, and keep the old table equal to it, until another midstream undo takes the change back"
+	f.Bool(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
+	f.Bool(&c.planOnly, "", "plan", "print what this undo would do, and change nothing")
+	f.Bool(&u.End, "", "end", "give the undo up: drop what was kept for it")
+	f.Duration(&u.Extend, "extend", 0, time.Second, 10_000*time.Hour, "keep the undo open for longer by this time")
+	f.Bool(&c.undo.Cold, "", "cold", "look at all rows, and not only at the rows that have changed since the swap")
+	f.Bool(&c.undo.Lazy, "", "lazy", "fail if only --cold can take the change back")
+	f.Bool(&c.undo.Merge, "", "merge", "for TRUNCATE: take over the rows that were written since, if their keys are free (with --park: those whose keys are free)")
+	f.Bool(&c.undo.Park, "", "park", "keep the rows that do not fit in database.table_parked, and go back without them; for TRUNCATE: rows written since")
+	f.Settings(&c.undo.Fills, "undo-fill", "column=expression", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		f.flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
-		c.options.Again = session.Again(f.flags)
-		c.checks.problems = append(c.checks.problems, u.Check(*c.undo, c.options.Again))
+		f.Flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
+		c.options.Again = session.Again(f.Flags)
+		c.checks.Problems = append(c.checks.Problems, u.Check(*c.undo, c.options.Again))
 		switch {
 		case u.List || u.End || u.Extend > 0:
 			return c.tendUndo(ctx, args, u)
@@ -75,7 +76,7 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 		if statement, nameErr = c.target.Parse(args); statement == nil && u.List && len(args) == 0 {
 			nameErr = nil
 		}
-		return append(c.checks.problems, nameErr, c.output.check())
+		return append(c.checks.Problems, nameErr, c.output.check())
 	})
 	if err != nil {
 		return err

@@ -140,7 +140,7 @@ func TestTheQueueNamesTheValuesThatAnUndoNeeds(t *testing.T) {
 		if got := q.query("SELECT CONCAT(note, kind) FROM t WHERE a = 5 AND kind = 0"); got != "0" {
 			t.Errorf("%s: the new row has %q", mode, got)
 		}
-		if code, _, stderr := midstream(t, append(append([]string{"undo"}, flags(t, q.i)...), "--end", q.name)...); code != exitDone {
+		if code, _, stderr := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...); code != exitDone {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 	}

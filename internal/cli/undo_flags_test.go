@@ -150,7 +150,7 @@ type flagRig struct {
 func newFlagRig(t *testing.T, i *mysqltest.Instance) *flagRig {
 	_, database := mysqltest.Database(t, i)
 	executing(t, i, database)("CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL)", "INSERT INTO t VALUES (1, 1), (2, 2)")
-	return &flagRig{t, append(flags(t, i), "--database="+database), database + ".t"}
+	return &flagRig{t, append(flagsTo(t, i), "--database="+database), database + ".t"}
 }
 
 // with returns all that the program prints, in one line.

@@ -32,7 +32,7 @@ func granteeOf(t *testing.T, i *mysqltest.Instance) *grantee {
 		"GRANT SELECT ON "+name+" TO "+g.name)
 	t.Cleanup(func() { g.exec("DROP USER " + g.name) })
 	history := "--history-dir=" + t.TempDir()
-	g.own = append(slices.DeleteFunc(flags(t, i), func(f string) bool { return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password") }),
+	g.own = append(slices.DeleteFunc(flagsTo(t, i), func(f string) bool { return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password") }),
 		"--user="+user, "--password=pw", history)
 	return g
 }

@@ -25,7 +25,7 @@ func newKilledRig(t *testing.T) *killedRig {
 	i := mysqltest.Server(t, "9.7")
 	_, database := mysqltest.Database(t, i)
 	executing(t, i, database)("CREATE TABLE t (id INT PRIMARY KEY, a INT, note VARCHAR(20) NOT NULL)", "INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y')")
-	r := &killedRig{&flagRig{t, flags(t, i), database + ".t"}, i, database, nil}
+	r := &killedRig{&flagRig{t, flagsTo(t, i), database + ".t"}, i, database, nil}
 	r.env = append(command(t).Env, "XDG_STATE_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir())
 	return r
 }

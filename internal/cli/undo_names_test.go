@@ -19,7 +19,7 @@ var undoNames = []string{
 func doneOn(t *testing.T, i *mysqltest.Instance) func(args ...string) (stdout string) {
 	return func(args ...string) string {
 		t.Helper()
-		code, stdout, stderr := midstream(t, append(flags(t, i), args...)...)
+		code, stdout, stderr := midstream(t, append(flagsTo(t, i), args...)...)
 		if code != exitDone {
 			t.Fatalf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
 		}

@@ -56,7 +56,7 @@ func TestThePlanOfAnUndoChangesNothing(t *testing.T) {
 			database, _, _ := strings.Cut(name, ".")
 			run := func(want int, args ...string) (stdout, stderr string) {
 				t.Helper()
-				code, stdout, stderr := midstream(t, append(args, flags(t, i)...)...)
+				code, stdout, stderr := midstream(t, append(args, flagsTo(t, i)...)...)
 				if code != want {
 					t.Fatalf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
 				}

@@ -19,7 +19,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		name, _ := table(t, i, 1000)
 		histories := t.TempDir()
 		with := func(verb string, args ...string) (code int, stdout, stderr string) {
-			return midstream(t, append(append([]string{verb}, flags(t, i)...), args...)...)
+			return midstream(t, append(append([]string{verb}, flagsTo(t, i)...), args...)...)
 		}
 		code, _, stderr := with("undo", name)
 		if code != exitRefused {
@@ -76,7 +76,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		if err := os.WriteFile(rehearsing, []byte("[midstream]\nrehearse\nundo = 24h\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, stderr = midstream(t, slices.Concat([]string{"undo", "--defaults-file=" + rehearsing}, flags(t, i), []string{name})...); code != exitUsage {
+		if code, _, stderr = midstream(t, slices.Concat([]string{"undo", "--defaults-file=" + rehearsing}, flagsTo(t, i), []string{name})...); code != exitUsage {
 			t.Errorf("an option file rehearses: exit code %d", code)
 		}
 		contains(t, stderr, "an undo cannot be rehearsed, but an option file has")
@@ -151,7 +151,7 @@ func TestU4_ThePlanNamesWhatAnUndoNeeds(t *testing.T) {
 		_, database := mysqltest.Database(t, i)
 		executing(t, i, database)("CREATE TABLE n (id INT PRIMARY KEY, st VARCHAR(9) NOT NULL, g INT NOT NULL DEFAULT 3, d DECIMAL(10,2))")
 		with := func(verb string, args ...string) string {
-			_, stdout, _ := midstream(t, append(append([]string{verb}, flags(t, i)...), args...)...)
+			_, stdout, _ := midstream(t, append(append([]string{verb}, flagsTo(t, i)...), args...)...)
 			return stdout
 		}
 		for _, method := range []string{"auto", "shadow"} {
@@ -196,7 +196,7 @@ func TestU3_AnAccountThatMayNotSeeAnUndoIsTold(t *testing.T) {
 		exec := executing(t, i, database)
 		exec("DROP USER IF EXISTS blind", "CREATE USER blind IDENTIFIED BY 'secret'", "GRANT SELECT ON "+name+" TO blind")
 		defer exec("DROP USER blind")
-		reach := slices.DeleteFunc(flags(t, i), func(f string) bool { return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password") })
+		reach := slices.DeleteFunc(flagsTo(t, i), func(f string) bool { return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password") })
 		reach = append(reach, "--user=blind", "--password=secret")
 		grant := "fix: GRANT SELECT ON `" + strings.ReplaceAll(database, "_", `\_`) + "`.* TO 'blind'@'%'"
 		all := strings.Replace(grant, "SELECT", "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES, CREATE TEMPORARY TABLES", 1)
@@ -216,7 +216,7 @@ func TestU3_AnAccountThatMayNotSeeAnUndoIsTold(t *testing.T) {
 		}
 		exec("GRANT SELECT ON "+database+".* TO blind", "CREATE TABLE k (id INT PRIMARY KEY)")
 		other := database + ".k"
-		if code, _, stderr := midstream(t, slices.Concat([]string{"run", "--undo=1h"}, flags(t, i), []string{"TRUNCATE TABLE " + other})...); code != exitDone {
+		if code, _, stderr := midstream(t, slices.Concat([]string{"run", "--undo=1h"}, flagsTo(t, i), []string{"TRUNCATE TABLE " + other})...); code != exitDone {
 			t.Fatal(stderr)
 		}
 		for want, flag := range map[string]string{"GRANT DROP ON": "--end", "GRANT INSERT, UPDATE ON": "--extend=1h"} {
@@ -227,7 +227,7 @@ func TestU3_AnAccountThatMayNotSeeAnUndoIsTold(t *testing.T) {
 			contains(t, strings.Join(strings.Fields(stderr), " "), want)
 		}
 		for _, done := range [][]string{{"undo", "--end"}, {"cleanup", "--old", "--yes"}} {
-			midstream(t, slices.Concat(done, flags(t, i), []string{other})...)
+			midstream(t, slices.Concat(done, flagsTo(t, i), []string{other})...)
 		}
 	})
 }

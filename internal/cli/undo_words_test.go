@@ -100,7 +100,7 @@ func TestARedoSpeaksOfTheNewDefinition(t *testing.T) {
 		lacks(r.T, r.says("undo", exitDone, "w", []string{"--plan"}, "the new definition refuses rows too long for column v, varchar(5)",
 			"the redo lists them before its lock"), old)
 		for _, cold := range []string{"--cold=false", "--cold"} {
-			args := append(append([]string{"undo"}, flags(r.T, r.i)...), cold, r.database+".w")
+			args := append(append([]string{"undo"}, flagsTo(r.T, r.i)...), cold, r.database+".w")
 			code, stdout, stderr := midstream(r.T, args...)
 			if lacks(r.T, stdout+stderr, old); code != exitUnfit {
 				r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -192,7 +192,7 @@ func TestATableWithOldStatisticsHasRows(t *testing.T) {
 		r.says("plan", exitDone, "ALTER TABLE s ADD COLUMN c INT", nil, "about 77 rows")
 		r.says("plan", exitDone, "DROP TABLE s", nil, "about 77 rows")
 		r.says("run", exitDone, "DROP TABLE s", []string{"--drop-later"})
-		code, stdout, stderr := midstream(r.T, append(flags(r.T, r.i), "cleanup", "--old", "--yes", r.database+".s")...)
+		code, stdout, stderr := midstream(r.T, append(flagsTo(r.T, r.i), "cleanup", "--old", "--yes", r.database+".s")...)
 		if contains(r.T, stdout+stderr, "about 77 rows"); code != exitDone {
 			r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}

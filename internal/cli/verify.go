@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
+	"midstream/internal/cli/help"
 	"midstream/internal/engine/compare"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
@@ -19,7 +21,7 @@ import (
 type verification struct {
 	app        *app
 	connection connection
-	checks     checks
+	checks     flags.Set
 	database   string
 	cfg        compare.Config
 	other      dbconn.Options // of the second server
@@ -31,22 +33,22 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify database.table [database.other]",
 		Short: "Compare two tables, of one server or of two",
-		Long:  helpText("verify") + "\n\n" + helpText("names"),
+		Long:  help.Text("verify") + "\n\n" + help.Text("names"),
 		Example: "  midstream verify shop.orders shop.orders_old\n" +
 			"  midstream verify --host=db1 --other-host=db2 shop.orders",
 		Args: cobra.ArbitraryArgs,
 	}
 	f := &v.checks
-	f.flags = cmd.Flags()
-	f.flags.SortFlags = false
-	f.flags.StringVar(&v.other.Host, "other-host", "", "server of the second table, if it is on another server")
-	f.integer(&v.other.Port, "", "other-port", 0, 1, 65535, "TCP port of that server (3306)")
-	f.flags.StringVar(&v.other.Socket, "other-socket", "", "socket file of that server")
-	f.flags.StringVar(&v.other.User, "other-user", "", "account on that server (the account of the first server)")
-	f.flags.StringVar(&v.otherFile, "other-defaults-file", "", "option file of that server: account, password and other options that differ")
-	f.duration(&v.cfg.Settle, "settle", 3*time.Second, 100*time.Millisecond, time.Hour, "report a row as different after it has differed in the same way for this long")
-	f.integer(&v.cfg.Workers, "", "workers", 2, 1, 64, "number of ranges to compare at the same time")
-	f.flags.StringVarP(&v.database, "database", "D", "", "the tables' database, if their names lack it")
+	f.Flags = cmd.Flags()
+	f.Flags.SortFlags = false
+	f.Flags.StringVar(&v.other.Host, "other-host", "", "server of the second table, if it is on another server")
+	f.Integer(&v.other.Port, "", "other-port", 0, 1, 65535, "TCP port of that server (3306)")
+	f.Flags.StringVar(&v.other.Socket, "other-socket", "", "socket file of that server")
+	f.Flags.StringVar(&v.other.User, "other-user", "", "account on that server (the account of the first server)")
+	f.Flags.StringVar(&v.otherFile, "other-defaults-file", "", "option file of that server: account, password and other options that differ")
+	f.Duration(&v.cfg.Settle, "settle", 3*time.Second, 100*time.Millisecond, time.Hour, "report a row as different after it has differed in the same way for this long")
+	f.Integer(&v.cfg.Workers, "", "workers", 2, 1, 64, "number of ranges to compare at the same time")
+	f.Flags.StringVarP(&v.database, "database", "D", "", "the tables' database, if their names lack it")
 	v.connection.register(f)
 	cmd.RunE = a.verb(v.run)
 	return cmd
@@ -56,7 +58,7 @@ func (v *verification) run(ctx context.Context, args []string) error {
 	cfg, notes, configErr := v.connection.config()
 	names, namesErr := v.names(args)
 	other, asks, otherNotes, otherErr := v.otherConfig()
-	if err := usageOf("midstream help verify", append(v.checks.problems, namesErr, configErr, otherErr)...); err != nil {
+	if err := usageOf("midstream help verify", append(v.checks.Problems, namesErr, configErr, otherErr)...); err != nil {
 		return err
 	}
 	out := output{app: v.app}

@@ -23,7 +23,7 @@ func TestVerifyComparesTables(t *testing.T) {
 		" SELECT ROW_NUMBER() OVER (ORDER BY id) AS id, 0.1 AS f, x'00ff' AS bin, 'ä' AS s, '2026-01-01 00:00:00.125' AS at, 5 AS bits FROM t",
 		"CREATE TABLE u LIKE v", "INSERT INTO u SELECT * FROM v", "ALTER TABLE u ADD more INT, MODIFY s VARCHAR(90) CHARACTER SET utf8mb4")
 	verify := func(args ...string) (int, string, string) {
-		return midstream(t, append(append([]string{"verify", "--settle=200ms", "-D", database}, args...), flags(t, i)...)...)
+		return midstream(t, append(append([]string{"verify", "--settle=200ms", "-D", database}, args...), flagsTo(t, i)...)...)
 	}
 	code, stdout, stderr := verify("v", "u")
 	if code != exitDone {
@@ -66,7 +66,7 @@ func TestVerifyComparesServers(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"verify", "--settle=2s", "--other-defaults-file=" + file, name, copied}, flags(t, i)...)
+	args := append([]string{"verify", "--settle=2s", "--other-defaults-file=" + file, name, copied}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)

@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"errors"
@@ -12,19 +12,19 @@ import (
 	"midstream/internal/ops/reach"
 )
 
-// onlyTyped are the flags that an option file can't say: those of the files themselves, the
+// OnlyTyped are the flags that an option file can't say: those of the files themselves, the
 // answer to a question, which would never be asked again, the file of one run's result, and what leaves rows out or changes values.
-var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes", "result-file", "keep", "set", reach.At}
+var OnlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes", "result-file", "keep", "set", reach.At}
 
-// fromFiles gives the flags that are not on the command line the values that option files
+// FromFiles gives the flags that are not on the command line the values that option files
 // have for them. A setting of another verb, among others, is left to that. Everything that
 // is wrong is said at once.
-func (c *checks) fromFiles(settings []dbconn.Setting, others map[string]bool) (notes []string, err error) {
+func (c *Set) FromFiles(settings []dbconn.Setting, others map[string]bool) (notes []string, err error) {
 	var problems []error
 	for _, s := range settings {
-		f := c.flags.Lookup(s.Name)
+		f := c.Flags.Lookup(s.Name)
 		switch {
-		case slices.Contains(onlyTyped, s.Name):
+		case slices.Contains(OnlyTyped, s.Name):
 			problems = append(problems, fmt.Errorf("%s: %s is allowed only on the command line", s.Place, s.Name))
 		case f != nil && !f.Changed:
 			problems = append(problems, give(f, s))
@@ -48,8 +48,8 @@ func give(f *pflag.Flag, s dbconn.Setting) error {
 		return fmt.Errorf("%s: %s: %w", s.Place, s.Name, dbconn.ErrNoValue)
 	}
 	take := f.Value.Set
-	if checked, is := f.Value.(*checked); is {
-		take = checked.take // its Set would tell of no place
+	if checked, is := f.Value.(*Value); is {
+		take = checked.Take // its Set would tell of no place
 	}
 	if err := take(value); err != nil {
 		return fmt.Errorf("%s: %s %s: %w", s.Place, s.Name, operator.Harmless(s.Name, value), err)

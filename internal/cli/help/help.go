@@ -1,7 +1,8 @@
-package cli
+package help
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,15 +13,15 @@ import (
 	"midstream/internal/face/humanize"
 )
 
-// firstVerbs are those that a new user needs, with what the help of the program says of them.
-var firstVerbs = []struct{ verb, arguments, what string }{
+// FirstVerbs are those that a new user needs, with what the help of the program says of them.
+var FirstVerbs = []struct{ Verb, Arguments, What string }{
 	{"plan", `"ALTER TABLE shop.orders ADD n INT"`, "show what would happen"},
 	{"run", `"ALTER TABLE shop.orders ADD n INT"`, "do it, under traffic"},
 	{"status", "", "how far it is, why it waits"},
 }
 
-// verbGroups are the others.
-var verbGroups = readGroups(verbGroupsText)
+// VerbGroups are the others.
+var VerbGroups = readGroups(verbGroupsText)
 
 // manyFlags is from how many on a verb's flags begin with those that matter most.
 const manyFlags = 30
@@ -34,51 +35,51 @@ const serverFlags = "Reaching the server"
 // flagGroups are all flags of verbs that change a table, and those by which any verb connects.
 var flagGroups = readGroups(flagGroupsText)
 
-// group is flags under a title.
-type group struct {
-	title string
-	flags *pflag.FlagSet
+// Group is flags under a title.
+type Group struct {
+	Title string
+	Flags *pflag.FlagSet
 }
 
-// inCommon marks the flags that a verb has in common with others.
-func inCommon(flags *pflag.FlagSet) {
+// InCommon marks the flags that a verb has in common with others.
+func InCommon(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{"in common": nil} })
 }
 
-// isCommon reports whether inCommon has marked a flag.
+// isCommon reports whether InCommon has marked a flag.
 func isCommon(f *pflag.Flag) bool { _, is := f.Annotations["in common"]; return is }
 
-// groupsOf are a verb's flags as its help shows them: the verb's own first, then what verbs have in common.
-func groupsOf(cmd *cobra.Command) []group {
+// GroupsOf are a verb's flags as its help shows them: the verb's own first, then what verbs have in common.
+func GroupsOf(cmd *cobra.Command) []Group {
 	count := 0
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { count++ })
-	var groups []group
+	var groups []Group
 	titles := []string{"Flags", strings.ToUpper(cmd.Name()[:1]) + cmd.Name()[1:], "Most used"} // such as Undo
 	for _, g := range flagGroups {
-		if !slices.Contains(titles, g.title) {
-			titles = append(titles, g.title)
+		if !slices.Contains(titles, g.Title) {
+			titles = append(titles, g.Title)
 		}
 	}
 	titles = append(titles, "Others")
 	for _, title := range titles {
-		of := group{title, pflag.NewFlagSet(title, pflag.ContinueOnError)}
-		of.flags.SortFlags = false
+		of := Group{title, pflag.NewFlagSet(title, pflag.ContinueOnError)}
+		of.Flags.SortFlags = false
 		if title == "Most used" && count >= manyFlags { // in that order
 			for _, name := range leadingFlags {
 				if f := cmd.LocalFlags().Lookup(name); f != nil && !f.Hidden {
-					of.flags.AddFlag(f)
+					of.Flags.AddFlag(f)
 				}
 			}
 		}
 		for _, common := range []bool{false, true} {
 			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 				shown := isCommon(f) == common && !f.Hidden && f.Name != "help" && titleOf(f.Name, count >= manyFlags) == title
-				if shown && of.flags.Lookup(f.Name) == nil {
-					of.flags.AddFlag(f)
+				if shown && of.Flags.Lookup(f.Name) == nil {
+					of.Flags.AddFlag(f)
 				}
 			})
 		}
-		if of.flags.HasFlags() {
+		if of.Flags.HasFlags() {
 			groups = append(groups, of)
 		}
 	}
@@ -91,8 +92,8 @@ func titleOf(flag string, many bool) string {
 		return "Most used"
 	}
 	for _, g := range flagGroups {
-		if (many || g.title == serverFlags) && slices.Contains(g.names, flag) {
-			return g.title
+		if (many || g.Title == serverFlags) && slices.Contains(g.Names, flag) {
+			return g.Title
 		}
 	}
 	if many {
@@ -101,40 +102,36 @@ func titleOf(flag string, many bool) string {
 	return "Flags"
 }
 
-// helpWidth is how wide the help may be where it is printed.
-func (a *app) helpWidth() int {
-	if a.Env.Stdout == nil {
+// Width is how wide a help is on out: 40 to 110 columns of a terminal, and 80 elsewhere.
+func Width(out *os.File) int {
+	if out == nil {
 		return 80
 	}
-	if width, _, err := term.GetSize(int(a.Env.Stdout.Fd())); err == nil && width > 0 {
+	if width, _, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
 		return max(40, min(width, 110))
 	}
 	return 80
 }
 
-// help prints the help of a verb, a topic, or the program.
-func (a *app) help(cmd *cobra.Command, _ []string) {
-	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-		a.unhelped = cmd.ValidateArgs(words)
-		return
-	}
-	text := helpOf(cmd, a.helpWidth())
+// Print prints the help of a verb, a topic, or the program.
+func Print(cmd *cobra.Command, width int) {
+	text := Of(cmd, width)
 	if !cmd.HasParent() {
-		text = helpOfAll(cmd)
+		text = OfAll(cmd)
 	}
 	fmt.Fprint(cmd.OutOrStdout(), text)
 }
 
-// helpOfAll fits a screen of 24 lines and 80 columns.
-func helpOfAll(root *cobra.Command) string {
+// OfAll fits a screen of 24 lines and 80 columns.
+func OfAll(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(root.Short + ".\n\n")
-	for _, first := range firstVerbs {
-		fmt.Fprintf(&b, "  midstream %-41s%s\n", first.verb+" "+first.arguments, first.what)
+	for _, first := range FirstVerbs {
+		fmt.Fprintf(&b, "  midstream %-41s%s\n", first.Verb+" "+first.Arguments, first.What)
 	}
 	b.WriteString("\nOther verbs:\n")
-	for _, g := range verbGroups {
-		fmt.Fprintf(&b, "  %-26s%s\n", g.title, humanize.Wrapped(strings.Join(g.names, ", "), 52, strings.Repeat(" ", 28)))
+	for _, g := range VerbGroups {
+		fmt.Fprintf(&b, "  %-26s%s\n", g.Title, humanize.Wrapped(strings.Join(g.Names, ", "), 52, strings.Repeat(" ", 28)))
 	}
 	b.WriteString("\nmidstream VERB --help explains a verb, midstream help verbs lists them all, and\n" +
 		humanize.Wrapped("midstream help TOPIC a topic: "+strings.Join(topicsOf(root), ", ")+".", 79, "") + "\n" +
@@ -142,7 +139,7 @@ func helpOfAll(root *cobra.Command) string {
 	return b.String()
 }
 
-// topicsOf are the names of the help topics.
+// topicsOf are the names of the help Topics.
 func topicsOf(root *cobra.Command) []string {
 	var names []string
 	for _, c := range root.Commands() {
@@ -153,8 +150,8 @@ func topicsOf(root *cobra.Command) []string {
 	return names
 }
 
-// helpOf is the help of a verb or a topic: what it does, examples, and its flags.
-func helpOf(cmd *cobra.Command, width int) string {
+// Of is the help of a verb or a topic: what it does, examples, and its flags.
+func Of(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	about := cmd.Long
 	if about == "" {
@@ -176,9 +173,9 @@ func helpOf(cmd *cobra.Command, width int) string {
 	if cmd.Example != "" {
 		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
 	}
-	for _, g := range groupsOf(cmd) {
-		b.WriteString("\n" + g.title + ":\n")
-		g.flags.VisitAll(func(f *pflag.Flag) { b.WriteString(flagHelp(f, width)) })
+	for _, g := range GroupsOf(cmd) {
+		b.WriteString("\n" + g.Title + ":\n")
+		g.Flags.VisitAll(func(f *pflag.Flag) { b.WriteString(flagHelp(f, width)) })
 	}
 	return b.String()
 }
@@ -188,7 +185,7 @@ const flagColumn = 32
 
 // flagHelp is a flag's lines.
 func flagHelp(f *pflag.Flag, width int) string {
-	name, use := flagWords(f)
+	name, use := FlagWords(f)
 	indent := strings.Repeat(" ", flagColumn)
 	short := "    "
 	if f.Shorthand != "" {
@@ -203,8 +200,8 @@ func flagHelp(f *pflag.Flag, width int) string {
 	return name + humanize.Wrapped(use, width-flagColumn, indent) + "\n"
 }
 
-// flagWords are a flag with the kind of its value, and what it is for, with its default.
-func flagWords(f *pflag.Flag) (name, use string) {
+// FlagWords are a flag with the kind of its value, and what it is for, with its default.
+func FlagWords(f *pflag.Flag) (name, use string) {
 	kind, use := pflag.UnquoteUsage(f)
 	name = "--" + f.Name
 	if kind != "" && kind != "bool" {
@@ -216,42 +213,46 @@ func flagWords(f *pflag.Flag) (name, use string) {
 	return name, use
 }
 
-// topics are what help has to say besides the verbs.
-func topics() []*cobra.Command {
+// Topics are what help explains besides the verbs. The topic of the exit codes is the caller's.
+func Topics(exitCodes *cobra.Command) []*cobra.Command {
 	return []*cobra.Command{
-		{Use: "connecting", Short: "How the server is found, and what option files may contain", Long: helpText("connecting")},
-		{Use: "swap", Short: "What a run waits for at its end, and how long others wait for it", Long: helpText("swap")},
+		{Use: "connecting", Short: "How the server is found, and what option files may contain", Long: Text("connecting")},
+		{Use: "swap", Short: "What a run waits for at its end, and how long others wait for it", Long: Text("swap")},
 		{
 			Use:   "desired-state",
 			Short: "Changing tables to the definitions in files (--to)",
-			Long:  helpText("desired-state"),
+			Long:  Text("desired-state"),
 		},
-		{Use: "rehearsal", Short: "A run without the swap (--rehearse)", Long: helpText("rehearsal")},
-		exitCodesTopic(),
-		{Use: "environment", Short: "Environment variables", Long: helpText("environment")},
+		{Use: "rehearsal", Short: "A run without the swap (--rehearse)", Long: Text("rehearsal")},
+		exitCodes,
+		{Use: "environment", Short: "Environment variables", Long: Text("environment")},
 	}
 }
 
-// verbsTopic lists all verbs of root with what they do.
-func verbsTopic(root *cobra.Command) *cobra.Command {
+// VerbsTopic lists all verbs of root with what they do.
+func VerbsTopic(root *cobra.Command) *cobra.Command {
 	topic := &cobra.Command{Use: "verbs", Short: "All verbs, with what each does"}
+	widest := 0
+	for _, c := range root.Commands() {
+		widest = max(widest, len(c.Name()))
+	}
 	list := func(b *strings.Builder, names []string) {
 		for _, name := range names {
 			if c, _, err := root.Find([]string{name}); err == nil && c != root {
-				fmt.Fprintf(b, "  %-*s %s\n", len(ptoscName), c.Name(), c.Short)
+				fmt.Fprintf(b, "  %-*s %s\n", widest, c.Name(), c.Short)
 			}
 		}
 	}
 	var b strings.Builder
 	var first []string
-	for _, f := range firstVerbs {
-		first = append(first, f.verb)
+	for _, f := range FirstVerbs {
+		first = append(first, f.Verb)
 	}
 	b.WriteString("first of all\n")
 	list(&b, first)
-	for _, g := range verbGroups {
-		b.WriteString("\n" + g.title + "\n")
-		list(&b, g.names)
+	for _, g := range VerbGroups {
+		b.WriteString("\n" + g.Title + "\n")
+		list(&b, g.Names)
 	}
 	topic.Long = strings.TrimSuffix(b.String(), "\n")
 	return topic
