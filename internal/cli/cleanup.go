@@ -13,8 +13,8 @@ import (
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/wholetables"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
@@ -110,7 +110,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case errors.As(err, &untold):
 		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: untold.Next()}
 	case errors.Is(err, checkpoint.ErrNewer):
-		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: migration.AfterNewer}
+		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: failure.AfterNewer}
 	case errors.As(err, &denied):
 		return &coded{code: exitRefused, err: denial(denied), next: c.command(name)}
 	case dbconn.Denied(err):

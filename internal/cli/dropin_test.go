@@ -15,7 +15,7 @@ import (
 
 	"midstream/internal/compat/ghost"
 	"midstream/internal/compat/ptosc"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 )
 
@@ -56,7 +56,7 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 			{What: "w", Why: "capture is behind (--max-capture-delay)"},
 		},
 	}
-	failure := &migration.Failure{Phase: "copy", Err: errors.New("x"), Kept: true, Next: "Give it up with: midstream cleanup  shop.orders"}
+	failed := &failure.Failure{Phase: "copy", Err: errors.New("x"), Kept: true, Next: "Give it up with: midstream cleanup  shop.orders"}
 	wrong := usageOf("midstream run --help", errors.New("--max-replica-lag x: it is no time"))
 	unseen := &coded{
 		code: exitFailed,
@@ -73,7 +73,7 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 		a.at.Store(&place{verb: program, command: "midstream " + program, stage: "planning", object: "shop.orders"})
 		c, _ := a.asRun(spokenBy(t)[program], nil)
 		told := ""
-		for _, err := range []error{refused, failure, wrong, unseen} {
+		for _, err := range []error{refused, failed, wrong, unseen} {
 			told += unwrapped(a.complaint(err, exitCode(err, false)))
 		}
 		contains(t, told, says...)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
@@ -153,18 +154,18 @@ func TestFiveParts(t *testing.T) {
 		exitUsage:   usageOf("midstream run --help", errors.New("x")),
 		exitRefused: &plan.Refused{Blocking: []plan.Risk{{What: "x"}}},
 		exitAborted: errInterrupted,
-		exitUnknown: &migration.Failure{Phase: "cutover", Err: cutover.ErrUnknown},
-		exitMismatch: &migration.Failure{
+		exitUnknown: &failure.Failure{Phase: "cutover", Err: cutover.ErrUnknown},
+		exitMismatch: &failure.Failure{
 			Phase: "verify",
-			Err:   migration.ErrMismatch,
+			Err:   failure.ErrMismatch,
 		},
-		exitLeftovers: &coded{code: exitLeftovers, err: migration.ErrLeftovers},
-		exitStopped: &migration.Failure{
+		exitLeftovers: &coded{code: exitLeftovers, err: failure.ErrLeftovers},
+		exitStopped: &failure.Failure{
 			Phase: "copy",
 			Err:   errors.New("x"),
 			Kept:  true,
 		},
-		exitUnfit: &migration.Failure{Phase: "prescan", Err: migration.ErrUnfit},
+		exitUnfit: &failure.Failure{Phase: "prescan", Err: failure.ErrUnfit},
 		exitNoRun: &coded{
 			code: exitNoRun,
 			err:  errors.New("x"),

@@ -8,10 +8,10 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
@@ -144,7 +144,7 @@ func split(err error) []error {
 func exitCode(err error, interrupted bool) int {
 	var c *coded
 	var u *usage
-	var f *migration.Failure
+	var f *failure.Failure
 	var untold *leftovers.Untold
 	switch {
 	case err == nil:
@@ -153,16 +153,16 @@ func exitCode(err error, interrupted bool) int {
 		return exitUsage
 	case errors.Is(err, cutover.ErrUnknown), errors.Is(err, native.ErrUnknown), errors.Is(err, tableddl.ErrUnknown):
 		return exitUnknown
-	case errors.Is(err, migration.ErrLeftovers):
+	case errors.Is(err, failure.ErrLeftovers):
 		return exitLeftovers
 	case errors.As(err, &f) && f.Kept:
 		return exitStopped
 	case interrupted, errors.Is(err, follow.ErrOver):
 		return exitAborted
-	case errors.Is(err, migration.ErrUnfit), errors.Is(err, park.ErrUnfit),
+	case errors.Is(err, failure.ErrUnfit), errors.Is(err, park.ErrUnfit),
 		errors.Is(err, rowsync.ErrDuplicate), errors.Is(err, rowsync.ErrRefused):
 		return exitUnfit
-	case errors.Is(err, migration.ErrMismatch):
+	case errors.Is(err, failure.ErrMismatch):
 		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
@@ -171,9 +171,9 @@ func exitCode(err error, interrupted bool) int {
 		errors.Is(err, shadow.ErrRefused),
 		errors.Is(err, leftovers.ErrClaimed),
 		errors.Is(err, leftovers.ErrElsewhere),
-		errors.Is(err, migration.ErrOtherAlter), errors.Is(err, leftovers.ErrNoUndo), errors.Is(err, leftovers.ErrUndoBegun),
+		errors.Is(err, failure.ErrOtherAlter), errors.Is(err, leftovers.ErrNoUndo), errors.Is(err, leftovers.ErrUndoBegun),
 		errors.Is(err, intake.ErrOtherCapture), errors.Is(err, park.ErrSlow), errors.Is(err, leftovers.ErrOvertaken),
-		errors.Is(err, migration.ErrStopped),
+		errors.Is(err, failure.ErrStopped),
 		errors.Is(err, checkpoint.ErrNewer),
 		errors.Is(err, schema.ErrNotFound),
 		errors.Is(err, schema.ErrNotBaseTable):

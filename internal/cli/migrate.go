@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
@@ -333,7 +334,7 @@ func unwritten(ctx context.Context, err error, next string) error {
 		return errInterrupted
 	}
 	if errors.Is(err, checkpoint.ErrNewer) {
-		next = migration.AfterNewer
+		next = failure.AfterNewer
 	}
 	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/migration"
@@ -66,7 +67,7 @@ func (a *app) troubleOf(err error, code int) trouble {
 	at := a.place()
 	t := trouble{stage: at.stage, object: at.object, cause: escape.Sentence(err)}
 	var refused *plan.Refused
-	var failure *migration.Failure
+	var failed *failure.Failure
 	var u *usage
 	var c *coded
 	switch {
@@ -76,8 +77,8 @@ func (a *app) troubleOf(err error, code int) trouble {
 			t.object = verb
 		}
 		t.left, t.next = "midstream did not connect to a server", "see "+u.help
-	case errors.As(err, &failure):
-		t.stage, t.cause, t.left, t.next = string(failure.Phase), escape.Sentence(failure.Err), failure.Left, failure.Next
+	case errors.As(err, &failed):
+		t.stage, t.cause, t.left, t.next = string(failed.Phase), escape.Sentence(failed.Err), failed.Left, failed.Next
 	case errors.As(err, &refused):
 		t.cause = refused.Summary()
 	case errors.As(err, &c):
@@ -106,7 +107,7 @@ func (a *app) complaint(err error, code int) string {
 		}
 	}
 	var refused *plan.Refused
-	var failure *migration.Failure
+	var failed *failure.Failure
 	var p *session.Partly
 	cause := escape.Line(t.cause)
 	if laidOut(err) {
@@ -120,8 +121,8 @@ func (a *app) complaint(err error, code int) string {
 				summary.Style{Reach: a.reach()},
 			),
 		)
-	case errors.As(err, &failure):
-		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failure.Phase, cause)
+	case errors.As(err, &failed):
+		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failed.Phase, cause)
 	case code == exitAborted:
 		fmt.Fprintf(&b, "midstream: aborted: %s\n", cause)
 	default:
@@ -159,12 +160,12 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 	t := a.troubleOf(err, code)
 	rec.Error, rec.Stage, rec.Object, rec.Left, rec.Next = t.cause, t.stage, t.object, t.left, t.next
 	rec.Passing = passing(err, code)
-	var failure *migration.Failure
+	var failed *failure.Failure
 	var refused *plan.Refused
 	var partly *session.Partly
 	switch {
-	case errors.As(err, &failure):
-		rec.Phase, rec.Swapped = string(failure.Phase), failure.Swapped
+	case errors.As(err, &failed):
+		rec.Phase, rec.Swapped = string(failed.Phase), failed.Swapped
 	case errors.As(err, &refused):
 		rec.Error, rec.Problems = err.Error(), record.Risks(refused.Blocking)
 	}
@@ -178,7 +179,7 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 // sessions kept until that limit.
 func passing(err error, code int) bool {
 	var u *usage
-	var f *migration.Failure
+	var f *failure.Failure
 	switch {
 	case errors.As(err, &f) && (f.Half || f.Swapped):
 		return false

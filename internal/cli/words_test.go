@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
@@ -20,7 +21,7 @@ import (
 var resultlessRun = migration.Result{}
 
 func TestExitCodeOf(t *testing.T) {
-	failed := func(err error) error { return &migration.Failure{Phase: "copy", Err: err} }
+	failed := func(err error) error { return &failure.Failure{Phase: "copy", Err: err} }
 	for _, c := range []struct {
 		err         error
 		interrupted bool
@@ -34,8 +35,8 @@ func TestExitCodeOf(t *testing.T) {
 		{failed(intake.ErrSourceChanged), false, exitFailed},
 		{failed(leftovers.ErrClaimed), false, exitRefused},
 		{failed(fmt.Errorf("x: %w", cutover.ErrUnknown)), true, exitUnknown},
-		{failed(errors.Join(errInterrupted, migration.ErrLeftovers)), true, exitLeftovers},
-		{failed(errors.Join(cutover.ErrUnknown, migration.ErrLeftovers)), false, exitUnknown},
+		{failed(errors.Join(errInterrupted, failure.ErrLeftovers)), true, exitLeftovers},
+		{failed(errors.Join(cutover.ErrUnknown, failure.ErrLeftovers)), false, exitUnknown},
 		{&plan.Refused{}, false, exitRefused},
 		{fmt.Errorf("read: %w", schema.ErrNotFound), false, exitRefused},
 		{usageOf("help", errors.New("x")), true, exitUsage},

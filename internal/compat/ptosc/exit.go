@@ -10,7 +10,7 @@ import (
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -71,7 +71,7 @@ var ofVariables = []uint16{1193, 1231, 1232, 1238, 1229}
 // code is the exit code of an error. met says that the server was reached, interrupted that a
 // signal has ended the run.
 func code(err error, met bool, a *Asked) int {
-	var failure *migration.Failure
+	var failed *failure.Failure
 	var refused *plan.Refused
 	var unfit *Unfit
 	switch {
@@ -87,10 +87,10 @@ func code(err error, met bool, a *Asked) int {
 		return exitInvalid
 	case !met:
 		return exitConnecting
-	case errors.Is(err, cutover.ErrUnknown), errors.Is(err, migration.ErrGaveUp), errors.Is(err, migration.ErrNamesTaken):
+	case errors.Is(err, cutover.ErrUnknown), errors.Is(err, failure.ErrGaveUp), errors.Is(err, failure.ErrNamesTaken):
 		return exitSwapping
-	case errors.As(err, &failure):
-		return ofFailure(failure)
+	case errors.As(err, &failed):
+		return ofFailure(failed)
 	case errors.As(err, &refused):
 		return ofRefusal(refused)
 	case errors.Is(err, native.ErrRefused), errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
@@ -109,7 +109,7 @@ func unparsed(a *Asked) bool {
 	return err != nil || whole == nil
 }
 
-func ofFailure(f *migration.Failure) int {
+func ofFailure(f *failure.Failure) int {
 	switch {
 	case f.Swapped:
 		return exitDropping
@@ -119,7 +119,7 @@ func ofFailure(f *migration.Failure) int {
 		return exitCreating
 	case f.Phase == event.PhaseNative:
 		return exitAltering
-	case f.Phase == event.PhaseCutover && !errors.Is(f.Err, migration.ErrKeep) && !errors.Is(f.Err, migration.ErrMismatch):
+	case f.Phase == event.PhaseCutover && !errors.Is(f.Err, failure.ErrKeep) && !errors.Is(f.Err, failure.ErrMismatch):
 		return exitSwapping
 	}
 	return exitInvalid
@@ -142,7 +142,7 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 	if err != nil && s.stopped {
 		exit = exitStopped
 	}
-	var failure *migration.Failure
+	var failed *failure.Failure
 	switch {
 	case exit == exitConnecting && !dbconn.Denied(err):
 		s.say("Cannot connect to MySQL: %v", err)
@@ -174,7 +174,7 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 			s.say("Job %d finished successfully.", s.asked.history.job)
 		}
 		s.say("Successfully altered %s.", table)
-	case errors.As(err, &failure) && failure.Swapped:
+	case errors.As(err, &failed) && failed.Swapped:
 		s.say("Altered %s but there were errors or warnings.", table)
 	case met:
 		s.say("%s was not altered.", table)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/lab/mysqltest"
 )
@@ -41,11 +41,11 @@ func TestL2_AKeyThatMayBecomeAnotherEndsTheRun(t *testing.T) {
 			if !errors.Is(err, rowsync.ErrMerges) || !strings.Contains(err.Error(), "row with key ("+c.shown+")") {
 				b.Errorf("%s: %v", c.alter, err)
 			}
-			if _, err := b.migrate(b.ctx(), c.alter); !errors.Is(err, migration.ErrUnfit) { // both rows
+			if _, err := b.migrate(b.ctx(), c.alter); !errors.Is(err, failure.ErrUnfit) { // both rows
 				b.Errorf("%s: %v", c.alter, err)
 			}
 			b.exec("DELETE FROM " + table + " WHERE v = 1")
-			if _, err := b.migrate(b.ctx(), c.alter); !errors.Is(err, migration.ErrUnfit) {
+			if _, err := b.migrate(b.ctx(), c.alter); !errors.Is(err, failure.ErrUnfit) {
 				b.Errorf("%s: %v", c.alter, err)
 			}
 			fresh()

@@ -11,6 +11,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
@@ -218,8 +219,8 @@ func (b *bench) capturedElsewhere(replica *bench) {
 		replica.exec(stop, order+" = OFF", start)
 	}))
 	replica.exec(stop, order+" = ON", start)
-	var failure *migration.Failure
-	if !errors.Is(err, intake.ErrCaptureUnfit) || !errors.As(err, &failure) || !failure.Kept {
+	var failed *failure.Failure
+	if !errors.Is(err, intake.ErrCaptureUnfit) || !errors.As(err, &failed) || !failed.Kept {
 		b.Fatalf("the error is %v", err)
 	}
 	b.hasTables("digits,t,t_midstream,t_shadow")
@@ -263,8 +264,8 @@ func (b *bench) readOnlyIsNoticed() {
 		b.exec("SET GLOBAL read_only = ON")
 		since = time.Now()
 	}))
-	var failure *migration.Failure
-	if !errors.Is(err, checkpoint.ErrReadOnly) || !errors.As(err, &failure) || !failure.Kept || !failure.Lost {
+	var failed *failure.Failure
+	if !errors.Is(err, checkpoint.ErrReadOnly) || !errors.As(err, &failed) || !failed.Kept || !failed.Lost {
 		b.Errorf("the error is %v", err)
 	}
 	if took := time.Since(since); took > time.Second+slack {

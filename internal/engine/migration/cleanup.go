@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -51,7 +52,7 @@ func (r *run) cleanUp() error {
 		if undo != nil {
 			if err := r.leftovers.KeepUndo(ctx, *undo, old.Name.Table); err != nil {
 				r.debts.leave(r.plan.Names.State)
-				return fmt.Errorf("%w: %w", ErrLeftovers, err)
+				return fmt.Errorf("%w: %w", failure.ErrLeftovers, err)
 			}
 		} else if err := r.leftovers.DropUndo(ctx); err != nil { // of an earlier change, which this one ends
 			r.debts.leave(plan.UndoOf(r.plan.Source.Name))
@@ -59,7 +60,7 @@ func (r *run) cleanUp() error {
 		}
 	}
 	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {
-		return fmt.Errorf("%w: %w", ErrLeftovers, err)
+		return fmt.Errorf("%w: %w", failure.ErrLeftovers, err)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -72,16 +73,16 @@ func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (
 		Begin:     w.beginAttempt,
 		Withdraw:  func(ctx context.Context) error { return carrier{w.run}.undeclare(ctx, w.carried()) },
 		End:       w.endAttempt,
-		Again:     WorthAnotherAttempt,
+		Again:     failure.WorthAnotherAttempt,
 		Meanwhile: w.follower.Meanwhile,
 		Emit:      w.emit,
 		Rehearses: w.plan.Purpose.Rehearses(),
 	})
 	switch {
 	case errors.Is(err, lock.ErrGivenUp):
-		err = fmt.Errorf("%w in %d attempts: %w", ErrGaveUp, done.Attempts, last.Undone)
+		err = fmt.Errorf("%w in %d attempts: %w", failure.ErrGaveUp, done.Attempts, last.Undone)
 	case errors.Is(err, lock.ErrTooLong):
-		err = fmt.Errorf("%w within %s", ErrGaveUp, w.live().GiveUp)
+		err = fmt.Errorf("%w within %s", failure.ErrGaveUp, w.live().GiveUp)
 	}
 	return done, err
 }
@@ -190,7 +191,7 @@ func (w *work) nextOld(ctx context.Context) error {
 	}
 	if !free {
 		names := plan.OldNames(w.plan.Source.Name)
-		return fmt.Errorf("%w: %s to %s; rename or drop one that is not needed", ErrNamesTaken, names[0], names[len(names)-1])
+		return fmt.Errorf("%w: %s to %s; rename or drop one that is not needed", failure.ErrNamesTaken, names[0], names[len(names)-1])
 	}
 	w.start.Old, w.debts.oldName = old.Table, old.Table
 	w.note(fmt.Sprintf("another table has taken the name %s, and the run does not touch it: the old table will be %s", taken, old))
@@ -262,7 +263,7 @@ func (w *work) endAttempt(ctx context.Context, report cutover.Report, err error)
 	}
 	w.swapsAt.Store(nil)
 	w.intake.Unfreeze()
-	if !WorthAnotherAttempt(err) {
+	if !failure.WorthAnotherAttempt(err) {
 		return err
 	}
 	if ctx.Err() == nil {

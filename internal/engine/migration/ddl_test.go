@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
-	"midstream/internal/engine/migration"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -93,8 +93,8 @@ func TestL9_DDLWhileRowsAreCopied(t *testing.T) {
 							f.exec(statement)
 						}
 					})
-					var failure *migration.Failure
-					if !errors.As(err, &failure) || failure.Swapped || !strings.Contains(failure.Left, "nothing is left") {
+					var failed *failure.Failure
+					if !errors.As(err, &failed) || failed.Swapped || !strings.Contains(failed.Left, "nothing is left") {
 						b.Fatalf("the error is %v", err)
 					}
 				})
@@ -113,7 +113,7 @@ func TestL6_UnloggedWriteIsFound(t *testing.T) {
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
 			f.exec("SET SESSION sql_log_bin = 0", "UPDATE t SET v = 7 WHERE id = 777", "SET SESSION sql_log_bin = 1")
 		}))
-		b.failedBeforeTheSwap(err, migration.ErrMismatch)
+		b.failedBeforeTheSwap(err, failure.ErrMismatch)
 		if !strings.Contains(err.Error(), "777") {
 			b.Errorf("the row is not named: %v", err)
 		}

@@ -3,6 +3,7 @@ package migration
 import (
 	"sync/atomic"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/mysql/schema"
 )
 
@@ -60,5 +61,5 @@ func (d *debts) canResume(err error) bool {
 	if err == nil || !d.saved || d.done {
 		return false
 	}
-	return d.doubtful || resumable(err) // a doubtful shadow is perhaps not ours to drop
+	return d.doubtful || failure.Resumable(err) // a doubtful shadow is perhaps not ours to drop
 }

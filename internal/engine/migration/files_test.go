@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 )
@@ -96,8 +96,8 @@ func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 				granted = granted || a.Granted
 			}
 		})
-		var failure *migration.Failure
-		if !errors.As(err, &failure) || !errors.Is(err, migration.ErrGaveUp) || !failure.Kept {
+		var failed *failure.Failure
+		if !errors.As(err, &failed) || !errors.Is(err, failure.ErrGaveUp) || !failed.Kept {
 			b.Fatalf("the error is %v", err)
 		}
 		if granted {

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/carry"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
@@ -83,7 +84,7 @@ func (r carrier) settleCarried(ctx context.Context, unsettled error) error {
 // to do.
 func (r carrier) leftUnsettled() (left, next string) {
 	left, next = leftovers.LeftUnsettled(r.carried(), r.debts.done)
-	return left, SameCommand + next
+	return left, failure.SameCommand + next
 }
 
 // readyForForeign checks that the shadow can have the constraints, and makes their indexes its own.

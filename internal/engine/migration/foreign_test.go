@@ -10,8 +10,8 @@ import (
 
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
@@ -207,7 +207,7 @@ func TestForeignKeyDroppedMeanwhile(t *testing.T) {
 		b.ctx(), "ADD COLUMN added INT",
 		onPhase(event.PhaseVerify, func() { b.exec("ALTER TABLE c DROP FOREIGN KEY c_ibfk_1") }),
 	)
-	var failed *migration.Failure
+	var failed *failure.Failure
 	if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) ||
 		!strings.Contains(err.Error(), f.schema+".t is untouched") {
 		b.Errorf("error %v", err)

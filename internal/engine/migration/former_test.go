@@ -14,8 +14,8 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
@@ -133,7 +133,7 @@ func TestL9_AnotherAlterIsRefused(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.stopped()
 		_, err := b.migrate(b.ctx(), "ADD COLUMN another INT")
-		if !errors.Is(err, migration.ErrOtherAlter) || !strings.Contains(err.Error(), "ADD COLUMN added INT") ||
+		if !errors.Is(err, failure.ErrOtherAlter) || !strings.Contains(err.Error(), "ADD COLUMN added INT") ||
 			!strings.Contains(err.Error(), "midstream cleanup") {
 			b.Errorf("error is %v", err)
 		}
@@ -152,7 +152,7 @@ func TestL9_AnotherConditionOrExpressionIsNamed(t *testing.T) {
 		b.stopped()
 		b.filter, b.set = "id > 3", plan.Settings{"added": "id + 1", "v": "v"}
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
-		if !errors.Is(err, migration.ErrOtherAlter) || !strings.Contains(err.Error(),
+		if !errors.Is(err, failure.ErrOtherAlter) || !strings.Contains(err.Error(),
 			`it had neither --keep nor --set, and this command has --keep "id > 3" --set "added=id + 1" --set "v=v"`) {
 			b.Errorf("error is %v", err)
 		}
@@ -179,8 +179,8 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 				go w.Close()
 			}
 		})
-		var failure *migration.Failure
-		if !errors.As(err, &failure) || !failure.Kept || !strings.Contains(failure.Next, "same command again to resume") {
+		var failed *failure.Failure
+		if !errors.As(err, &failed) || !failed.Kept || !strings.Contains(failed.Next, "same command again to resume") {
 			b.Fatalf("error is %v", err)
 		}
 		b.address = b.server.Address
@@ -265,8 +265,8 @@ func crashed(t *testing.T, version string, server *mysqltest.Instance, how strin
 			b.Error(err)
 		}
 	}))
-	var failure *migration.Failure
-	if !errors.As(err, &failure) || !failure.Kept {
+	var failed *failure.Failure
+	if !errors.As(err, &failed) || !failed.Kept {
 		b.Fatalf("error is %v", err)
 	}
 	if result := b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, writer)); !result.Resumed {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/fault"
 )
 
@@ -18,8 +18,8 @@ func TestL9_GivenUpAttemptsKeepTheWork(t *testing.T) {
 		usual := b.settings.Lock
 		b.settings.Lock.Work, b.settings.Backoff, b.settings.Attempts = time.Microsecond, 10*time.Millisecond, 2
 		result, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
-		var failure *migration.Failure
-		if !errors.Is(err, migration.ErrGaveUp) || !errors.As(err, &failure) || !failure.Kept || result.Swapped {
+		var failed *failure.Failure
+		if !errors.Is(err, failure.ErrGaveUp) || !errors.As(err, &failed) || !failed.Kept || result.Swapped {
 			b.Fatalf("error is %v", err)
 		}
 		b.settings.Lock = usual

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
@@ -122,8 +122,8 @@ func TestL5_GroupReplication(t *testing.T) {
 	other.lead()
 	changed = time.Now()
 	<-r.done
-	var failure *migration.Failure
-	if !errors.As(r.err, &failure) || !failure.Kept || !failure.Lost || !strings.Contains(r.err.Error(), "connect to that one") {
+	var failed *failure.Failure
+	if !errors.As(r.err, &failed) || !failed.Kept || !failed.Lost || !strings.Contains(r.err.Error(), "connect to that one") {
 		b.Fatalf("the error is %v", r.err)
 	}
 	if r.result.Scanned == 0 {

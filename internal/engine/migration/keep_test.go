@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
@@ -157,7 +157,7 @@ func TestL6_ARowThatDoesNotMeetTheConditionIsFound(t *testing.T) {
 			_, err := b.migrate(b.ctx(), "ADD COLUMN n INT", onPhase(event.PhaseVerify, func() {
 				b.exec("INSERT INTO " + b.schema + ".t_shadow (id, v) VALUES " + row)
 			}))
-			if !errors.Is(err, migration.ErrMismatch) {
+			if !errors.Is(err, failure.ErrMismatch) {
 				b.Errorf("with the row %s in the shadow: %v", row, err)
 			}
 		}

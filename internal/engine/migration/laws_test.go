@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
@@ -287,8 +287,8 @@ func TestL6_NoSwapUnlessDrained(t *testing.T) {
 		b.exec("UPDATE " + b.schema + ".t SET v = 1 WHERE id = 1") // the lock is not held
 		cancel()
 		<-r.done
-		var failure *migration.Failure
-		if !errors.As(r.err, &failure) || failure.Swapped {
+		var ended *failure.Failure
+		if !errors.As(r.err, &ended) || ended.Swapped {
 			b.Fatalf("error is %v, want a failure before the swap", r.err)
 		}
 		if got := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = '" + b.schema +
@@ -372,8 +372,8 @@ func TestL9_FailedStartLeavesNothing(t *testing.T) {
 					b.numbered(100)
 					w := b.cutAt(fmt.Sprintf(statement, b.schema), lost)
 					_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
-					var failure *migration.Failure
-					if !bent(w) || !errors.As(err, &failure) || !strings.Contains(failure.Left, "nothing is left") {
+					var failed *failure.Failure
+					if !bent(w) || !errors.As(err, &failed) || !strings.Contains(failed.Left, "nothing is left") {
 						b.Errorf("the error is %v", err)
 					}
 					if got := b.value(

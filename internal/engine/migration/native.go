@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
@@ -25,7 +26,7 @@ type ownStatement struct{ *run }
 func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 	wish, statement := specs.NativeUndo(r.plan, r.cfg.Undo), func() error { return r.statement(ctx) }
 	err = leftovers.Natively(ctx, r.leftovers, wish, r.plan.EndsUndo, statement, r.note)
-	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !worthAShadow(err) || ctx.Err() != nil {
+	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !failure.WorthAShadow(err) || ctx.Err() != nil {
 		return true, err
 	}
 	r.account.update(func() { r.account.method = plan.MethodShadow })

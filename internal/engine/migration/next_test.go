@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/rowsync"
@@ -45,7 +46,7 @@ func TestNextFitsTheCause(t *testing.T) {
 		{going, null, "Change the row"},
 		{going, enough, "once the cause is removed"},
 	} {
-		if next := NextAfter(c.ctx, fmt.Errorf("x: %w", c.err)); !strings.Contains(next, c.want) {
+		if next := failure.NextAfter(c.ctx, fmt.Errorf("x: %w", c.err)); !strings.Contains(next, c.want) {
 			t.Errorf("%v: %s", c.err, next)
 		}
 	}

@@ -2,23 +2,15 @@ package migration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/prescan"
 )
-
-// ErrUnfit means that the prescan has found rows that do not fit the altered table. The source is
-// untouched and nothing is left; change the rows, or the ALTER.
-var ErrUnfit = errors.New("some rows don't fit the altered table")
-
-// ErrStopped means that the tables of an earlier run exist: it was stopped and may be resumed. A
-// check or a rehearsal can't be made until then. Nothing was done.
-var ErrStopped = errors.New("an earlier run was stopped on this table, and its tables have the names that this run needs")
 
 // Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
 // called once, in place of Run. The error is a *Failure.
@@ -44,7 +36,7 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 	return r.result(), r.conclude(ctx, err)
 }
 
-// noFormer fails with ErrStopped if an earlier run has left work. A run that stopped before it
+// noFormer fails with failure.ErrStopped if an earlier run has left work. A run that stopped before it
 // copied a row, such as a check, has left none: noFormer removes its tables.
 func (r earlier) noFormer(ctx context.Context) error {
 	there, stopped, err := r.listTables(ctx)
@@ -61,7 +53,7 @@ func (r earlier) noFormer(ctx context.Context) error {
 	case err != nil:
 		return err
 	case saved.Start != nil:
-		return ErrStopped
+		return failure.ErrStopped
 	}
 	if err := c.CheckStranger(ctx, there); err != nil {
 		return err
@@ -105,7 +97,7 @@ func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 		event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: took, At: time.Now()},
 	)
 	if len(refused) > 0 {
-		unfit := ErrUnfit
+		unfit := failure.ErrUnfit
 		if r.plan.Back != nil {
 			unfit = park.ErrUnfit
 		}

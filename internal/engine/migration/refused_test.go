@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -109,11 +109,11 @@ func (b *bench) refuses(alter, bring string, w way, column string) {
 	was := definition()
 	b.cfg.NoPrescan = true // it would find it before the copy
 	_, err := b.migrate(b.ctx(), alter, listen)
-	var failure *migration.Failure
-	if !errors.As(err, &failure) || failure.Swapped || !strings.Contains(failure.Left, "is untouched and nothing is left") {
+	var failed *failure.Failure
+	if !errors.As(err, &failed) || failed.Swapped || !strings.Contains(failed.Left, "is untouched and nothing is left") {
 		b.Fatalf("the error is %v", err)
 	}
-	cause := failure.Err.Error()
+	cause := failed.Err.Error()
 	if isMariaDB(b.version) {
 		cause = strings.ReplaceAll(cause, "`", "'") // some messages quote names so
 	}

@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/together"
@@ -47,7 +48,7 @@ var errPurpose = errors.New("the plan is for something else")
 // does nothing. The error is a *Failure.
 //
 // Rehearse resumes an earlier rehearsal as Run resumes a run. It does not touch what an earlier run
-// left (ErrStopped).
+// left (failure.ErrStopped).
 func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error) {
 	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
@@ -70,7 +71,7 @@ func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error)
 	return r.result(), r.conclude(ctx, err)
 }
 
-// onlyRehearsals fails with ErrStopped if what an earlier run has left is not a rehearsal's: a
+// onlyRehearsals fails with failure.ErrStopped if what an earlier run has left is not a rehearsal's: a
 // rehearsal neither goes on with it nor removes it.
 func (r earlier) onlyRehearsals(ctx context.Context) error {
 	_, stopped, err := r.listTables(ctx)
@@ -86,10 +87,10 @@ func (r earlier) onlyRehearsals(ctx context.Context) error {
 	return err
 }
 
-// notARuns fails with ErrStopped if saved belongs to a run that alters the table.
+// notARuns fails with failure.ErrStopped if saved belongs to a run that alters the table.
 func notARuns(saved *checkpoint.Saved) error {
 	if saved.Start != nil && plan.Purpose(saved.Start.Purpose).Swaps() {
-		return ErrStopped
+		return failure.ErrStopped
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/onreplica"
@@ -263,7 +264,7 @@ func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 		}
 		// As if the stopped run came between the plan and the claim.
 		_, err := b.rehearse(b.ctx(), plan.Rehearsing, migration.Rehearsal{}, clauses)
-		if !errors.Is(err, migration.ErrStopped) {
+		if !errors.Is(err, failure.ErrStopped) {
 			b.Errorf("error is %v", err)
 		}
 		if got := b.value("SELECT GROUP_CONCAT(run, state ORDER BY id) FROM " + b.schema + ".t_midstream"); got != state {
@@ -309,7 +310,7 @@ func TestL5_RunGoesOnWithAKeptRehearsal(t *testing.T) {
 			"INSERT INTO "+b.schema+".t VALUES (99999, 1, 99999)",
 		)
 		_, err := b.migrate(b.ctx(), "ADD COLUMN another INT")
-		if !errors.Is(err, migration.ErrOtherAlter) || !strings.Contains(err.Error(), "the rehearsal of ALTER TABLE") {
+		if !errors.Is(err, failure.ErrOtherAlter) || !strings.Contains(err.Error(), "the rehearsal of ALTER TABLE") {
 			b.Errorf("error is %v", err)
 		}
 		if result := b.mustMigrate(clauses); !result.Resumed || result.Verified == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/key"
@@ -23,10 +24,6 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
-
-// ErrOtherAlter means that an earlier run on the table was stopped, can be resumed, and was asked
-// for another ALTER. Nothing was done.
-var ErrOtherAlter = errors.New("an earlier run of another change was stopped on this table")
 
 // earlier decides for a run what becomes of the work that a stopped run on the source left.
 type earlier struct{ *run }
@@ -41,7 +38,7 @@ type stoppedRun struct {
 }
 
 // Former returns what Run will do about an earlier run's leftovers; "" if there are none. It writes
-// nothing. It fails with ErrOtherAlter and ErrStopped as Run and Rehearse do.
+// nothing. It fails with failure.ErrOtherAlter and ErrStopped as Run and Rehearse do.
 func (m *Migration) Former(ctx context.Context) (string, error) {
 	r := earlier{newRun(m)}
 	there, stopped, err := r.listTables(ctx)
@@ -193,7 +190,7 @@ func (r earlier) takeOver(ctx context.Context) (*checkpoint.Saved, error) {
 }
 
 // canResume completes f, or returns the reason why the stopped run cannot be resumed. It fails with
-// ErrOtherAlter if it could, but was asked for something else.
+// failure.ErrOtherAlter if it could, but was asked for something else.
 func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *stoppedRun) (reason string, err error) {
 	start, c := saved.Start, saved.Checkpoint
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
@@ -230,7 +227,7 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 		!maps.Equal(start.Map, r.plan.Map) || start.Filter != r.plan.Filter || !maps.Equal(start.Set, r.plan.Set) ||
 		!slices.Equal(start.Together, r.cfg.Together.Others()) {
 		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped%s",
-			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter)+inGroup(start), start.Key, c.Rows,
+			failure.ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter)+inGroup(start), start.Key, c.Rows,
 			plan.Otherwise(r.plan, start.Filter, start.Set))
 	}
 	return r.rangesUsable(f)

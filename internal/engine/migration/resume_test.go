@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
@@ -236,7 +237,7 @@ func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
 			b.Error(err)
 		}
 		b.killedInCopy()
-		if err := check(); !errors.Is(err, migration.ErrStopped) {
+		if err := check(); !errors.Is(err, failure.ErrStopped) {
 			b.Errorf("next to the work of a run: %v", err)
 		}
 		c := b.child(clauses, "", nil)

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
@@ -83,7 +84,7 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 
 // keepAll saves the last state of a run that was ended to be gone on with.
 func (w *work) keepAll(err error) {
-	if !errors.Is(err, ErrKeep) || !w.debts.saved {
+	if !errors.Is(err, failure.ErrKeep) || !w.debts.saved {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -96,12 +97,12 @@ func (w *work) keepAll(err error) {
 // handBack writes, for an undo that ends because its operator or its time ended it, how far the old table has come: the
 // next undo of the table begins from there. parent is the context that an operator ends.
 func (w *work) handBack(parent context.Context, err error) {
-	if w.plan.Back != nil && !w.debts.done && isAny(err, intake.ErrOldWritten, intake.ErrNotByKeys) {
+	if w.plan.Back != nil && !w.debts.done && failure.IsAny(err, intake.ErrOldWritten, intake.ErrNotByKeys) {
 		if err := leftovers.OnlyByAllRows(w.leftovers, err); err != nil {
 			w.note("the record of the undo could not be written: " + err.Error())
 		}
 	}
-	asked := errors.Is(err, follow.ErrOver) || parent.Err() != nil && !errors.Is(err, ErrKeep)
+	asked := errors.Is(err, follow.ErrOver) || parent.Err() != nil && !errors.Is(err, failure.ErrKeep)
 	if !asked || !w.plan.Lazy() || w.plan.Back.KeepsUnchanged() || w.debts.done || !w.tracker.Complete() || w.link.From != nil {
 		return
 	}

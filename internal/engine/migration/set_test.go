@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
@@ -102,7 +102,7 @@ func TestL6_AnotherValueThanThatOfTheExpressionIsFound(t *testing.T) {
 			_, err := b.migrate(b.ctx(), clause, onPhase(event.PhaseVerify, func() {
 				b.exec("UPDATE " + b.schema + ".t_shadow SET " + column + " = 'A7' WHERE id = 7")
 			}))
-			if !errors.Is(err, migration.ErrMismatch) {
+			if !errors.Is(err, failure.ErrMismatch) {
 				b.Errorf("with another value in column %s: %v", column, err)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 )
@@ -58,7 +58,7 @@ func TestL11_AnExpressionHasTheErrorsOfAnUpdate(t *testing.T) {
 			if _, err := b.db.ExecContext(b.ctx(), "UPDATE "+b.schema+".t SET n = "+expr); !dbconn.ValueRefused(err) {
 				b.Errorf("%s: the server's own UPDATE: %v", expr, err)
 			}
-			if _, err := b.migrate(b.ctx(), "ADD COLUMN fresh INT NULL"); !errors.Is(err, migration.ErrUnfit) {
+			if _, err := b.migrate(b.ctx(), "ADD COLUMN fresh INT NULL"); !errors.Is(err, failure.ErrUnfit) {
 				b.Errorf("%s: with a text that is no number: %v", expr, err)
 			}
 			b.exec("DELETE FROM " + b.schema + ".t WHERE id = 4")

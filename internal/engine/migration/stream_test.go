@@ -12,7 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
 	"midstream/internal/mysql/binlog"
@@ -286,8 +286,8 @@ func TestL5_AnotherServerStops(t *testing.T) {
 			d.cutAfter(0, nil)
 			b.exec("UPDATE " + b.schema + ".t SET v = 5")
 		}))
-		var failure *migration.Failure
-		if !errors.Is(err, binlog.ErrOtherServer) || !errors.As(err, &failure) || !failure.Kept || !failure.Lost {
+		var failed *failure.Failure
+		if !errors.Is(err, binlog.ErrOtherServer) || !errors.As(err, &failed) || !failed.Kept || !failed.Lost {
 			b.Fatalf("the error is %v, want %v", err, binlog.ErrOtherServer)
 		}
 		d.leadTo(b.server.Address)
@@ -327,9 +327,9 @@ func (b *bench) purge() {
 // failedBeforeTheSwap fails the test unless the run ended for the cause, with the source unchanged.
 func (b *bench) failedBeforeTheSwap(err, cause error) {
 	b.Helper()
-	var failure *migration.Failure
-	if !errors.Is(err, cause) || !errors.As(err, &failure) || failure.Swapped ||
-		!strings.Contains(failure.Left, "is untouched and nothing is left") {
+	var failed *failure.Failure
+	if !errors.Is(err, cause) || !errors.As(err, &failed) || failed.Swapped ||
+		!strings.Contains(failed.Left, "is untouched and nothing is left") {
 		b.Fatalf("the error is %v, want %v", err, cause)
 	}
 	if tables := b.value("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema +

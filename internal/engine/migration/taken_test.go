@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/fault"
 )
 
@@ -107,8 +107,8 @@ func TestL9_NoNameLeftKeepsTheWork(t *testing.T) {
 				b.stranger(fmt.Sprint("t_old", n))
 			}
 		}))
-		var failure *migration.Failure
-		if !errors.As(err, &failure) || !failure.Kept || !strings.Contains(err.Error(), "t_old9") {
+		var failed *failure.Failure
+		if !errors.As(err, &failed) || !failed.Kept || !strings.Contains(err.Error(), "t_old9") {
 			b.Fatalf("error is %v", err)
 		}
 		b.unharmed("t_old")

@@ -10,8 +10,8 @@ import (
 
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
@@ -340,7 +340,7 @@ func TestTriggersMeanwhile(t *testing.T) {
 	)
 	for _, statement := range []string{"DROP TRIGGER one", "CREATE TRIGGER three AFTER DELETE ON t FOR EACH ROW SET @three = 3"} {
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseVerify, func() { b.exec(statement) }))
-		var failed *migration.Failure
+		var failed *failure.Failure
 		if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) {
 			b.Errorf("%s: error %v", statement, err)
 		}

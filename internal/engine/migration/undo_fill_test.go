@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 )
@@ -23,7 +23,7 @@ func TestU4_FilledRowsHaveTheValuesOfTheLastUndo(t *testing.T) {
 			b.mustMigrate("DROP COLUMN note, MODIFY v INT")
 			b.exec("INSERT INTO " + b.schema + ".t VALUES (3, 3), (4, 4), (5, 500)")
 			first := planning.Undo{Cold: cold, Fills: map[string]string{"note": "CONCAT('first ', v)"}}
-			if _, err := b.undo(b.ctx(), first); !errors.Is(err, park.ErrUnfit) && !errors.Is(err, migration.ErrUnfit) {
+			if _, err := b.undo(b.ctx(), first); !errors.Is(err, park.ErrUnfit) && !errors.Is(err, failure.ErrUnfit) {
 				b.Fatalf("with a row that does not fit: %v", err)
 			}
 			b.exec("UPDATE "+b.schema+".t SET v = 5 WHERE id = 5", "UPDATE "+b.schema+".t SET v = 44 WHERE id = 4")

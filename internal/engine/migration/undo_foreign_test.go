@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/mysqltest"
 )
@@ -59,8 +59,8 @@ func TestL3_FailedUndoLeavesNoConstraint(t *testing.T) {
 		k.live(k.sow, k.forbid, k.cascade, k.replace)
 		for range 2 {
 			_, err := b.undo(b.ctx(), planning.Undo{})
-			var failure *migration.Failure
-			if !errors.As(err, &failure) || failure.Swapped || failure.Kept {
+			var failed *failure.Failure
+			if !errors.As(err, &failed) || failed.Swapped || failed.Kept {
 				b.Fatalf("the error is %v", err)
 			}
 			if got := k.create("t_old"); got != old {

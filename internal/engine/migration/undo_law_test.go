@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
@@ -139,8 +139,8 @@ func (b *bench) undoAfter(harmless bool, statements ...string) {
 		b.mustMatch("t", rows)
 		return
 	}
-	var failure *migration.Failure
-	if !errors.As(err, &failure) || !strings.Contains(failure.Next, "--cold") || failure.Swapped {
+	var failed *failure.Failure
+	if !errors.As(err, &failed) || !strings.Contains(failed.Next, "--cold") || failed.Swapped {
 		b.Errorf("the error is %v", err)
 	}
 	b.mustBeBefore(rows, leftovers.UndoRevoked) // the next one would find rows of this one in the old table
@@ -178,8 +178,8 @@ func TestU4_FailedUndoLeavesTheTable(t *testing.T) {
 						}
 					})
 					_, err := b.undo(ctx, planning.Undo{Cold: cold}, listener)
-					var failure *migration.Failure
-					if !errors.As(err, &failure) || failure.Swapped || failure.Kept {
+					var failed *failure.Failure
+					if !errors.As(err, &failed) || failed.Swapped || failed.Kept {
 						b.Errorf("cold %v: the error is %v", cold, err)
 					}
 					b.mustNotHaveUndone(rows)

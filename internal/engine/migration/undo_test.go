@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
@@ -140,7 +141,7 @@ func TestU4_UnfitRowsStopTheUndoOrAreParked(t *testing.T) {
 				}
 			}
 			_, err := b.undo(b.ctx(), planning.Undo{Cold: cold}, count)
-			if !errors.Is(err, park.ErrUnfit) && !errors.Is(err, migration.ErrUnfit) {
+			if !errors.Is(err, park.ErrUnfit) && !errors.Is(err, failure.ErrUnfit) {
 				b.Fatalf("undo with unfit rows: %v", err)
 			}
 			if found != 3 && !cold || found == 0 {

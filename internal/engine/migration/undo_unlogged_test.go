@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/fault"
@@ -27,7 +27,7 @@ func TestU4_UnloggedWriteIsFound(t *testing.T) {
 			b.feeder().exec("SET SESSION sql_log_bin = 0", write, "SET SESSION sql_log_bin = 1")
 			rows := b.sums("t")
 			b.settings.When.Hold = i == 1
-			if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, migration.ErrMismatch) {
+			if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, failure.ErrMismatch) {
 				b.Fatalf("%s: the error is %v", write, err)
 			}
 			b.settings.When.Hold = false

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/ledger"
@@ -292,7 +292,7 @@ func TestU4_ParkedRowsThatHaveComeBackAreFoundAgain(t *testing.T) {
 			b.Errorf("after the redo the rows are %s", got)
 		}
 		b.exec("DROP TABLE " + b.schema + ".t_parked")
-		if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, park.ErrUnfit) && !errors.Is(err, migration.ErrUnfit) {
+		if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, park.ErrUnfit) && !errors.Is(err, failure.ErrUnfit) {
 			b.Fatalf("the second undo: %v", err)
 		}
 		b.mustUndo(planning.Undo{Park: true})
@@ -345,7 +345,7 @@ func TestU4_ParkedRowsComeBackWhereverTheirTableIs(t *testing.T) {
 		b.mustUndo(planning.Undo{Cold: true}) // brings none back, and parks none
 		b.exec("DROP TABLE "+b.schema+".t_parked", "CREATE TABLE "+b.schema+".t_parked (id INT)")
 		b.feeder().exec("SET SESSION sql_log_bin = 0", "UPDATE t SET n = 7", "SET SESSION sql_log_bin = 1")
-		if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, migration.ErrMismatch) {
+		if _, err := b.undo(b.ctx(), planning.Undo{}); !errors.Is(err, failure.ErrMismatch) {
 			b.Errorf("after an unlogged write, an undo ends with %v", err)
 		}
 		b.exec("DROP TABLE "+b.schema+".t_undo", "DROP TABLE "+b.schema+".t_parked", "DROP TABLE "+b.schema+".mine")

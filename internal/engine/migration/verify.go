@@ -2,20 +2,16 @@ package migration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/key"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/verify"
 	"midstream/internal/mysql/dbconn"
 )
-
-// ErrMismatch means that the shadow differs from the result of the ALTER on the source. The source
-// is untouched.
-var ErrMismatch = errors.New("the shadow differs from the table")
 
 // mostShown is the number of differing rows for which the values are shown.
 const mostShown = 10
@@ -87,7 +83,7 @@ func (w *work) verifyCount(ctx context.Context) error {
 	}
 	surplus, err := w.comparison.verifier.Surplus(ctx, w.apply.whileStopped)
 	if err == nil && surplus != 0 {
-		err = fmt.Errorf("%w: it has %d rows more", ErrMismatch, surplus)
+		err = fmt.Errorf("%w: it has %d rows more", failure.ErrMismatch, surplus)
 	}
 	return err
 }
@@ -107,7 +103,7 @@ func (w *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []k
 		}
 		if !w.repairs || try == repairs {
 			w.differ(differences)
-			return nil, fmt.Errorf("%w in %d rows: %s", ErrMismatch, len(differing), verify.Texts(differences))
+			return nil, fmt.Errorf("%w in %d rows: %s", failure.ErrMismatch, len(differing), verify.Texts(differences))
 		}
 		// Apply syncs them as it syncs changed keys.
 		for _, k := range differing {
@@ -144,5 +140,5 @@ func (w *work) prove(ctx context.Context, session *dbconn.Session) error {
 	if err != nil || len(differing) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w in %d rows; one of them is %s", ErrMismatch, len(differing), w.specs.Sync.Key.Format(differing[0]))
+	return fmt.Errorf("%w in %d rows; one of them is %s", failure.ErrMismatch, len(differing), w.specs.Sync.Key.Format(differing[0]))
 }

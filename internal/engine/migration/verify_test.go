@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -39,7 +39,7 @@ func TestL6_SeededFaultIsFound(t *testing.T) {
 				}
 				broken = true
 			}))
-			if !errors.Is(err, migration.ErrMismatch) || !strings.Contains(err.Error(), fmt.Sprint(key)) {
+			if !errors.Is(err, failure.ErrMismatch) || !strings.Contains(err.Error(), fmt.Sprint(key)) {
 				b.Fatalf("%s, row %d: %v", fault, key, err)
 			}
 		}
@@ -80,7 +80,7 @@ func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 			_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() {
 				b.exec("UPDATE " + b.schema + ".t_shadow SET d = 1.24 WHERE d < 2")
 			}))
-			if !errors.Is(err, migration.ErrMismatch) || !strings.Contains(err.Error(), "column d") ||
+			if !errors.Is(err, failure.ErrMismatch) || !strings.Contains(err.Error(), "column d") ||
 				!strings.Contains(err.Error(), "1.24") {
 				b.Errorf("%s: %v", clauses, err)
 			}
@@ -114,7 +114,7 @@ func TestL6_SurplusRowIsFound(t *testing.T) {
 			b.exec("INSERT INTO " + b.schema + ".t_shadow VALUES ('x', 1, NULL)")
 			changes()
 		}))
-		if !errors.Is(err, migration.ErrMismatch) || !strings.Contains(err.Error(), "1 rows more") {
+		if !errors.Is(err, failure.ErrMismatch) || !strings.Contains(err.Error(), "1 rows more") {
 			b.Errorf("error is %v", err)
 		}
 		b.exec("DELETE FROM " + b.schema + ".t WHERE id > 3000")

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -32,7 +32,7 @@ func TestL9_WhatWasDeclaredGoesUnderTheLock(t *testing.T) {
 			b.settings.Lock.Work = work * time.Millisecond
 			if _, err := b.migrate(b.ctx(), "ADD COLUMN added INT"); err == nil {
 				return // the machine is fast
-			} else if !errors.Is(err, migration.ErrGaveUp) {
+			} else if !errors.Is(err, failure.ErrGaveUp) {
 				b.Fatal(err)
 			}
 		}

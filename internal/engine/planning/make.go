@@ -39,7 +39,7 @@ type Options struct {
 	Note func(string)
 }
 
-// Make makes the plan of an ALTER. Its error is a *plan.Refused, an *Error, or the *migration.Failure
+// Make makes the plan of an ALTER. Its error is a *plan.Refused, an *Error, or the *failure.Failure
 // of a calibration.
 func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options) (p *plan.Plan, err error) {
 	if options.Undo != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 )
 
 // TestInvalidBytesAreFound: a column holds bytes that are no characters of its charset; a
@@ -32,7 +32,7 @@ func TestInvalidBytesAreFound(t *testing.T) {
 		for _, alter := range []string{"MODIFY v VARCHAR(20) CHARACTER SET utf8mb3", "MODIFY v VARCHAR(20) CHARACTER SET latin1"} {
 			told, err := b.check(alter)
 			f, ok := told.find("characters")
-			if !errors.Is(err, migration.ErrUnfit) || !ok {
+			if !errors.Is(err, failure.ErrUnfit) || !ok {
 				b.Fatalf("%s: error is %v, findings %+v", alter, err, told.findings)
 			}
 			b.want(f, []int{2, 3})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 )
 
@@ -41,7 +42,7 @@ func TestChecksAreTried(t *testing.T) {
 		} {
 			told, err := b.check(clauses)
 			f, ok := told.find("check")
-			if ok != (c.ids != nil) || errors.Is(err, migration.ErrUnfit) != ok {
+			if ok != (c.ids != nil) || errors.Is(err, failure.ErrUnfit) != ok {
 				b.Errorf("%s: error is %v, findings %+v", clauses, err, told.findings)
 			}
 			if ok {
@@ -64,7 +65,7 @@ func TestManyRowsAreListedToABound(t *testing.T) {
 		}
 		told, err := b.check("MODIFY v TIME")
 		f, ok := told.find("invalid")
-		if !errors.Is(err, migration.ErrUnfit) || !ok || f.Rows != 20 || !f.AtLeast || len(f.Keys) != 10 || len(b.texts(f.Query)) != 20 {
+		if !errors.Is(err, failure.ErrUnfit) || !ok || f.Rows != 20 || !f.AtLeast || len(f.Keys) != 10 || len(b.texts(f.Query)) != 20 {
 			b.Errorf("error is %v, %+v", err, f)
 		}
 	})
@@ -114,7 +115,7 @@ func TestCheckCanBeAborted(t *testing.T) {
 			_, err := m.Check(ctx)
 			return err
 		})
-		if err == nil || errors.Is(err, migration.ErrLeftovers) {
+		if err == nil || errors.Is(err, failure.ErrLeftovers) {
 			b.Errorf("error is %v", err)
 		}
 		b.untouched()

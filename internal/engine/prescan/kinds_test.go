@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -151,7 +151,7 @@ func TestEveryKindIsFound(t *testing.T) {
 				b := b.with(t)
 				ids := b.fill(v)
 				told, err := b.check(v.alter)
-				if !errors.Is(err, migration.ErrUnfit) || len(told.findings) == 0 {
+				if !errors.Is(err, failure.ErrUnfit) || len(told.findings) == 0 {
 					t.Fatalf("error is %v", err)
 				}
 				f, ok := told.find(v.kind)

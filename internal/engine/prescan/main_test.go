@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/planning"
@@ -169,7 +170,7 @@ func (b *bench) check(clauses string) (*told, error) {
 		_, err := m.Check(b.ctx())
 		return err
 	})
-	if err != nil && !errors.Is(err, migration.ErrUnfit) {
+	if err != nil && !errors.Is(err, failure.ErrUnfit) {
 		b.Fatalf("%s: %v", clauses, err)
 	}
 	return told, err

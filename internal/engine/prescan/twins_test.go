@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -108,7 +108,7 @@ func TestTwinsAreFound(t *testing.T) {
 				}
 				told, err := b.check(c.alter)
 				f, ok := told.find("duplicate")
-				if !errors.Is(err, migration.ErrUnfit) || !ok || !f.Refused {
+				if !errors.Is(err, failure.ErrUnfit) || !ok || !f.Refused {
 					t.Fatalf("error is %v, findings %+v", err, told.findings)
 				}
 				b.want(f, c.bad)
@@ -186,15 +186,15 @@ func TestRunIsRefusedBeforeTheCopy(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))", "INSERT INTO t VALUES (1, 'a'), (2, 'too long')")
 		told, err := b.run("MODIFY a VARCHAR(3)")
-		var failure *migration.Failure
-		if !errors.Is(err, migration.ErrUnfit) || !errors.As(err, &failure) || failure.Phase != "prescan" ||
+		var failed *failure.Failure
+		if !errors.Is(err, failure.ErrUnfit) || !errors.As(err, &failed) || failed.Phase != "prescan" ||
 			slices.Contains(told.phases, "copy") {
 			b.Fatalf("error is %v, phases %v", err, told.phases)
 		}
 		b.untouched()
 		b.cfg.NoPrescan = true
 		told, err = b.run("MODIFY a VARCHAR(3)")
-		if !errors.As(err, &failure) || failure.Phase != "copy" || !strings.Contains(err.Error(), "row with key (2)") ||
+		if !errors.As(err, &failed) || failed.Phase != "copy" || !strings.Contains(err.Error(), "row with key (2)") ||
 			slices.Contains(told.phases, "prescan") {
 			b.Errorf("error is %v, phases %v", err, told.phases)
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
@@ -97,7 +97,7 @@ func TestU4_UndoOfATruncateRefusesTakenKeys(t *testing.T) {
 		for _, rows := range []string{"(1, 7), (5, 5)", "(7, 2)"} {
 			r.exec("INSERT INTO t VALUES " + rows)
 			state := r.state()
-			if _, err := r.undo(r.Context(), "t", true); !errors.Is(err, migration.ErrUnfit) {
+			if _, err := r.undo(r.Context(), "t", true); !errors.Is(err, failure.ErrUnfit) {
 				r.Errorf("%s: %v", rows, err)
 			}
 			if got := r.state(); got != state {

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/migration"
@@ -71,7 +72,7 @@ func lookAt(
 // Then Run drops the tables that it has put aside, even if ctx has ended, unless the plan keeps
 // them.
 //
-// The error is a *migration.Failure. It reports what is left on the server.
+// The error is a *failure.Failure. It reports what is left on the server.
 func (c *Change) Run(ctx context.Context) (migration.Result, error) {
 	started := time.Now()
 	result, err := c.run(ctx)
@@ -239,7 +240,7 @@ func (c *Change) end(result *migration.Result) error {
 		err = old.Drop(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
+		return fmt.Errorf("%w: %w", failure.ErrLeftovers, err)
 	}
 	result.Old = ""
 	return nil
@@ -247,7 +248,7 @@ func (c *Change) end(result *migration.Result) error {
 
 // failure returns what is left after an error, and what to do.
 func (c *Change) failure(ctx context.Context, err error) error {
-	f := &migration.Failure{Phase: c.phase, Err: err, Swapped: c.done}
+	f := &failure.Failure{Phase: c.phase, Err: err, Swapped: c.done}
 	tables := c.plan.Statement.Tables()
 	all, table := schema.List(tables), tables[0]
 	switch {
@@ -257,17 +258,17 @@ func (c *Change) failure(ctx context.Context, err error) error {
 			f.Left = fmt.Sprintf("The outcome of the %s is unknown; if the server executed it, %s is left (%s).", c.plan.Statement.Kind, c.plan.Aside, all)
 		}
 		f.Next = fmt.Sprintf("Check with: SHOW TABLES FROM %s.", schema.Quote(table.Schema))
-	case errors.Is(err, migration.ErrLeftovers):
+	case errors.Is(err, failure.ErrLeftovers):
 		f.Left = fmt.Sprintf("The %s is done; %s is left.", c.plan.Statement.Kind, c.plan.Aside)
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup  --old %s", table.Argument())
 	case errors.Is(err, tableddl.ErrTwinLeft):
-		f.Err = fmt.Errorf("%w: %w", migration.ErrLeftovers, err)
+		f.Err = fmt.Errorf("%w: %w", failure.ErrLeftovers, err)
 		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, c.plan.Twin)
 		f.Next = fmt.Sprintf("Check that it is empty, and run: DROP TABLE %s.", c.plan.Twin.Quoted())
 	case errors.Is(err, leftovers.ErrOvertaken):
 		f.Left, f.Next = fmt.Sprintf("This run has not touched %s.", all), leftovers.AfterOvertaken(table)
 	case c.plan.Back != nil:
-		f.Left, f.Next = c.left(ctx), migration.NextAfter(ctx, err)
+		f.Left, f.Next = c.left(ctx), failure.NextAfter(ctx, err)
 		var rows *unfit
 		var long *longMerge
 		switch then := "; then run the same command again."; {
@@ -279,10 +280,10 @@ func (c *Change) failure(ctx context.Context, err error) error {
 			f.Next = plan.MoreWork(0) + then
 		}
 	case c.plan.Redo:
-		f.Left, f.Next = c.left(ctx), migration.NextAfter(ctx, err)
+		f.Left, f.Next = c.left(ctx), failure.NextAfter(ctx, err)
 	default:
 		f.Left = fmt.Sprintf("%s is untouched, and nothing is left on the server.", all)
-		f.Next = migration.NextAfter(ctx, err)
+		f.Next = failure.NextAfter(ctx, err)
 	}
 	return f
 }

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/compare"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/key"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -86,7 +87,7 @@ func (s swapBack) attempts(ctx context.Context, held operator.Permission, result
 		reports, err := cutover.Attempt(ctx, []cutover.Part{part}, s.control.Settings().WithDefaults().Lock)
 		report = reports[0]
 		asked = lock.Outcome{Granted: report.Granted, Waited: report.Waited, Took: time.Since(began)}
-		if err != nil && migration.WorthAnotherAttempt(err) {
+		if err != nil && failure.WorthAnotherAttempt(err) {
 			asked.Undone, err = err, nil
 		}
 		return asked, err

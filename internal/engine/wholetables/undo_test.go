@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 )
@@ -127,12 +127,12 @@ func TestU4_UndoThatIsRefused(t *testing.T) {
 			since := r.state()
 			if _, err := r.undo(r.Context(), c.table, false); err == nil || !strings.Contains(err.Error(), c.want) {
 				r.Errorf("%s; %s: %v", c.statement, c.since, err)
-			} else if strings.Contains(c.want, "without a parent") && !errors.Is(err, migration.ErrUnfit) {
+			} else if strings.Contains(c.want, "without a parent") && !errors.Is(err, failure.ErrUnfit) {
 				r.Errorf("%s: %v", c.statement, err)
 			}
-			var failure *migration.Failure
-			if _, err := r.undo(r.Context(), c.table, false); errors.As(err, &failure) && !strings.Contains(failure.Left, "still open") {
-				r.Errorf("%s; %s: left: %s", c.statement, c.since, failure.Left)
+			var failed *failure.Failure
+			if _, err := r.undo(r.Context(), c.table, false); errors.As(err, &failed) && !strings.Contains(failed.Left, "still open") {
+				r.Errorf("%s; %s: left: %s", c.statement, c.since, failed.Left)
 			}
 			if got := r.state(); got != since {
 				r.Errorf("%s; %s: %s, want %s", c.statement, c.since, got, since)
@@ -156,7 +156,7 @@ func TestU4_TheUndoOfADropSeesTablesThatReferToIt(t *testing.T) {
 		r.db.SetMaxOpenConns(1)
 		r.exec("SET foreign_key_checks = 0", "ALTER TABLE k ADD CONSTRAINT fk FOREIGN KEY (id) REFERENCES t (id)", "SET foreign_key_checks = 1")
 		before := r.state() + r.create("k")
-		if _, err := r.undo(r.Context(), "t", false); !errors.Is(err, migration.ErrUnfit) || !strings.Contains(err.Error(), "k without a parent in") {
+		if _, err := r.undo(r.Context(), "t", false); !errors.Is(err, failure.ErrUnfit) || !strings.Contains(err.Error(), "k without a parent in") {
 			r.Errorf("with a row without a parent: %v", err)
 		}
 		if got := r.state() + r.create("k"); got != before {
@@ -185,7 +185,7 @@ func TestTheWayOutOfTooLittleTimeUnderTheLockIsNamed(t *testing.T) {
 			}
 			before := r.state()
 			_, err := r.backWith(r.Context(), "t", hasty, plan.TableOptions{Merge: both, Park: both})
-			var f *migration.Failure
+			var f *failure.Failure
 			if !errors.As(err, &f) || !strings.Contains(f.Err.Error(), "--lock-work") || !strings.Contains(f.Next, "--lock-work=2s; then run the same command again") {
 				r.Errorf("%v: %+v", both, err)
 			} else if strings.Contains(f.Err.Error(), "another session") {
@@ -214,7 +214,7 @@ func TestU3_AFailedUndoIsOnlyOpenIfItIs(t *testing.T) {
 		r.address = proxy.Address
 		_, err := r.undo(r.Context(), "t", false)
 		r.address = r.server.Address
-		var f *migration.Failure
+		var f *failure.Failure
 		if !errors.As(err, &f) || strings.Contains(f.Left, "still open") || !strings.Contains(f.Left, "the undo is refused until this is changed: ") ||
 			!strings.Contains(f.Left, "t was altered since the TRUNCATE") {
 			r.Errorf("%+v", err)

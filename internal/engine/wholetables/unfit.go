@@ -4,21 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
-// unfit means that rows forbid the undo. It is a migration.ErrUnfit.
+// unfit means that rows forbid the undo. It is a failure.ErrUnfit.
 type unfit struct {
 	what string
 	next string // what to do about the rows
 }
 
 func (u *unfit) Error() string        { return "some rows forbid the undo: " + u.what }
-func (u *unfit) Is(target error) bool { return target == migration.ErrUnfit }
+func (u *unfit) Is(target error) bool { return target == failure.ErrUnfit }
 
 func rowsText(n int64) string {
 	if n == 1 {

@@ -14,6 +14,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -286,5 +287,5 @@ func (b *bench) left(ctx context.Context, swapped bool) (string, error) {
 
 // rowsRefused says that a run has ended because of rows.
 func rowsRefused(err error) bool {
-	return errors.Is(err, migration.ErrUnfit) || dbconn.ValueRefused(err) || dbconn.Duplicate(err)
+	return errors.Is(err, failure.ErrUnfit) || dbconn.ValueRefused(err) || dbconn.Duplicate(err)
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
@@ -400,7 +400,7 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 	if planned(ours) {
 		return Verdict{OnlyUs, reason(ours), ours.Error()}, nil
 	}
-	if errors.Is(ours, rowsync.ErrMerges) || errors.Is(ours, migration.ErrUnfit) && strings.Contains(ours.Error(), "may become equal to another one") {
+	if errors.Is(ours, rowsync.ErrMerges) || errors.Is(ours, failure.ErrUnfit) && strings.Contains(ours.Error(), "may become equal to another one") {
 		return Verdict{OnlyUs, "key-values, by rows", ours.Error()}, nil
 	}
 	if dbconn.NoSuchDay(ours) {
@@ -412,7 +412,7 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 // refusesNull says that a run has ended because of a NULL in a column that becomes TIMESTAMP NOT NULL.
 func (c *Case) refusesNull(err error) bool {
 	return strings.Contains(c.create()+c.alter(), "TIMESTAMP") && (dbconn.Number(err) == 1048 ||
-		errors.Is(err, migration.ErrUnfit) && strings.Contains(err.Error(), "with NULL in column ") ||
+		errors.Is(err, failure.ErrUnfit) && strings.Contains(err.Error(), "with NULL in column ") ||
 		strings.Contains(err.Error(), "'NULL in column ")) // MariaDB
 }
 
@@ -450,18 +450,18 @@ func reason(err error) string {
 		return strings.Join(codes, "+")
 	}
 	number := dbconn.Number(err)
-	var failure *migration.Failure
+	var failed *failure.Failure
 	switch {
-	case errors.Is(err, migration.ErrUnfit):
+	case errors.Is(err, failure.ErrUnfit):
 		return "unfit"
 	case errors.Is(err, native.ErrRefused):
 		return fmt.Sprintf("the server refuses it on an empty copy %d", number)
 	case errors.Is(err, shadow.ErrRefused):
 		return fmt.Sprintf("shadow %d", number)
-	case errors.As(err, &failure):
-		text := fmt.Sprintf("%s %d", failure.Phase, number)
+	case errors.As(err, &failed):
+		text := fmt.Sprintf("%s %d", failed.Phase, number)
 		if number == 0 {
-			text += fmt.Sprintf(" %.60s", named.ReplaceAllString(failure.Err.Error(), "$1 ..."))
+			text += fmt.Sprintf(" %.60s", named.ReplaceAllString(failed.Err.Error(), "$1 ..."))
 		}
 		return text
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/oracle"
 )
@@ -149,7 +149,7 @@ func TestL11_AnEmptyTextAsANumber(t *testing.T) {
 				t.Errorf("%s: %s: %s", got.Outcome, got.Kind, got.Text)
 			}
 			c.Writes = nil
-			if refused, err := b.unwritable(t.Context(), c, nil, migration.ErrUnfit); refused || err != nil {
+			if refused, err := b.unwritable(t.Context(), c, nil, failure.ErrUnfit); refused || err != nil {
 				t.Errorf("no row: %t, %v", refused, err)
 			}
 		})
@@ -171,8 +171,8 @@ func TestL11_ReasonsOfAServersRefusal(t *testing.T) {
 	if c.oldComputed(theirs) {
 		t.Error("no clause redefines what the column reads")
 	}
-	null := fmt.Errorf("%w: 1 row with NULL in column n, which becomes NOT NULL", migration.ErrUnfit)
-	if !c.refusesNull(null) || c.refusesNull(fmt.Errorf("%w: 1 row too long for column n", migration.ErrUnfit)) {
+	null := fmt.Errorf("%w: 1 row with NULL in column n, which becomes NOT NULL", failure.ErrUnfit)
+	if !c.refusesNull(null) || c.refusesNull(fmt.Errorf("%w: 1 row too long for column n", failure.ErrUnfit)) {
 		t.Error("a NULL, or no NULL, in a table with a TIMESTAMP")
 	}
 	c.Clauses = []string{`RENAME COLUMN "n" TO "at"`, `RENAME COLUMN "at" TO "n"`}

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -201,7 +201,7 @@ func (u *undoCase) step(ctx context.Context, what, want string) (Verdict, error)
 	parks := h.park
 	for try := 0; ; try++ {
 		err = u.undo(ctx, s, h)
-		unfit := errors.Is(err, park.ErrUnfit) || errors.Is(err, migration.ErrUnfit)
+		unfit := errors.Is(err, park.ErrUnfit) || errors.Is(err, failure.ErrUnfit)
 		switch {
 		case h.killed: // it resumes, and may be killed again
 			u.did("killed at %s: %v", h.at, err)

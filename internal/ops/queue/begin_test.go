@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -127,7 +127,7 @@ func TestWhatOutcomesMean(t *testing.T) {
 		"swap_unknown": StateUnknown, "left_at_once": StateUnknown, "leftovers": StateFailed, "another": StateFailed} {
 		s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 		running(t, s)
-		next, wants := "Remove every reason, then run the same command again. "+migration.SameCommand+" later.",
+		next, wants := "Remove every reason, then run the same command again. "+failure.SameCommand+" later.",
 			"Remove every reason, then submit the same statement with another id. Submit the same statement with another id later."
 		result := record.Result{
 			Head:     record.HeadOf(record.NameResult, time.Now()),

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -293,10 +293,10 @@ const keptAs = "; the old table is kept as "
 func (e *entry) resubmit(next string) string {
 	const again = "ubmit the same statement with another id"
 	if e.Undoes != "" {
-		return strings.NewReplacer(migration.SameCommand, "Run again: "+e.undoAgain(), "r"+migration.SameCommand[1:], "run again: "+e.undoAgain(),
+		return strings.NewReplacer(failure.SameCommand, "Run again: "+e.undoAgain(), "r"+failure.SameCommand[1:], "run again: "+e.undoAgain(),
 			"give the same command again", "run again: "+e.undoAgain()).Replace(next)
 	}
-	return strings.NewReplacer(migration.SameCommand, "S"+again, "r"+migration.SameCommand[1:], "s"+again).Replace(next)
+	return strings.NewReplacer(failure.SameCommand, "S"+again, "r"+failure.SameCommand[1:], "s"+again).Replace(next)
 }
 
 // StateOf is what an outcome of a run makes of its change.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
@@ -48,7 +49,7 @@ type carried struct {
 	failed     time.Time
 	wait       time.Duration
 	// lost is the last failure of an attempt that had lost its server, and its result.
-	lost   *migration.Failure
+	lost   *failure.Failure
 	result migration.Result
 }
 
@@ -97,8 +98,8 @@ func (s *Session) Carry(ctx context.Context, work Work) (migration.Result, error
 // standBy waits, after somebody has stopped the change at a checkpoint, until it may resume and the server can
 // be reached. If the change is to end instead, its work is removed or kept as that was said.
 func (p *carried) standBy(ctx context.Context, stopped error) error {
-	var failure *migration.Failure
-	kept := errors.As(stopped, &failure) && failure.Kept
+	var failed *failure.Failure
+	kept := errors.As(stopped, &failed) && failed.Kept
 	ended := p.session.standBy(ctx)
 	began := time.Now()
 	for wait := time.Second; ; wait = min(2*wait, longWait) {
@@ -122,7 +123,7 @@ func (p *carried) standBy(ctx context.Context, stopped error) error {
 		p.mustResume = p.mustResume || kept
 		return nil
 	}
-	if !kept || errors.Is(ended, migration.ErrKeep) {
+	if !kept || errors.Is(ended, failure.ErrKeep) {
 		return stopped
 	}
 	return p.remove(ctx, ended, stopped)
@@ -131,11 +132,11 @@ func (p *carried) standBy(ctx context.Context, stopped error) error {
 // kept is the error of an attempt that did not come so far as to resume what one before had
 // kept: that is removed where the operator has ended the change, or said to be there.
 func (p *carried) kept(ctx context.Context, err error) error {
-	var failure *migration.Failure
-	if err == nil || !p.mustResume || errors.As(err, &failure) || errors.Is(err, ErrGone) {
+	var failed *failure.Failure
+	if err == nil || !p.mustResume || errors.As(err, &failed) || errors.Is(err, ErrGone) {
 		return err
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, ErrInterrupted) && !errors.Is(cause, migration.ErrKeep) {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrInterrupted) && !errors.Is(cause, failure.ErrKeep) {
 		return p.remove(ctx, cause, err)
 	}
 	names := plan.NamesOf(p.Table)
@@ -167,12 +168,12 @@ func (p *carried) remove(ctx context.Context, ended, stopped error) error {
 // mayResume says that another attempt may resume where this one has failed: it has lost its server,
 // or it could not even begin after one that had.
 func (p *carried) mayResume(result migration.Result, err error) bool {
-	var failure *migration.Failure
-	if errors.As(err, &failure) {
-		if !failure.Lost {
+	var failed *failure.Failure
+	if errors.As(err, &failed) {
+		if !failed.Lost {
 			return false
 		}
-		p.lost, p.result = failure, result
+		p.lost, p.result = failed, result
 	}
 	var refused *plan.Refused
 	if errors.As(err, &refused) {
@@ -212,9 +213,9 @@ func whyLost(err error) string {
 
 // FirstLine is what an error says first, without what to do about it.
 func FirstLine(err error) string {
-	var failure *migration.Failure
-	if errors.As(err, &failure) {
-		err = failure.Err
+	var failed *failure.Failure
+	if errors.As(err, &failed) {
+		err = failed.Err
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

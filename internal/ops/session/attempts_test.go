@@ -9,7 +9,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/ops/record"
 )
@@ -29,7 +29,7 @@ func TestAReadOnlyServerIsNamedAsThat(t *testing.T) {
 		err   error
 		named bool
 	}{
-		"heartbeat": {&migration.Failure{Err: fmt.Errorf("beat: %w", checkpoint.ErrReadOnly)}, true},
+		"heartbeat": {&failure.Failure{Err: fmt.Errorf("beat: %w", checkpoint.ErrReadOnly)}, true},
 		"plan":      {refusal(plan.CodeAtWork, plan.CodeReadOnly), true},
 		"claimed":   {refusal(plan.CodeAtWork), false},
 		"another":   {errors.New("connection refused"), false},

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/failure"
 )
 
 // ErrInterrupted is the cause of a context once the operator wants to stop.
@@ -21,14 +21,14 @@ type Aborted struct {
 
 func (a *Aborted) Error() string {
 	if a.Keep {
-		return migration.ErrKeep.Error() + " by " + a.By
+		return failure.ErrKeep.Error() + " by " + a.By
 	}
 	return "aborted by " + a.By
 }
 
-// Is matches ErrInterrupted, and migration.ErrKeep where the work is kept.
+// Is matches ErrInterrupted, and failure.ErrKeep where the work is kept.
 func (a *Aborted) Is(err error) bool {
-	return err == ErrInterrupted || a.Keep && err == migration.ErrKeep
+	return err == ErrInterrupted || a.Keep && err == failure.ErrKeep
 }
 
 // Keeping is a context that ends as ctx does, but has the run keep its work if a signal has ended it and keeps is set.
@@ -51,8 +51,8 @@ func Keeping(ctx context.Context, keeps bool) (kept context.Context, undo func()
 // halt is the end of an attempt that is to be resumed.
 type halt struct{ by string }
 
-func (h *halt) Error() string     { return migration.ErrKeep.Error() + " by " + h.by }
-func (h *halt) Is(err error) bool { return err == migration.ErrKeep }
+func (h *halt) Error() string     { return failure.ErrKeep.Error() + " by " + h.by }
+func (h *halt) Is(err error) bool { return err == failure.ErrKeep }
 
 // Outcome is what an Error has made of the change.
 type Outcome int

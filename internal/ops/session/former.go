@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/throttle"
@@ -19,11 +19,11 @@ func AdviceOnFormer(p *plan.Plan, err error) string {
 	cleanup := "midstream cleanup  " + p.Source.Name.Argument()
 	var untold *leftovers.Untold
 	switch {
-	case errors.Is(err, migration.ErrOtherAlter):
+	case errors.Is(err, failure.ErrOtherAlter):
 		return "resume that ALTER, or discard its work with: " + cleanup
 	case errors.Is(err, intake.ErrOtherCapture):
 		return "read changes from the same server as that run, or discard its work with: " + cleanup
-	case errors.Is(err, migration.ErrStopped):
+	case errors.Is(err, failure.ErrStopped):
 		return "finish that run (run its command again), or discard its work with: " + cleanup
 	case errors.As(err, &untold):
 		return untold.Next()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -323,7 +324,7 @@ func (s *Session) Attempt(ctx context.Context, do func(context.Context) error) (
 	if s.by == "" {
 		return false, err
 	}
-	if stopped = errors.Is(err, migration.ErrKeep); !stopped {
+	if stopped = errors.Is(err, failure.ErrKeep); !stopped {
 		s.by = "" // it had come to an end of its own
 	}
 	close(s.halted)
@@ -445,17 +446,17 @@ func (s *Session) Abort(ctx context.Context, by string, keep bool) (left string,
 		return "", context.Cause(ctx)
 	case <-s.ended:
 	}
-	var failure *migration.Failure
+	var failed *failure.Failure
 	var other interface{ Remains() string }
 	switch {
-	case s.err == nil || errors.As(s.err, &failure) && failure.Swapped:
+	case s.err == nil || errors.As(s.err, &failed) && failed.Swapped:
 		return "", &operator.NotNow{
 			What: what,
 			Why:  "it was too late: the run has ended, and the table was altered",
 			Next: "nothing",
 		}
-	case failure != nil:
-		return strings.TrimSuffix(failure.Left, ".") + ". " + failure.Next, nil
+	case failed != nil:
+		return strings.TrimSuffix(failed.Left, ".") + ". " + failed.Next, nil
 	case errors.As(s.err, &other) && other.Remains() != "":
 		return other.Remains(), nil
 	}

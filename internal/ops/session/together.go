@@ -11,6 +11,7 @@ import (
 
 	"midstream/internal/engine/closure"
 	"midstream/internal/engine/desired"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/together"
@@ -252,10 +253,10 @@ func (t *Together) state(err error) string {
 
 // noteLeft notes what is left of a table that is not the one of the error.
 func (t *Together) noteLeft(table string, err error) {
-	var failure *migration.Failure
-	if errors.As(err, &failure) && failure.Left != "" {
-		text := table + ": " + failure.Left
-		if strings.Contains(failure.Next, "midstream cleanup") {
+	var failed *failure.Failure
+	if errors.As(err, &failed) && failed.Left != "" {
+		text := table + ": " + failed.Left
+		if strings.Contains(failed.Next, "midstream cleanup") {
 			text += " To remove that work: midstream cleanup  " + schema.NameOf(table).Argument()
 		}
 		t.Note(text)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/together"
 	"midstream/internal/ops/record"
@@ -79,8 +80,8 @@ func TestANoteAboutKeptWorkNamesItsCleanup(t *testing.T) {
 	t.Parallel()
 	var notes []string
 	group := &Together{Note: func(text string) { notes = append(notes, text) }}
-	group.noteLeft("s.a", &migration.Failure{Left: "s.a_shadow is kept.", Next: "Resume, or remove its work with: midstream cleanup  s.a"})
-	group.noteLeft("s.b", &migration.Failure{Left: "s.b is untouched.", Next: "Run the same command again."})
+	group.noteLeft("s.a", &failure.Failure{Left: "s.a_shadow is kept.", Next: "Resume, or remove its work with: midstream cleanup  s.a"})
+	group.noteLeft("s.b", &failure.Failure{Left: "s.b is untouched.", Next: "Run the same command again."})
 	if got := strings.Join(notes, "\n"); got != "s.a: s.a_shadow is kept. To remove that work: midstream cleanup  s.a\ns.b: s.b is untouched." {
 		t.Error(got)
 	}

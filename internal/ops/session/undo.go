@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
@@ -260,7 +261,7 @@ func afterOver(table string) string {
 // UndoFailed gives the failure of an undo the texts of an undo: the old table is never removed, and the server is asked what has become
 // of the undo. The undo of another run may not be kept yet.
 func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
-	var f *migration.Failure
+	var f *failure.Failure
 	if errors.As(err, &f) && errors.Is(err, leftovers.ErrUndoTaken) {
 		f.Left, f.Next = leftovers.AfterTaken(p.Source.Name)
 	}
@@ -269,7 +270,7 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 		return err
 	}
 	if p == nil || p.Back == nil || !errors.As(err, &f) || f.Swapped ||
-		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers) {
+		errors.Is(err, cutover.ErrUnknown) || errors.Is(err, failure.ErrLeftovers) {
 		return err
 	}
 	source, table := p.Source.Name, p.Source.Name.Argument()
@@ -286,7 +287,7 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 		followedNoLonger(f, source, after)
 		return err
 	}
-	onlyCold := p.Lazy() && (errors.Is(err, intake.ErrOldWritten) || migration.OnlyByAllRows(err))
+	onlyCold := p.Lazy() && (errors.Is(err, intake.ErrOldWritten) || failure.OnlyByAllRows(err))
 	kept := []schema.Name{p.Names.Shadow}
 	if after.Kept != (schema.Name{}) {
 		kept = append(kept, after.Kept)
@@ -298,7 +299,7 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 	}
 	if f.Kept {
 		f.Left = fmt.Sprintf("%s is unchanged; %s are kept", source, schema.List(append(kept, p.Names.State)))
-		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup  %s", migration.SameCommand, table)
+		f.Next = fmt.Sprintf("%s to resume from where it stopped, or give this attempt up with: midstream cleanup  %s", failure.SameCommand, table)
 		return err
 	}
 	switch {
@@ -332,7 +333,7 @@ func UndoFailed(ctx context.Context, s *Server, p *plan.Plan, err error) error {
 		f.Next = afterUnfit(p)
 	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
 		f.Next = fmt.Sprintf("These rows violate a unique key of %s. Change one of them, then %s.", p.Back.Definition(), again)
-	case errors.Is(err, migration.ErrUnfit), dbconn.ValueRefused(err):
+	case errors.Is(err, failure.ErrUnfit), dbconn.ValueRefused(err):
 		f.Next = fmt.Sprintf("Change the row, which %s refuses; then %s.", p.Back.Definition(), again)
 	}
 	return err
@@ -348,7 +349,7 @@ func (c *changed) Error() string { return c.text }
 func (c *changed) Unwrap() error { return c.error }
 
 // followedNoLonger gives the failure of a process that follows a table, and whose table another session has changed, its texts.
-func followedNoLonger(f *migration.Failure, source schema.Name, after leftovers.AfterUndo) {
+func followedNoLonger(f *failure.Failure, source schema.Name, after leftovers.AfterUndo) {
 	_, statement, _ := strings.Cut(f.Err.Error(), intake.ErrSourceChanged.Error())
 	f.Err = &changed{fmt.Sprintf("another session has changed %s, so this process can no longer follow it: %s", source, strings.TrimLeft(statement, ";: ")), f.Err}
 	f.Left = fmt.Sprintf("this process has changed nothing in %s since its swap, and %s", source, after.State)
@@ -391,11 +392,11 @@ func afterUnfit(p *plan.Plan) string {
 // ColdAfter is the undo by all rows that takes the place of a lazy one, because the binlog has shown that the changes of the
 // table cannot be known by keys; nil if the error is another one. Nothing has swapped, and nothing is left.
 func ColdAfter(p *plan.Plan, undo *planning.Undo, err error) *planning.Undo {
-	var f *migration.Failure
+	var f *failure.Failure
 	if undo == nil || p == nil || p.Back == nil || !errors.As(err, &f) || f.Kept || f.Swapped {
 		return nil
 	}
-	switch byAllRows := migration.OnlyByAllRows(err); {
+	switch byAllRows := failure.OnlyByAllRows(err); {
 	case p.Lazy() && !undo.Lazy && byAllRows:
 	case p.Back.Moves && (byAllRows || errors.Is(err, intake.ErrOldWritten)):
 	default:
@@ -408,7 +409,7 @@ func ColdAfter(p *plan.Plan, undo *planning.Undo, err error) *planning.Undo {
 
 // FollowEnded reports whether an undo that followed has ended because its operator or its time ended it, before it swapped.
 func FollowEnded(ctx context.Context, err error) bool {
-	var f *migration.Failure
-	swapped := errors.As(err, &f) && f.Swapped || errors.Is(err, cutover.ErrUnknown) || errors.Is(err, migration.ErrLeftovers)
+	var f *failure.Failure
+	swapped := errors.As(err, &f) && f.Swapped || errors.Is(err, cutover.ErrUnknown) || errors.Is(err, failure.ErrLeftovers)
 	return err != nil && !swapped && (errors.Is(err, follow.ErrOver) || errors.Is(context.Cause(ctx), ErrInterrupted))
 }

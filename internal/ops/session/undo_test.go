@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
@@ -17,7 +17,7 @@ func TestL9_AnUndoThatIsGoneIsNotOpen(t *testing.T) {
 	t.Parallel()
 	for _, native := range []bool{false, true} {
 		p := &plan.Plan{Source: &schema.Table{Name: schema.Name{Schema: "shop", Table: "orders"}}, Back: &plan.Back{Native: native}}
-		f := &migration.Failure{Err: fmt.Errorf("begin: %w", leftovers.ErrOvertaken), Left: "left", Next: "next"}
+		f := &failure.Failure{Err: fmt.Errorf("begin: %w", leftovers.ErrOvertaken), Left: "left", Next: "next"}
 		if err := UndoFailed(t.Context(), nil, p, f); err != error(f) || strings.Contains(f.Left, "open") || !strings.Contains(f.Next, "undo  --list shop.orders") {
 			t.Errorf("native %t: %v; %s; %s", native, err, f.Left, f.Next)
 		}
