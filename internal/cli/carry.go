@@ -55,11 +55,14 @@ func (m *machineFlags) register(f *flags.Set) {
 	f.Add("", "hook", "moment=program", "", "program or URL to call at a moment of the run (docs/hooks.md); may be repeated", func(text string) error {
 		h, err := hook.Parse(text)
 		if err == nil {
-			m.Hooks = append(m.Hooks, h)
+			m.Hooks.List = append(m.Hooks.List, h)
 		}
 		return err
 	})
-	f.Duration(&m.HookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "time limit for each hook")
+	f.Duration(&m.Hooks.Timeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "time limit for each hook")
+	f.Enum("hook-veto", string(hook.VetoHolds), []string{string(hook.VetoHolds), string(hook.VetoEnds)},
+		"what the no of a hook before-cutover does: the run is held and asks again, or it ends and removes its work",
+		func(word string) { m.Hooks.Veto = hook.Veto(word) })
 	f.Flags.StringVar(&m.LogFile, "log-file", "", "append a log to this file, one line for each event; - is standard error")
 	f.Enum("log-format", logFormats[0], logFormats, "format of the log", func(word string) { m.LogAsJSON = word == "json" })
 }

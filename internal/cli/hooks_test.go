@@ -34,9 +34,12 @@ func hooksPage() string {
 	}
 	b.WriteString(
 		"\n**`before-` hooks have a veto.**\nThe run waits for them without a lock, and captures and applies changes during that time.\n" +
-			"If a hook fails, the run ends as with Ctrl-C: the table is unchanged, the run removes what it has made, and the exit code is 12 (aborted).\n" +
-			"The error names the hook, with the first three lines of its output.\n" +
-			"Each is called once in a run, even if the run loses its server and resumes, or has to ask for the lock again.\n\n" +
+			"If a hook of `before-cutover` fails, the run is held, and `midstream status` prints the reason, with the first three lines of the hook's output.\n" +
+			"The run asks the hook again every " + hook.AskEvery.String() + ", and at once after `midstream cutover`; it changes the table when the hook has agreed.\n" +
+			"`midstream cutover --now` does not wait for the hook.\n" +
+			"With `--hook-veto=abort`, the run ends as with Ctrl-C: the table is unchanged, the run removes what it has made, and the exit code is 12 (aborted).\n" +
+			"A hook of `before-copy` that fails always ends the run in this way.\n" +
+			"A hook that has agreed is not asked again in a run, even if the run loses its server and resumes, or has to ask for the lock again.\n\n" +
 			"**All others change nothing.**\nThey are called one after the other while the run continues, and the run reports failed hooks.\n" +
 			"At most 32 calls wait; further calls are left out, and counted at the end.\n" +
 			"The run ends when the last hooks have ended, or after twice `--hook-timeout`.\n\n" +
@@ -159,8 +162,8 @@ func TestHooks(t *testing.T) {
 		}
 	}
 	order(moments, "check", "shadow", "copy", "hold", "on-held", "cutover", "cleanup", "done", "on-success", "on-end")
-	order(moments, "shadow", "before-copy", "hold", "on-command", "before-cutover", "done")
-	for _, m := range []string{"before-copy", "before-cutover", "on-success", "on-end"} {
+	order(moments, "shadow", "before-copy", "hold", "on-command", "before-cutover", "after-swap", "done")
+	for _, m := range []string{"before-copy", "before-cutover", "after-swap", "on-success", "on-end"} {
 		if n := len(slices.DeleteFunc(slices.Clone(moments), func(word string) bool { return word != m })); n != 1 {
 			t.Errorf("%s comes %d times", m, n)
 		}
@@ -188,7 +191,48 @@ func TestHooks(t *testing.T) {
 	)
 }
 
-// TestVeto: a before- hook that fails in any way ends the run, and nothing has happened.
+// TestL9_AHookThatDoesNotAgreeHoldsTheRun: a run keeps its work while a hook before the cut-over says no. It asks again, prints the reason,
+// and changes the table once the hook agrees. --now does not wait for it. A statement of the server's own waits as well.
+func TestL9_AHookThatDoesNotAgreeHoldsTheRun(t *testing.T) {
+	sideBySide(t)
+	c := toControl(t, 2000)
+	for i, how := range []string{"--method=shadow", "--method=instant", "--method=shadow"} {
+		may := filepath.Join(t.TempDir(), "may")
+		asked := filepath.Join(t.TempDir(), "asked")
+		no := program(t, "echo x >> "+asked+"; test -e "+may+" || { echo \"ticket 12 is open\"; exit 1; }")
+		agreed := filepath.Join(t.TempDir(), "agreed")
+		yes := program(t, "echo x >> "+agreed)
+		c.begin(fmt.Sprintf("ALTER TABLE %s ADD COLUMN c%d INT", c.name, i), how, "--hook=before-cutover="+yes, "--hook=before-cutover="+no)
+		c.phase("hold")
+		c.await("the hook's reason", func() bool { return strings.Contains(c.status().Held, "ticket 12 is open") })
+		if n := c.query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't'"); n != fmt.Sprint(3+i) {
+			t.Errorf("%s: the table has %s columns while the hook says no", how, n)
+		}
+		if i == 2 {
+			c.obeys("cutover", []string{"--now"})
+		} else {
+			if err := os.WriteFile(may, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c.obeys("cutover", nil) // asks at once
+		}
+		if code := c.run.exit(); code != exitDone {
+			t.Fatalf("%s: exit code %d\n%s\n%s", how, code, &c.run.stdout, &c.run.stderr)
+		}
+		contains(t, c.run.stdout.String()+c.run.stderr.String(), "held: the hook before-cutover=", "ticket 12 is open", "asks again every 10s")
+		if text, err := os.ReadFile(agreed); err != nil || len(text) != 2 {
+			t.Errorf("%s: the hook that has agreed was asked %d times, %v", how, len(text)/2, err)
+		}
+		if text, err := os.ReadFile(asked); err != nil || (i < 2) != (len(text) == 4) {
+			t.Errorf("%s: the other hook was asked %d times, %v", how, len(text)/2, err)
+		}
+		if n := c.query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't'"); n != fmt.Sprint(4+i) {
+			t.Errorf("%s: the table has %s columns at the end", how, n)
+		}
+	}
+}
+
+// TestVeto: a before- hook that fails in any way ends the run if it may, and nothing has happened.
 func TestVeto(t *testing.T) {
 	mysqltest.Seldom(t)
 	sideBySide(t)
@@ -210,7 +254,7 @@ func TestVeto(t *testing.T) {
 		var ends called
 		args := slices.Concat(
 			[]string{
-				"run", "--hook=" + v.hook, "--hook=on-failure=" + ends.listener(t, http.StatusOK),
+				"run", "--hook-veto=abort", "--hook=" + v.hook, "--hook=on-failure=" + ends.listener(t, http.StatusOK),
 				"ALTER TABLE " + c.name + " ADD COLUMN c INT",
 			},
 			v.args,
@@ -299,6 +343,7 @@ func TestExampleHooks(t *testing.T) {
 			[]string{
 				"run",
 				"--method=shadow",
+				"--hook-veto=abort",
 				"--hook=before-cutover=" + example("freeze"),
 				"--hook=on-end=" + example("chat"),
 				"--hook=on-failure=" + example("ticket"),

@@ -352,6 +352,9 @@ type SwapDone struct {
 	Drained  int           // keys applied under the lock
 	Attempts int
 	At       time.Time
+	// Position is the place in the server's binlog behind the RENAME, as file:offset, and GTID its transaction: readers of the binlog
+	// see the new definition from there on. "" if it is not known, or has no GTID.
+	Position, GTID string
 }
 
 // Controlled means that an operator has given the run a command.

@@ -38,6 +38,7 @@ func (w *work) cutOver(ctx context.Context) error {
 		return err
 	}
 	w.debts.done = true
+	swap.Position, swap.GTID = w.findSwap(ctx)
 	w.account.update(func() { w.account.swap = swap })
 	w.emit(swap)
 	return nil
@@ -93,7 +94,7 @@ type lockTurn struct{ work *work }
 // Wait returns when neither the operator nor the window nor a pause holds the run.
 func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	began := time.Now()
-	waited, err := t.work.permission().Wait(ctx, t.work.follower.Meanwhile)
+	waited, err := t.work.permission(event.PhaseCutover).Wait(ctx, t.work.follower.Meanwhile)
 	if err = cmp.Or(err, t.work.follower.Released(ctx)); err != nil || !waited {
 		return 0, err
 	}
@@ -112,7 +113,7 @@ func (t lockTurn) Prepare(context.Context) (bool, error) {
 
 // Begin is false if the run is held or paused by now: Prepare may take long, as a hook may.
 func (t lockTurn) Begin() bool {
-	why, err := t.work.permission().WhyNot(time.Now())
+	why, err := t.work.permission(event.PhaseCutover).WhyNot(time.Now())
 	return err == nil && why == "" && t.work.control.Begin() // Wait returns the error
 }
 

@@ -44,7 +44,7 @@ func (r ownStatement) first(ctx context.Context) (*schema.Table, error) {
 	terms := func() lock.Terms { return r.control.Terms(r.plan.Server) }
 	_, err := native.Run(
 		ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement, ZeroDates: r.plan.ZeroDates}, terms,
-		operator.Turn{Permission: r.permission()}, r.emit,
+		operator.Turn{Permission: r.permission(event.PhaseNative)}, r.emit,
 	)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
@@ -56,7 +56,7 @@ func (r ownStatement) first(ctx context.Context) (*schema.Table, error) {
 
 // statement has the server carry out its own statement.
 func (r ownStatement) statement(ctx context.Context) error {
-	choice, permission := r.plan.Choice, r.permission()
+	choice, permission := r.plan.Choice, r.permission(event.PhaseNative)
 	if choice.Method == plan.MethodNone {
 		r.note("nothing to do: " + choice.Why)
 		r.debts.done = true

@@ -12,10 +12,10 @@ import (
 // table it waits ten times as long as the comparison takes.
 const leastBetweenComparisons = 10 * time.Minute
 
-// permission decides whether an operator, a window or a pause holds the run.
-func (r *run) permission() operator.Permission {
+// permission decides whether an operator, a window or a pause holds the run before the phase in which it changes the table.
+func (r *run) permission(next event.Phase) operator.Permission {
 	return operator.Permission{
-		Control: r.control, Table: r.plan.Source.Name, Swaps: r.plan.Purpose.Swaps(), Enter: r.enter, Note: r.note,
+		Control: r.control, Table: r.plan.Source.Name, Swaps: r.plan.Purpose.Swaps(), Next: next, Enter: r.enter, Note: r.note,
 	}
 }
 

@@ -3,6 +3,8 @@ package migration
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/capture"
@@ -11,6 +13,7 @@ import (
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/mysql/binlog"
 )
 
 // checkpoints writes the state of the run to the server now and then.
@@ -109,4 +112,22 @@ func (w *work) handBack(parent context.Context, err error) {
 	if err := leftovers.HandBack(w.leftovers, w.state); err != nil {
 		w.note("an undo begins from the swap again, because its new position could not be written: " + err.Error())
 	}
+}
+
+// findSwap looks for the RENAME in the server's binlog, behind what was received under the lock. It returns "" if the changes came from
+// triggers or from a replica, and if the search fails: nothing of the change depends on it.
+func (w *work) findSwap(ctx context.Context) (position, gtid string) {
+	if w.intake.Stream == nil || w.link.From != nil {
+		return "", ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	renames := w.shadow.Name.Quoted() + " TO " + w.plan.Source.Name.Quoted()
+	ours := func(s binlog.Statement) bool { return strings.Contains(s.SQL, renames) }
+	found, err := capture.Find(ctx, w.binlog, w.intake.Stream.Position(), ours)
+	if err != nil {
+		w.note(fmt.Sprintf("the place of the swap in the binlog was not found: %v", err))
+		return "", ""
+	}
+	return found.End.String(), found.GTID
 }

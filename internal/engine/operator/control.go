@@ -46,6 +46,7 @@ type Control struct {
 	watcher *lock.Watcher // its own
 
 	partners *Partners
+	others   others
 }
 
 // Run is what a Control commands: a run of a migration, or a statement on complete tables.
@@ -399,7 +400,11 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	defer c.partners.taking.Unlock()
 	paused := c.pausedOne()
 	when, waived := c.when()
-	if still, err = when.Closed(time.Now()); err == nil && still == "" && !when.Hold && paused == "" {
+	still, err = when.Closed(time.Now())
+	if still == "" {
+		still = answeredOne(c.partners.all())
+	}
+	if err == nil && still == "" && !when.Hold && paused == "" {
 		if why := c.copiesLater(time.Now()); why != "" {
 			return "", &NotNow{what, why, "midstream set  TABLE copy-window= removes that window"}
 		}
@@ -572,7 +577,7 @@ func (c *Control) Held(now time.Time) string {
 	if err != nil {
 		return err.Error()
 	}
-	return cmp.Or(why, c.copiesLater(now))
+	return cmp.Or(why, c.copiesLater(now), c.others.answered())
 }
 
 // Terms are how the server's own statements ask for their lock now.

@@ -36,8 +36,10 @@ type Permission struct {
 	Table   schema.Name
 	Swaps   bool // else only a pause holds it
 	Copies  bool // it also waits for the copy window: the server copies or builds
-	Enter   func(event.Phase)
-	Note    func(text string)
+	// Next is the phase in which the table is changed.
+	Next  event.Phase
+	Enter func(event.Phase)
+	Note  func(text string)
 }
 
 // WhyNot returns why the table must not be changed now; "" if it may.
@@ -97,15 +99,20 @@ func (when When) Closed(now time.Time) (string, error) {
 	return fmt.Sprintf("the file %s exists", when.Gone), nil
 }
 
-// Wait waits until the table may be changed, and reports whether it had to wait. It calls meanwhile
-// from time to time, if that is not nil.
+// Wait waits until the table may be changed, and reports whether it had to wait. Once nothing of the run's own forbids it, Wait asks
+// the others (Asked). It calls meanwhile from time to time, if that is not nil.
 func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) error) (waited bool, err error) {
 	var told string
 	h.Control.waitsToCopy(h.Copies)
 	defer h.Control.waitsToCopy(false)
+	defer h.Control.others.answer("")
+	asking := &questions{of: h}
 	for {
 		changed := h.Control.Changing()
 		why, err := h.WhyNot(time.Now())
+		if err == nil && why == "" {
+			why, err = asking.ask(ctx)
+		}
 		if err != nil || why == "" {
 			return told != "", err
 		}
@@ -120,6 +127,7 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 		case <-ctx.Done():
 			return true, context.Cause(ctx)
 		case <-changed:
+			asking.again()
 		case <-time.After(lookEvery):
 		}
 		if meanwhile == nil {

@@ -166,9 +166,14 @@ func Swapped(e event.SwapDone) string {
 		text += ", " + Plural(e.Drained, "change") + " applied under the lock"
 	}
 	if e.Attempts == 1 {
-		return text + ", first attempt"
+		text += ", first attempt"
+	} else {
+		text = fmt.Sprintf("%s, attempt %d", text, e.Attempts)
 	}
-	return fmt.Sprintf("%s, attempt %d", text, e.Attempts)
+	if e.Position != "" {
+		text += "; readers of the binlog see the new definition from " + e.Position
+	}
+	return text
 }
 
 // Finding reports rows that do not fit the new table. The SELECT stays on one line, so that it can be copied.

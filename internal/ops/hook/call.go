@@ -26,7 +26,7 @@ type Document struct {
 	At      string     `json:"at" doc:"when, RFC 3339 with milliseconds, UTC"`
 	Run     record.Run `json:"run" doc:"the run, as in the record run of docs/events.md"`
 	Phase   string     `json:"phase" doc:"the phase that the run is in; empty before the first"`
-	Record  any        `json:"record" doc:"the event, as in docs/events.md: phase, throttled, blocked, lock_attempt, killed, controlled; result of on-success, on-failure and on-end"`
+	Record  any        `json:"record" doc:"the event, as in docs/events.md: phase, throttled, blocked, lock_attempt, swapped, killed, controlled; result of on-success, on-failure and on-end"`
 	Outcome string     `json:"outcome" doc:"outcome of the run, by the name of its exit code; empty before the end"`
 	Report  string     `json:"report" doc:"path of the report; empty before the end, or if there is none"`
 }

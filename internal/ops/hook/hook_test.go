@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -157,7 +158,7 @@ func TestRunNeverWaits(t *testing.T) {
 	var mu sync.Mutex
 	var notes []string
 	h := Begin(
-		t.Context(), []Hook{parse(t, "on-command="+script(t, "exec sleep 600"))}, time.Second, record.Run{},
+		t.Context(), Calls{List: []Hook{parse(t, "on-command="+script(t, "exec sleep 600"))}, Timeout: time.Second}, record.Run{},
 		func(why string) { t.Errorf("the run is ended: %s", why) },
 		func(text string) { mu.Lock(); defer mu.Unlock(); notes = append(notes, text) },
 	)
@@ -180,7 +181,7 @@ func TestBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var why string
 	h := Begin(
-		ctx, []Hook{parse(t, "before-copy="+script(t, "echo no; exit 1"))}, time.Minute, record.Run{},
+		ctx, Calls{List: []Hook{parse(t, "before-copy="+script(t, "echo no; exit 1"))}, Timeout: time.Minute}, record.Run{},
 		func(w string) { why = w; cancel() }, func(string) {},
 	)
 	h.Listen(event.PhaseEntered{Phase: event.PhaseCopy})
@@ -191,34 +192,37 @@ func TestBefore(t *testing.T) {
 
 	ctx, cancel = context.WithCancel(t.Context())
 	h = Begin(
-		ctx, []Hook{parse(t, "before-cutover="+script(t, "exec sleep 600"))}, time.Hour, record.Run{},
+		ctx, Calls{List: []Hook{parse(t, "before-cutover="+script(t, "exec sleep 600"))}, Timeout: time.Hour, Veto: VetoEnds}, record.Run{},
 		func(w string) { t.Error(w) }, func(string) {},
 	)
 	go cancel()
-	h.Listen(event.PhaseEntered{Phase: event.PhaseCutover})
+	if why, err := h.WhyNot(ctx, event.PhaseCutover); why != "" || !errors.Is(err, context.Canceled) {
+		t.Errorf("%q, %v", why, err)
+	}
 	h.End(record.Result{}, "")
 }
 
 // TestBeforeEachWay: where the server's own statement has come to nothing, what said yes to that is
 // asked again before the swap, and once.
 func TestBeforeEachWay(t *testing.T) {
-	var way tracker
-	var asked []event.Phase
-	for _, phase := range []event.Phase{event.PhaseNative, event.PhaseNative, event.PhaseCopy, event.PhaseCatchUp,
-		event.PhaseCutover, event.PhaseCatchUp, event.PhaseCutover} {
-		if slices.Contains(way.moments(event.PhaseEntered{Phase: phase}, false), BeforeCutover) {
-			asked = append(asked, phase)
+	out := filepath.Join(t.TempDir(), "out")
+	calls := Calls{List: []Hook{parse(t, "before-cutover="+script(t, "echo $MIDSTREAM_PHASE >> "+out))}, Timeout: time.Minute}
+	h := Begin(t.Context(), calls, record.Run{}, func(w string) { t.Error(w) }, func(string) {})
+	defer h.End(record.Result{}, "")
+	for _, phase := range []event.Phase{event.PhaseNative, event.PhaseNative, event.PhaseCutover, event.PhaseCutover} {
+		if why, err := h.WhyNot(t.Context(), phase); why != "" || err != nil {
+			t.Errorf("%s: %q, %v", phase, why, err)
 		}
 	}
-	if !slices.Equal(asked, []event.Phase{event.PhaseNative, event.PhaseCutover}) {
-		t.Errorf("asked before %v", asked)
+	if text, err := os.ReadFile(out); err != nil || string(text) != "native\ncutover\n" {
+		t.Errorf("asked before %q, %v", text, err)
 	}
 }
 
 // TestOnUndoUnfit: the first unfit row of an undo is a moment.
 func TestOnUndoUnfit(t *testing.T) {
 	var way tracker
-	if got := way.moments(event.UnfitFound{Key: "1"}, false); !slices.Equal(got, []Moment{OnUndoUnfit}) {
+	if got := way.moments(event.UnfitFound{Key: "1"}); !slices.Equal(got, []Moment{OnUndoUnfit}) {
 		t.Errorf("the moments are %v", got)
 	}
 }

@@ -15,8 +15,7 @@ const queueLength = 32
 
 // Hooks are those of one run. It is safe for concurrent use.
 type Hooks struct {
-	list    []Hook
-	timeout time.Duration
+	calls   Calls
 	run     record.Run
 	end     func(why string)
 	note    func(text string)
@@ -30,28 +29,37 @@ type Hooks struct {
 	tracker tracker
 	dropped int // since it was told
 	ended   bool
+	// agreed are the hooks of BeforeCutover that have said yes, by the phase that they were asked for.
+	agreed map[event.Phase]int
+}
+
+// Calls say what is called, and how.
+type Calls struct {
+	List    []Hook
+	Timeout time.Duration // of each; more than 0
+	Veto    Veto          // of the hooks of BeforeCutover
 }
 
 // Begin returns the hooks of a run that begins and has ctx. end ends it, says why, and does not
 // wait for that; note tells what somebody should know, and comes from other goroutines. REQUIRES:
 // End is called.
-func Begin(ctx context.Context, list []Hook, timeout time.Duration, run record.Run, end, note func(text string)) *Hooks {
+func Begin(ctx context.Context, calls Calls, run record.Run, end, note func(text string)) *Hooks {
 	h := &Hooks{
-		list:    list,
-		timeout: timeout,
-		run:     run,
-		end:     end,
-		note:    note,
-		ctx:     ctx,
-		queue:   make(chan Document, queueLength),
-		done:    make(chan struct{}),
+		calls:  calls,
+		run:    run,
+		end:    end,
+		note:   note,
+		ctx:    ctx,
+		queue:  make(chan Document, queueLength),
+		done:   make(chan struct{}),
+		agreed: map[event.Phase]int{},
 	}
 	h.calling, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(h.done)
 		for d := range h.queue {
 			for _, hook := range h.of(d.Moment) {
-				if err := hook.call(h.calling, d, h.timeout); err != nil {
+				if err := hook.call(h.calling, d, h.calls.Timeout); err != nil {
 					h.note("hook " + err.Error())
 				}
 			}
@@ -62,7 +70,7 @@ func Begin(ctx context.Context, list []Hook, timeout time.Duration, run record.R
 
 // of are the hooks of a moment.
 func (h *Hooks) of(m Moment) (list []Hook) {
-	for _, hook := range h.list {
+	for _, hook := range h.calls.List {
 		if hook.Moment == m {
 			list = append(list, hook)
 		}
@@ -70,40 +78,80 @@ func (h *Hooks) of(m Moment) (list []Hook) {
 	return list
 }
 
-// Listen is an event.Listener. It returns when the before- hooks of the event have been called; if
-// one has failed, when the run's context has ended.
+// Listen is an event.Listener. It returns when the hooks of BeforeCopy have been called, if the copy begins; if one has failed, when
+// the run's context has ended.
 func (h *Hooks) Listen(e event.Event) {
 	h.mu.Lock()
-	moments := h.tracker.moments(e, h.run.Rehearsal != "")
+	moments := h.tracker.moments(e)
 	phase := string(h.tracker.phase)
 	h.mu.Unlock()
 	for _, m := range moments {
 		if len(h.of(m)) == 0 {
 			continue
 		}
-		d := Document{Moment: m, At: record.HeadOf("", time.Now()).At, Run: h.run, Phase: phase, Record: record.Of(e)}
-		if m.veto() {
-			h.ask(d)
-		} else {
+		d := h.document(m, phase, e)
+		if m != BeforeCopy {
 			h.add(d)
+			continue
+		}
+		if _, err := h.ask(h.ctx, d, h.of(m)); err != nil {
+			h.refuse(err)
 		}
 	}
 }
 
-// ask calls the hooks of a moment that may end the run.
-func (h *Hooks) ask(d Document) {
-	for _, hook := range h.of(d.Moment) {
-		err := hook.call(h.ctx, d, h.timeout)
-		if h.ctx.Err() != nil {
-			return // the run ends without it
+func (h *Hooks) document(m Moment, phase string, e event.Event) Document {
+	return Document{Moment: m, At: record.HeadOf("", time.Now()).At, Run: h.run, Phase: phase, Record: record.Of(e)}
+}
+
+// ask calls hooks one after the other, and returns how many have said yes, and what the next one has said. If ctx ends, nobody has
+// said no.
+func (h *Hooks) ask(ctx context.Context, d Document, hooks []Hook) (agreed int, err error) {
+	for i, hook := range hooks {
+		err := hook.call(ctx, d, h.calls.Timeout)
+		if ctx.Err() != nil {
+			return i, nil // the run ends without it
 		}
 		if err != nil {
-			h.end("the hook " + err.Error())
-			<-h.ctx.Done() // nothing is to happen in between
-			return
+			return i, err
 		}
 	}
+	return len(hooks), nil
 }
+
+// refuse ends the run because a hook has said no, and returns when its context has ended: nothing is to happen in between.
+func (h *Hooks) refuse(no error) {
+	h.end("the hook " + no.Error())
+	<-h.ctx.Done()
+}
+
+// WhyNot asks the hooks of BeforeCutover before a phase (operator.Asked). One that has agreed is not asked again.
+func (h *Hooks) WhyNot(ctx context.Context, phase event.Phase) (string, error) {
+	hooks := h.of(BeforeCutover)
+	h.mu.Lock()
+	done := h.agreed[phase]
+	h.mu.Unlock()
+	if done == len(hooks) {
+		return "", nil
+	}
+	agreed, no := h.ask(ctx, h.document(BeforeCutover, string(phase), event.PhaseEntered{Phase: phase, At: time.Now()}), hooks[done:])
+	h.mu.Lock()
+	h.agreed[phase] = done + agreed
+	h.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case no == nil:
+		return "", nil
+	case h.calls.Veto == VetoEnds:
+		h.refuse(no)
+		return "", context.Cause(h.ctx)
+	}
+	return "the hook " + no.Error() + "; the run asks again every " + AskEvery.String(), nil
+}
+
+// Every is the time between two questions.
+func (h *Hooks) Every() time.Duration { return AskEvery }
 
 // add queues a document, if there is room for it.
 func (h *Hooks) add(d Document) {
@@ -125,7 +173,7 @@ func (h *Hooks) End(result record.Result, report string) {
 	if result.ExitCode == 0 {
 		at = OnSuccess
 	}
-	patience, cancel := context.WithTimeout(context.Background(), 2*h.timeout)
+	patience, cancel := context.WithTimeout(context.Background(), 2*h.calls.Timeout)
 	defer cancel()
 	defer h.stop()
 	h.mu.Lock()
@@ -150,6 +198,6 @@ func (h *Hooks) End(result record.Result, report string) {
 	case <-patience.Done():
 		h.stop()
 		<-h.done // each call ends at once
-		h.note(fmt.Sprintf("hooks were killed, because they took longer than %s at the end of the run", 2*h.timeout))
+		h.note(fmt.Sprintf("hooks were killed, because they took longer than %s at the end of the run", 2*h.calls.Timeout))
 	}
 }

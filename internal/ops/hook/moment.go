@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
@@ -20,6 +21,7 @@ type Moment string
 const (
 	BeforeCopy    Moment = "before-copy"
 	BeforeCutover Moment = "before-cutover"
+	AfterSwap     Moment = "after-swap"
 	OnPhase       Moment = "on-phase"
 	OnThrottled   Moment = "on-throttled"
 	OnHeld        Moment = "on-held"
@@ -45,7 +47,11 @@ func Moments() []struct {
 		{BeforeCopy, "before the first row is copied; the new table exists. Not for a change that the server makes itself."},
 		{
 			BeforeCutover,
-			"before the table is changed: before the run asks for the lock of the swap, or of the server's own statement, for the first time. If the server's own statement has failed and a copy follows, it is called again before the swap. Not in a rehearsal.",
+			"before the table is changed: before the run asks for the lock of the swap, or of the server's own statement, for the first time. If a hook fails, the run is held, and asks it again. If the server's own statement has failed and a copy follows, all are asked again before the swap. Not in a rehearsal.",
+		},
+		{
+			AfterSwap,
+			"the tables are swapped. The record `swapped` has the place of the RENAME in the binlog: readers of the binlog see the new definition from there on. Not for a change that the server makes itself.",
 		},
 		{OnPhase, "the run enters a phase."},
 		{OnThrottled, "the work begins to wait for a gate (a replica, max-load, a pause, ...); the record names all closed gates."},
@@ -61,8 +67,17 @@ func Moments() []struct {
 	}
 }
 
-// veto says that the run waits for the hooks of the moment, and ends if one fails.
-func (m Moment) veto() bool { return strings.HasPrefix(string(m), "before-") }
+// Veto is what a no of a hook before the change of the table does.
+type Veto string
+
+// The vetoes. The first is the usual one.
+const (
+	VetoHolds Veto = "hold"  // the run is held, and asks again
+	VetoEnds  Veto = "abort" // the run ends, and removes what it has made
+)
+
+// AskEvery is the time between two questions to a hook that has said no.
+const AskEvery = 10 * time.Second
 
 // Hook is what is called at a moment.
 type Hook struct {
@@ -128,8 +143,8 @@ type tracker struct {
 	throttled, blocked bool
 }
 
-// moments are those of an event. rehearses says that the table stays as it is.
-func (t *tracker) moments(e event.Event, rehearses bool) (list []Moment) {
+// moments are those of an event. BeforeCutover is none of them: the run asks by itself.
+func (t *tracker) moments(e event.Event) (list []Moment) {
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		t.phase, t.blocked = e.Phase, false
@@ -144,13 +159,8 @@ func (t *tracker) moments(e event.Event, rehearses bool) (list []Moment) {
 			break
 		}
 		t.entered = append(t.entered, e.Phase)
-		switch e.Phase {
-		case event.PhaseCopy:
+		if e.Phase == event.PhaseCopy {
 			list = append(list, BeforeCopy)
-		case event.PhaseNative, event.PhaseCutover: // where the server's own statement has come to nothing, the swap may follow hours later
-			if !rehearses {
-				list = append(list, BeforeCutover)
-			}
 		}
 	case event.Throttled:
 		if len(e.Gates) > 0 && !t.throttled {
@@ -166,6 +176,8 @@ func (t *tracker) moments(e event.Event, rehearses bool) (list []Moment) {
 		if !e.Granted {
 			list = append(list, OnWithdrawn)
 		}
+	case event.SwapDone:
+		list = append(list, AfterSwap)
 	case event.Killed:
 		list = append(list, OnKilled)
 	case event.UnfitFound:

@@ -62,7 +62,7 @@ func Of(e event.Event) any {
 	case event.LockAttempt:
 		return LockAttempt{HeadOf(NameLockAttempt, e.At), e.Number, e.Granted, MSOf(e.Waited)}
 	case event.SwapDone:
-		return Swapped{HeadOf(NameSwapped, e.At), MSOf(e.LockHeld), e.Drained, e.Attempts}
+		return Swapped{HeadOf(NameSwapped, e.At), MSOf(e.LockHeld), e.Drained, e.Attempts, e.Position, e.GTID}
 	case event.Mismatch:
 		return Mismatch{HeadOf(NameMismatch, e.At), e.Key, e.Column, e.Expected, e.Found}
 	case event.Verified:

@@ -50,7 +50,9 @@ func Read(line []byte) (event.Event, *Result, error) {
 		})
 	case NameSwapped:
 		return into(line, func(r Swapped) event.Event {
-			return event.SwapDone{LockHeld: r.LockHeldMS.Duration(), Drained: r.DrainedKeys, Attempts: r.Attempts, At: at}
+			return event.SwapDone{
+				LockHeld: r.LockHeldMS.Duration(), Drained: r.DrainedKeys, Attempts: r.Attempts, At: at, Position: r.Position, GTID: r.GTID,
+			}
 		})
 	case NameDeadline:
 		return into(line, func(r Deadline) event.Event {

@@ -315,6 +315,9 @@ type Swapped struct {
 	LockHeldMS  MS  `json:"lock_held_ms" doc:"time from the grant of the lock to its release"`
 	DrainedKeys int `json:"drained_keys" doc:"keys applied under the lock"`
 	Attempts    int `json:"attempts" doc:"number of attempts"`
+	// Of the RENAME.
+	Position string `json:"position" doc:"the place in the server's binlog behind the RENAME, as file:offset: readers of the binlog see the new definition from there on; empty if it is not known"`
+	GTID     string `json:"gtid" doc:"the transaction of the RENAME; empty without GTIDs"`
 }
 
 // Retry tells that a sync is tried again.

@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/ops/hook"
@@ -14,8 +13,7 @@ import (
 // Machines say which programs are told of a change, in addition to those that ask for it.
 type Machines struct {
 	MetricsFile string // "" for none
-	Hooks       []hook.Hook
-	HookTimeout time.Duration
+	Hooks       hook.Calls
 	LogFile     string // "" for none, - for Log
 	LogAsJSON   bool
 	Log         io.Writer

@@ -116,9 +116,10 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 	if s.told, err = options.Machines.begin(run, options.Version); err == nil {
 		err = s.keep(&run)
 	}
-	if err == nil && len(options.Machines.Hooks) > 0 {
+	if err == nil && len(options.Machines.Hooks.List) > 0 {
 		end := func(why string) { options.Interrupt(&Aborted{By: why}) }
-		s.told.hooks = hook.Begin(ctx, options.Machines.Hooks, options.Machines.HookTimeout, run, end, s.Remark)
+		s.told.hooks = hook.Begin(ctx, options.Machines.Hooks, run, end, s.Remark)
+		s.control.Ask(s.told.hooks)
 	}
 	if err != nil || options.Socket.Path == "" {
 		return s, err
