@@ -16,8 +16,8 @@ import (
 	"midstream/internal/cli/help"
 	"midstream/internal/face/web"
 	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/retention"
 	"midstream/internal/ops/socket"
@@ -151,7 +151,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stop, err := s.listen.serve(
-		s.app, web.Source{API: service.Handler(), History: service.History, Queue: true}, service.Metrics(), end,
+		s.app, web.Source{API: service.Handler(), Histories: service.Histories, Queue: true}, service.Metrics(), end,
 		"active runs continue; nothing was changed",
 	)
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 func (s *serving) note(text string) { fmt.Fprintf(s.app.Stdout, "midstream: %s\n", escape.Line(text)) }
 
 // read reads a statement as a run would, or the table of an undo.
-func (s *serving) read(verb string, arguments []string, statement string) (*ddl.Statement, error) {
+func (s *serving) read(verb string, arguments []string, statement string) ([]schema.Name, error) {
 	c, cmd := s.app.alone().newRun()
 	if verb == "undo" {
 		c, cmd = s.app.alone().newUndo()
@@ -194,6 +194,13 @@ func (s *serving) read(verb string, arguments []string, statement string) (*ddl.
 	if err := cmd.ParseFlags(arguments); err != nil {
 		return nil, flagError(cmd, err)
 	}
+	if c.together {
+		_, _, problems := grouped{c}.asked([]string{statement})
+		return c.group.Names, usageOf("", problems...)
+	}
 	read, problems := c.asked([]string{statement}, true)
-	return read, usageOf("", problems...)
+	if err := usageOf("", problems...); err != nil {
+		return nil, err
+	}
+	return append(read.Tables(), read.Parents...), nil
 }

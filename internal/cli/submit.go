@@ -50,17 +50,18 @@ func (a *app) newAsking(use, short string) (*asking, *cobra.Command) {
 // submitting is the verb submit.
 type submitting struct {
 	*asking
-	asked   queue.Submission
-	options map[string]string
-	undo    string // id of the change to take back; "" to submit a statement
-	wait    bool
+	asked queue.Submission
+	given queue.Given // options
+	undo  string      // id of the change to take back; "" to submit a statement
+	wait  bool
 }
 
 func (a *app) submitCommand() *cobra.Command {
 	q, cmd := a.newAsking(`submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve")
 	cmd.Example = "  midstream submit \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\" --server main --option drop-old\n" +
-		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait"
-	s := &submitting{asking: q, options: map[string]string{}}
+		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait\n" +
+		"  midstream submit --together \"ALTER TABLE shop.orders ...\" \"ALTER TABLE shop.items ...\" --server main"
+	s := &submitting{asking: q}
 	f := &q.checks
 	f.Flags.StringVar(&s.asked.Server, "server", "", "server that has the table, by its name in the service")
 	f.Flags.StringVar(&s.asked.ID, "id", "", "id of the change (the service makes one)")
@@ -76,10 +77,11 @@ func (a *app) submitCommand() *cobra.Command {
 		if !said {
 			value = "true"
 		}
-		queue.SetOption(s.options, name, value)
+		s.given = append(s.given, [2]string{name, value})
 		return session.Repeatable(value)
 	})
 	f.Flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")
+	f.Bool(&s.asked.Together, "", "together", "swap several tables in one step: the arguments are several ALTER TABLE, each one of another table")
 	f.Bool(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")
 	cmd.RunE = a.verb(s.run)
 	return cmd
@@ -87,11 +89,11 @@ func (a *app) submitCommand() *cobra.Command {
 
 func (s *submitting) run(ctx context.Context, args []string) error {
 	var problems []error
-	if s.undo != "" && (len(args) > 0 || s.asked.Server != "" || s.asked.ID != "" || len(s.asked.After) > 0) {
-		problems = append(problems, errors.New("--undo takes no statement, --server, --id or --after: the service knows them; a new change that can be taken back has --option undo=24h"))
+	if s.undo != "" && (len(args) > 0 || s.asked.Server != "" || s.asked.ID != "" || s.asked.Together || len(s.asked.After) > 0) {
+		problems = append(problems, errors.New("--undo takes no statement, --server, --id, --after or --together: the service knows them; a new change that can be taken back has --option undo=24h"))
 	}
-	if s.undo == "" && len(args) != 1 {
-		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes", len(args)))
+	if s.undo == "" && len(args) != 1 && (!s.asked.Together || len(args) == 0) {
+		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes, or add --together for several", len(args)))
 	}
 	if s.undo == "" && s.asked.Server == "" {
 		problems = append(problems, errors.New("name a server of the service: --server main"))
@@ -113,9 +115,14 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 // send puts the change, or the undo, into the queue.
 func (s *submitting) send(ctx context.Context, args []string) (queue.Change, error) {
 	if s.undo != "" {
-		return s.client.Undo(ctx, s.undo, queue.UndoRequest{Options: s.options, By: queue.ThisUser()})
+		return s.client.Undo(ctx, s.undo, queue.UndoRequest{Options: s.given.Options(false), By: queue.ThisUser()})
 	}
-	s.asked.Statement, s.asked.Options, s.asked.By = args[0], s.options, queue.ThisUser()
+	s.asked.Options, s.asked.By = s.given.Options(s.asked.Together), queue.ThisUser()
+	if s.asked.Together {
+		s.asked.Statements = args
+	} else {
+		s.asked.Statement = args[0]
+	}
 	return s.client.Submit(ctx, s.asked)
 }
 

@@ -7,6 +7,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/session"
 )
@@ -21,18 +22,22 @@ func (c grouped) conduct(ctx context.Context, args []string, do func(*change) do
 	return err
 }
 
-// prepare reads the command line, makes a change of each statement, and has them done.
-func (c grouped) prepare(ctx context.Context, args []string, do func(*change) doing) (migration.Result, error) {
+// asked reads the command line, with the statements unless there are files, and returns all that is wrong with it.
+func (c grouped) asked(args []string) (cfg dbconn.Config, notes []string, problems []error) {
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
 	c.group = &session.Together{}
-	var problems []error
 	if c.target.To == "" {
 		c.group, problems = session.ReadTogether(c.target, args, c.wishes)
 		problems = append(append(problems, c.checks.Problems...), configErr, c.output.check(), c.rehearsal.check())
 	}
 	c.options.Purpose = c.rehearsal.purpose()
 	c.group.End, c.group.Note = session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()), c.output.note
-	problems = append(problems, session.NotTogether(c.checks.Flags, c.config.Undo > 0)...)
+	return cfg, notes, append(problems, session.NotTogether(c.checks.Flags, c.config.Undo > 0)...)
+}
+
+// prepare reads the command line, makes a change of each statement, and has them done.
+func (c grouped) prepare(ctx context.Context, args []string, do func(*change) doing) (migration.Result, error) {
+	cfg, notes, problems := c.asked(args)
 	if c.target.To != "" { // what else is wrong is found with these
 		c.checks.Problems = append(c.checks.Problems, problems...)
 		c.member = func(ctx context.Context, i int) (migration.Result, error) { return c.reachOne(ctx, i, do) }

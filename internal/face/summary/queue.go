@@ -7,13 +7,12 @@ import (
 
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
-	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/queue"
 )
 
 // ChangeLine writes the state of a change.
 func ChangeLine(c queue.Change) string {
-	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, schema.NameOf(c.Table), c.Server)
+	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, c.Named(), c.Server)
 	if c.Began != nil && c.State == queue.StateRunning {
 		text += ", since " + humanize.Span(time.Since(*c.Began))
 	}

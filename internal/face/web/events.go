@@ -5,11 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/groups"
+	"midstream/internal/ops/record"
 )
 
 const (
@@ -31,13 +37,13 @@ type stream struct {
 }
 
 // send writes an event. Without an id, the reader keeps its last one; without a name, the event is a record.
-func (s *stream) send(id int, name string, data []byte) error {
+func (s *stream) send(id, name string, data []byte) error {
 	var text bytes.Buffer
 	if name != "" {
 		fmt.Fprintf(&text, "event: %s\n", name)
 	}
-	if id > 0 {
-		fmt.Fprintf(&text, "id: %d\n", id)
+	if id != "" {
+		fmt.Fprintf(&text, "id: %s\n", id)
 	}
 	fmt.Fprintf(&text, "data: %s\n\n", escape.Text(string(data)))
 	return s.write(text.Bytes())
@@ -54,7 +60,7 @@ func (s *stream) beat() error {
 	if time.Since(s.wrote) <= heartbeat {
 		return nil
 	}
-	return s.send(0, "heartbeat", []byte("{}"))
+	return s.send("", "heartbeat", []byte("{}"))
 }
 
 // events sends a reader the records of a run so far, and then the new ones until the run ends. A
@@ -63,18 +69,17 @@ func (s *stream) beat() error {
 // or waiting (why it has not begun), and at last end. The stream ends with the reader's session.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	after, _ := strconv.Atoi(r.Header.Get("Last-Event-ID")) // none: 0
-	if _, _, err := s.source.History(r.Context(), id); err != nil {
+	if _, _, err := s.source.Histories(r.Context(), id); err != nil {
 		fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	f := follower{
-		server: s, id: id, after: after,
+		server: s, id: id, after: placeOf(r.Header.Get("Last-Event-ID")),
 		out:    &stream{writer: w, control: http.NewResponseController(w)},
 		status: standing{heard: time.Now()},
 	}
-	defer f.lines.close()
+	defer f.close()
 	if f.out.write([]byte("retry: 2000\n\n")) != nil {
 		return
 	}
@@ -108,36 +113,136 @@ func (s *Server) isClosing() bool {
 type follower struct {
 	server *Server
 	id     string
-	after  int // the number of the last record that the reader has
+	after  place // of the last record that the reader has
 	out    *stream
-	lines  tail
 	status standing
+
+	lines    []tail
+	members  []string // the tables of a group, as far as they are known
+	at       place
+	progress map[int]event.Progress // the newest of each table
+}
+
+// place is how many records were sent of each history.
+type place []int
+
+// placeOf reads the id of an event; what makes no sense is the beginning.
+func placeOf(id string) (p place) {
+	for part := range strings.SplitSeq(id, ".") {
+		n, _ := strconv.Atoi(part)
+		p = append(p, n)
+	}
+	return p
+}
+
+func (p place) String() string {
+	texts := make([]string, len(p))
+	for i, n := range p {
+		texts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(texts, ".")
+}
+
+func (f *follower) close() {
+	for i := range f.lines {
+		f.lines[i].close()
+	}
 }
 
 // step sends what is new, and reports whether that was the end.
 func (f *follower) step(ctx context.Context) (over bool, err error) {
-	path, over, err := f.server.source.History(ctx, f.id)
+	paths, over, err := f.server.source.Histories(ctx, f.id)
 	if err != nil {
 		return false, err
 	}
-	if err := f.lines.read(path, f.record); err != nil {
+	if err := f.read(paths); err != nil {
 		return false, err
 	}
 	if over {
-		return true, f.out.send(0, "end", f.server.ending(path))
+		path := ""
+		if len(paths) > 0 {
+			path = paths[0]
+		}
+		return true, f.out.send("", "end", f.server.ending(path))
 	}
-	if err := f.status.tell(ctx, f.server, f.id, path != "", f.out); err != nil {
+	if err := f.status.tell(ctx, f.server, f.id, len(paths) > 0, f.out); err != nil {
 		return false, err
 	}
 	return false, f.out.beat()
 }
 
-// record sends a line of the history, unless the reader has it.
-func (f *follower) record(number int, line []byte) error {
-	if number <= f.after {
+// fresh is a line of one of the histories.
+type fresh struct {
+	of, number int
+	at         time.Time
+	text       []byte
+}
+
+// read sends the new lines of the histories, those of a group in the order of their times.
+func (f *follower) read(paths []string) error {
+	if len(f.lines) != len(paths) {
+		f.close()
+		f.lines, f.at, f.members = make([]tail, len(paths)), make(place, len(paths)), make([]string, len(paths))
+		f.progress = map[int]event.Progress{}
+	}
+	if len(paths) == 1 {
+		return f.lines[0].read(paths[0], func(number int, line []byte) error { return f.record(fresh{number: number, text: line}) })
+	}
+	var all []fresh
+	for i, path := range paths {
+		take := func(number int, line []byte) error {
+			all = append(all, fresh{i, number, record.At(line), line})
+			return nil
+		}
+		if err := f.lines[i].read(path, take); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b fresh) int { return a.at.Compare(b.at) })
+	for _, one := range all {
+		if err := f.record(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record sends a line of a history, unless the reader has it.
+func (f *follower) record(one fresh) error {
+	f.at[one.of] = one.number
+	line := one.text
+	if len(f.lines) > 1 {
+		line = f.ofGroup(one)
+	}
+	if one.of < len(f.after) && one.number <= f.after[one.of] {
 		return nil
 	}
-	return f.out.send(number, "", told(line))
+	return f.out.send(f.at.String(), "", told(line, f.members[one.of]))
+}
+
+// ofGroup is a record of a table's run as the group has it: its progress is the sum for all tables.
+func (f *follower) ofGroup(one fresh) []byte {
+	if one.number == 1 {
+		var run record.Run
+		if json.Unmarshal(one.text, &run) == nil {
+			f.members[one.of] = run.Table
+		}
+		return one.text
+	}
+	e, _, err := record.Read(one.text)
+	p, is := e.(event.Progress)
+	if !is || err != nil {
+		return one.text
+	}
+	f.progress[one.of] = p
+	var all []event.Progress
+	for _, of := range slices.Sorted(maps.Keys(f.progress)) {
+		all = append(all, f.progress[of])
+	}
+	if line, err := json.Marshal(record.Of(groups.Sum(all, p.Phase))); err == nil {
+		return line
+	}
+	return one.text
 }
 
 // standing is the state of a run as a reader knows it.
@@ -183,5 +288,5 @@ func (t *standing) send(out *stream, name string, what any) error {
 		return err
 	}
 	t.last = text
-	return out.send(0, name, text)
+	return out.send("", name, text)
 }

@@ -95,7 +95,7 @@ type list struct {
 	Changes []queue.Change
 	Servers []queue.ServerInfo
 	Options []string
-	Joins   string // what stands between the parts of an option, as JSON
+	Joins   string // what stands between the parts of an option, as JSON; first without a group, then with one
 	More    bool   // there are changes that the page does not show
 	ID      string // of the change that the form submits: a second time it is the same one
 }
@@ -116,7 +116,7 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
 	l, err := s.changes(r)
 	if err == nil && s.source.Queue {
 		l.ID, l.Options = strings.ToLower(rand.Text()[:10]), queue.Options()
-		joins, _ := json.Marshal(queue.Joins()) // texts by texts
+		joins, _ := json.Marshal([]any{queue.Joins(false), queue.Joins(true)}) // texts by texts
 		l.Joins = string(joins)
 		err = s.ask(r.Context(), "/v1/servers", &l.Servers)
 	}
@@ -155,6 +155,7 @@ func (s *Server) changePage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) blockersPart(w http.ResponseWriter, r *http.Request) {
 	var found struct {
 		Table            string
+		Tables           []string
 		Holding, Waiting []record.Blocker
 	}
 	if err := s.ask(r.Context(), "/v1/changes/"+url.PathEscape(r.PathValue("id"))+"/blockers", &found); err != nil {
@@ -165,7 +166,7 @@ func (s *Server) blockersPart(w http.ResponseWriter, r *http.Request) {
 		Table            string
 		Holding, Waiting []string
 		Remedy           string
-	}{Table: found.Table}
+	}{Table: queue.Change{Table: found.Table, Tables: found.Tables, Together: len(found.Tables) > 1}.Named()}
 	var holding []event.Blocker
 	for _, b := range found.Holding {
 		holding = append(holding, b.Blocker())
@@ -238,8 +239,8 @@ var reportPolicy = sync.OnceValue(func() string {
 // report answers with the report of a change so far.
 func (s *Server) report(f form) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		path, _, err := s.source.History(r.Context(), r.PathValue("id"))
-		if err == nil && path == "" {
+		paths, _, err := s.source.Histories(r.Context(), r.PathValue("id"))
+		if err == nil && len(paths) == 0 {
 			err = &socket.Problem{
 				Status: http.StatusNotFound,
 				Title:  "no report",
@@ -249,7 +250,7 @@ func (s *Server) report(f form) http.HandlerFunc {
 		}
 		var story *history.Story
 		if err == nil {
-			story, err = history.Whole(path)
+			story, err = history.Whole(paths[0]) // with those of its group
 		}
 		if err != nil {
 			fail(w, r, err)

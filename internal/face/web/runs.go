@@ -47,6 +47,7 @@ func (r *Runs) Begin(told record.Run, history string, answers http.Handler) *Run
 			ID:          id,
 			Server:      told.Server,
 			Table:       told.Table,
+			Tables:      []string{told.Table},
 			Statement:   told.Alter,
 			Options:     map[string]string{},
 			After:       []string{},
@@ -107,11 +108,11 @@ func (r *Runs) Source() Source {
 			"use midstream serve for a queue",
 		)
 	})
-	return Source{API: mux, History: func(_ context.Context, id string) (string, bool, error) {
+	return Source{API: mux, Histories: func(_ context.Context, id string) ([]string, bool, error) {
 		if run := r.get(id); run != nil {
-			return run.change.History, run.over, nil
+			return []string{run.change.History}, run.over, nil
 		}
-		return "", true, unknown(id)
+		return nil, true, unknown(id)
 	}}
 }
 

@@ -23,9 +23,9 @@ import (
 type Source struct {
 	// API answers under /v1/: /v1/changes (internal/ops/queue.Change), and the operations of their runs.
 	API http.Handler
-	// History returns the path of a change's history, "" before there is one, and whether nothing
-	// more will come to it. It fails with a *socket.Problem if there is no such change.
-	History func(ctx context.Context, id string) (path string, over bool, err error)
+	// Histories returns the paths of a change's histories, of a group those of all its tables in an order that stays, none before they are
+	// there, and whether nothing more will come to them. It fails with a *socket.Problem if there is no such change.
+	Histories func(ctx context.Context, id string) (paths []string, over bool, err error)
 	// Queue says that changes may be submitted, and withdrawn.
 	Queue bool
 }

@@ -14,6 +14,8 @@ import (
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/report"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/groups"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -38,11 +40,38 @@ type now struct {
 	Held     string   `json:"held"`  // why it does not cut over; empty if it will
 	Share    string   `json:"share"` // limit of the row copy's working time
 	Progress any      `json:"progress"`
+	Tables   []member `json:"tables"` // of a group
+}
+
+// member is the state of a table of a group.
+type member struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Why     string `json:"why"`
+	Phase   string `json:"phase"`
+	Rows    string `json:"rows"`
+	Percent string `json:"percent"` // of the rows
+}
+
+// members are the tables of a group.
+func members(all []socket.Status) []member {
+	list := []member{}
+	for _, status := range all {
+		m := member{
+			Name: schema.NameOf(status.Table).String(), State: status.State, Why: escape.Line(status.Why),
+			Phase: humanize.Headline(event.Phase(status.Phase), false),
+		}
+		if p, is := record.EventOf(status.Progress).(event.Progress); is && p.RowsTotal > 0 {
+			m.Rows, m.Percent = fmt.Sprintf("%s of %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal)), humanize.Percent(p.Fraction)
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 // now asks a run for its state.
 func (s *Server) now(ctx context.Context, id string) (*now, error) {
-	var status socket.Status
+	var status groups.ChangeStatus
 	if err := s.ask(ctx, "/v1/changes/"+url.PathEscape(id)+"/status", &status); err != nil {
 		return nil, err
 	}
@@ -56,12 +85,16 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 		Progress: status.Progress,
 		Tiles:    []tile{},
 		Waits:    []string{},
+		Tables:   members(status.Tables),
 	}
 	if status.State != "running" {
 		n.Mood = "warn"
 	}
 	if p, is := record.EventOf(status.Progress).(event.Progress); is && string(p.Phase) == status.Phase {
 		n.Text, n.Fraction = humanize.Progress(p), fractionOf(p)
+		if len(status.Tables) > 0 && p.Fraction > 0 && p.Fraction < 1 { // a table is compared while the next one has no row yet
+			n.Fraction = &p.Fraction
+		}
 		n.Tiles = tilesOf(p)
 	}
 	if t, is := record.EventOf(status.Throttled).(event.Throttled); is && len(t.Gates) > 0 {
@@ -76,10 +109,11 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 // silent is the state of a run that has not answered since.
 func silent(since time.Time, err error) *now {
 	return &now{
-		State: "no answer",
-		Mood:  "warn",
-		Tiles: []tile{},
-		Waits: []string{},
+		State:  "no answer",
+		Mood:   "warn",
+		Tiles:  []tile{},
+		Waits:  []string{},
+		Tables: []member{},
 		Why: fmt.Sprintf(
 			"The run has not answered since %s UTC (%s). This page shows its last report.",
 			since.UTC().Format(time.TimeOnly), escape.Error(err),
@@ -175,9 +209,9 @@ func endTile(p event.Progress) tile {
 	return tile{"time left", left}
 }
 
-// told is a line of a history with a text for people in the field told, and for a plan with its html.
-func told(line []byte) []byte {
-	text, html := "", ""
+// told is a line of a history with a text for people in the field told, and for a plan with its html. In a group, member is the table.
+func told(line []byte, member string) []byte {
+	text, html, step := "", "", ""
 	var head record.Head
 	if json.Unmarshal(line, &head) != nil {
 		return line
@@ -201,10 +235,15 @@ func told(line []byte) []byte {
 		}
 		text = lineOf(e)
 	}
+	if member != "" && text != "" {
+		text, step = schema.NameOf(member).String()+": "+text, text
+	}
 	more, err := json.Marshal(struct {
-		Told string `json:"told"`
-		HTML string `json:"html,omitempty"`
-	}{text, html})
+		Told   string `json:"told"`
+		HTML   string `json:"html,omitempty"`
+		Member string `json:"member,omitempty"`
+		Step   string `json:"step,omitempty"` // told without the member
+	}{text, html, member, step})
 	if err != nil || len(line) < 2 {
 		return line
 	}

@@ -157,13 +157,13 @@ func TestNames(t *testing.T) {
 // and keeps nobody from the others'.
 func TestUnion(t *testing.T) {
 	source := func(change string, r *Run) Source {
-		return Source{Change: change, Read: func(context.Context) (io.ReadCloser, error) {
+		return Source{Change: change, Read: func(context.Context) ([]io.ReadCloser, error) {
 			if r == nil {
 				return nil, errors.New("it has just ended")
 			}
 			answer := httptest.NewRecorder()
 			r.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-			return answer.Result().Body, nil
+			return []io.ReadCloser{answer.Result().Body}, nil
 		}}
 	}
 	got := ask(t, Union(Queue{Counts: func() map[string]int { return map[string]int{"waiting": 4, "failed": 0} },

@@ -20,8 +20,8 @@ import (
 // Source is a run of another process.
 type Source struct {
 	Change string // its ID in the queue
-	// Read returns its metrics, as ServeHTTP of its Run writes them.
-	Read func(ctx context.Context) (io.ReadCloser, error)
+	// Read returns its metrics, as ServeHTTP of its Run writes them; of a group, those of each table's run.
+	Read func(ctx context.Context) ([]io.ReadCloser, error)
 }
 
 // Queue is the input of a Union.
@@ -118,23 +118,27 @@ func (q Queue) gather(ctx context.Context) []*dto.MetricFamily {
 }
 
 func (s Source) gather(ctx context.Context) ([]*dto.MetricFamily, error) {
-	from, err := s.Read(ctx)
+	runs, err := s.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer from.Close()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(from)
-	if err != nil {
-		return nil, fmt.Errorf("read the metrics of %s: %w", s.Change, err)
+	var all []*dto.MetricFamily
+	for _, from := range runs {
+		defer from.Close()
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err := parser.TextToMetricFamilies(from)
+		if err != nil {
+			return nil, fmt.Errorf("read the metrics of %s: %w", s.Change, err)
+		}
+		all = append(all, slices.Collect(maps.Values(families))...)
 	}
-	for _, f := range families {
+	for _, f := range all {
 		for _, m := range f.Metric {
 			m.Label = append(m.Label, label("change", s.Change))
 			slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
 		}
 	}
-	return slices.Collect(maps.Values(families)), nil
+	return all, nil
 }
 
 // add adds the metrics of a family to those of its name. A run of another version may have one of

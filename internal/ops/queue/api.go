@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"midstream/internal/ops/groups"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -27,15 +28,19 @@ type ServerInfo struct {
 // PlanAnswer is what midstream plan tells.
 type PlanAnswer struct {
 	Text   string        `json:"text" doc:"the plan, or the reason why there is none, for people"`
-	Plan   any           `json:"plan" doc:"the record plan of docs/events.md; null if there is none"`
+	Plan   any           `json:"plan" doc:"the record plan of docs/events.md, of a group the first one; null if there is none"`
+	Plans  []any         `json:"plans" doc:"of a group: the records plan of all tables; otherwise that one, or empty"`
 	Result record.Result `json:"result" doc:"the record result of docs/events.md"`
 }
 
 // PlanQuestion is a change that somebody wants to see the plan of.
 type PlanQuestion struct {
-	Server    string            `json:"server" doc:"name of a server of the service (/v1/servers)"`
-	Statement string            `json:"statement" doc:"the statement, as midstream run takes it, with the table's database"`
-	Options   map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
+	Server    string `json:"server" doc:"name of a server of the service (/v1/servers)"`
+	Statement string `json:"statement,omitempty" doc:"the statement, as midstream run takes it, with the table's database; with together it may have several"`
+	Together  bool   `json:"together,omitempty" doc:"true: the plan of a group, as in a submission"`
+	// Statements are given in the place of Statement.
+	Statements []string          `json:"statements,omitempty" doc:"with together: the statements, in the place of statement"`
+	Options    map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
 }
 
 type (
@@ -221,9 +226,9 @@ func (s *Service) registerChanges(api huma.API) {
 
 // registerRuns registers what is passed on to the run of a change.
 func (s *Service) registerRuns(api huma.API) {
-	ask[socket.Status](api, s, "status", "Status of the run of a change")
+	ask[groups.ChangeStatus](api, s, "status", "Status of the run of a change")
 	ask[ofSubmissions](api, s, "settings", "Settings that may change during the run, and that a submission may set")
-	ask[socket.Blockers](api, s, "blockers", "Sessions that hold or wait for the table's locks")
+	ask[groups.ChangeBlockers](api, s, "blockers", "Sessions that hold or wait for the locks of the tables")
 	tell[socket.PauseCommand](api, s, "pause", "Pause a run")
 	tell[struct{}](api, s, "resume", "Resume after a pause")
 	tell[socket.ThrottleCommand](api, s, "throttle", "Limit the share of its time that the row copy works")

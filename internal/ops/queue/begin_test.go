@@ -185,6 +185,11 @@ func TestVersionTellsTheForm(t *testing.T) {
 			"process", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "undo", "undoes",
 			"unfit", "why",
 		},
+		3: {
+			"after", "began", "ended", "exit_code", "history", "id", "kept", "next", "options", "parked_rows", "parked_table", "place",
+			"process", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "together", "undo",
+			"undoes", "unfit", "why",
+		},
 	}
 	text, err := json.Marshal(entry{})
 	var there map[string]any

@@ -30,20 +30,25 @@ func (s State) Over() bool { return s != StateWaiting && s != StateRunning }
 
 // Submission is a change that somebody asks for.
 type Submission struct {
-	ID        string            `json:"id,omitempty" doc:"id of the change: at most 64 letters, digits and . _ -; the service makes one if it is missing. A second submission with the same id and content has no effect" example:"orders-note-1"`
-	Server    string            `json:"server" doc:"name of a server of the service (/v1/servers)"`
-	Statement string            `json:"statement" doc:"the statement, as midstream run takes it, with the table's database" example:"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)"`
-	Options   map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
-	After     []string          `json:"after,omitempty" doc:"ids of changes that must be done first; the service must know them already"`
-	By        string            `json:"by,omitempty" maxLength:"200" doc:"who submits the change, in free text"`
+	ID        string `json:"id,omitempty" doc:"id of the change: at most 64 letters, digits and . _ -; the service makes one if it is missing. A second submission with the same id and content has no effect" example:"orders-note-1"`
+	Server    string `json:"server" doc:"name of a server of the service (/v1/servers)"`
+	Statement string `json:"statement,omitempty" doc:"the statement, as midstream run takes it, with the table's database; with together it may have several, with a semicolon between two of them" example:"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)"`
+	Together  bool   `json:"together,omitempty" doc:"true: the statements are ALTER TABLE, each of another table, and all tables are swapped in one step (docs/together.md)"`
+	// Statements are given in the place of Statement.
+	Statements []string          `json:"statements,omitempty" doc:"with together: the statements, in the place of statement"`
+	Options    map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
+	After      []string          `json:"after,omitempty" doc:"ids of changes that must be done first; the service must know them already"`
+	By         string            `json:"by,omitempty" maxLength:"200" doc:"who submits the change, in free text"`
 }
 
 // Change is one that was submitted.
 type Change struct {
 	ID          string            `json:"id" doc:"id of the change"`
 	Server      string            `json:"server" doc:"name of the server that has the table"`
-	Table       string            `json:"table" doc:"the table that is changed: database.table; of RENAME TABLE, the first table"`
-	Statement   string            `json:"statement" doc:"the statement, as it was submitted"`
+	Table       string            `json:"table" doc:"the table that is changed: database.table; of RENAME TABLE and of a group, the first table"`
+	Tables      []string          `json:"tables" doc:"all tables that the statement, or a group of statements, names: database.table"`
+	Together    bool              `json:"together" doc:"true: the tables are swapped in one step"`
+	Statement   string            `json:"statement" doc:"the statement, as it was submitted; of a group all of them, with a semicolon between two"`
 	Options     map[string]string `json:"options" doc:"the options, as they were submitted"`
 	After       []string          `json:"after" doc:"ids of the changes that must be done first"`
 	Undoes      string            `json:"undoes" doc:"id of the change that this change takes back; empty unless it is an undo"`
@@ -59,8 +64,20 @@ type Change struct {
 	Unfit       []record.Finding  `json:"unfit" doc:"rows that the run refused because they do not fit the definition, a finding for each reason; empty unless it ended because of them"`
 	ParkedRows  int               `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
 	ParkedTable string            `json:"parked_table" doc:"the table that has these rows; empty: none"`
-	History     string            `json:"history" doc:"path of the history of the run, on the machine of the service; empty until there is one"`
+	History     string            `json:"history" doc:"path of the history of the run, on the machine of the service; of a group, that of one table, with the others in the same folder; empty until there is one"`
 	Undo        *Undo             `json:"undo" doc:"how the change can be taken back, by the last answer of its server; null unless it is done and has kept an undo"`
+}
+
+// Named names the table that is changed, or the tables of a group, for people.
+func (c Change) Named() string {
+	if !c.Together {
+		return schema.NameOf(c.Table).String()
+	}
+	var all []schema.Name
+	for _, table := range c.Tables {
+		all = append(all, schema.NameOf(table))
+	}
+	return schema.List(all)
 }
 
 // entry is a change as the store keeps it.
@@ -68,7 +85,7 @@ type entry struct {
 	Change
 	// Sequence is the order of submission.
 	Sequence uint64 `json:"sequence"`
-	// Tables are all that the statement is about.
+	// Tables are all that the statements are about. A store has them in the place of those of the change.
 	Tables []schema.Name `json:"tables"`
 	// Place is the machine and the folder where its run was begun; "" before.
 	Place string `json:"place"`
@@ -80,7 +97,7 @@ type entry struct {
 
 // asks says that a submission is the one that this change was made of.
 func (e *entry) asks(s Submission) bool {
-	return e.Undoes == "" && e.Server == s.Server && e.Statement == s.Statement && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After)
+	return e.Undoes == "" && e.Server == s.Server && e.Statement == s.Statement && e.Together == s.Together && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After)
 }
 
 // shares is a table that both changes are about, "" for none. Letter case does not count: the

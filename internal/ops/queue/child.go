@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/groups"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
@@ -114,7 +116,7 @@ func create(folder, name string) (*os.File, error) {
 // command are the arguments of a verb for a change.
 func (s *Service) command(verb string, e *entry, more ...string) []string {
 	args := append(append([]string{verb}, s.connects(e.Server)...), more...)
-	args = append(args, arguments(e.Options)...)
+	args = append(args, e.arguments()...)
 	if e.Undoes == "" {
 		return append(args, "--", e.Statement)
 	}
@@ -182,15 +184,15 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 		}
 		return nil
 	}
-	path, err := s.historyOf(e)
+	paths, err := s.found(e)
 	if err != nil {
 		return err
 	}
-	result, err := s.result(e, path)
+	result, err := s.result(e, paths)
 	switch {
 	case err != nil:
 		return err
-	case result == nil && e.Process == 0 && path == "":
+	case result == nil && e.Process == 0 && len(paths) == 0:
 		return s.waitAgain(ctx, e, "its process was not started")
 	case result != nil && result.Passing:
 		s.pending.later(e.ID)
@@ -199,18 +201,18 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 	changed := *e
 	changed.settle(result, s.unfilled(e))
 	changed.Kept = s.own(changed.Kept, e)
-	if result != nil && result.Undo == nil && changed.Next == "" {
-		changed.Next = changed.wayBack(path)
+	if result != nil && result.Undo == nil && changed.Next == "" && len(paths) == 1 {
+		changed.Next = changed.wayBack(paths[0])
 	}
-	return s.keep(ctx, &changed, path)
+	return s.keep(ctx, &changed, paths)
 }
 
 // keep writes a change that is over to the store, with its history.
-func (s *Service) keep(ctx context.Context, e *entry, path string) error {
-	if path == "" {
+func (s *Service) keep(ctx context.Context, e *entry, paths []string) error {
+	if len(paths) == 0 {
 		return s.replace(ctx, e)
 	}
-	told, err := os.ReadFile(path)
+	told, err := groups.Join(paths)
 	if err == nil {
 		err = s.put(ctx, e, told)
 	}
@@ -231,18 +233,18 @@ func (s *Service) keep(ctx context.Context, e *entry, path string) error {
 // settle says what has become of a change. An undo may lack values for rows that are new.
 func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 	if result == nil {
-		next := "submit the same statement again with another id; or list and remove what is left with: midstream cleanup  "
+		next := "submit the same statement again with another id"
 		if e.Undoes != "" {
-			next = e.undoAgain() + " resumes it; or list and remove what is left with: midstream cleanup  "
+			next = e.undoAgain() + " resumes it"
 		}
-		e.end(StateUnknown, socket.ErrKilled.Error(), next+schema.NameOf(e.Table).Argument())
+		e.end(StateUnknown, socket.ErrKilled.Error(), next+"; or list and remove what is left with: "+e.cleanups())
 		return
 	}
 	why := result.Cause()
 	if result.Left != "" {
 		why = strings.TrimSuffix(why, ".") + ". Left: " + strings.TrimSuffix(result.Left, ".")
 	}
-	next := e.resubmit(result.Next)
+	next := cmp.Or(e.complete(result.Needed), e.resubmit(result.Next))
 	orphans := len(result.Unfit) > 0 && result.Unfit[len(result.Unfit)-1].Kind == "foreign_key" // --park does not help
 	if e.Undoes != "" && result.Outcome == "unfit" && !orphans {
 		next = fmt.Sprintf("change the rows that are listed, then: %s; or add --option=park: it copies them to a table of their own", e.undoAgain())
@@ -252,13 +254,15 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 	if e.State == StateDone {
 		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
 		if result.Rehearsal != "" {
-			e.Why += "; it was a " + result.Rehearsal + ", and the table is unchanged"
+			e.Why += "; it was a " + result.Rehearsal + ", and " + e.unchanged()
 		}
 		if result.Undoes {
 			e.Why += "; it was " + map[bool]string{true: "an undo", false: "a redo"}[result.Undo == nil || result.Undo.Redo]
 		}
 		e.Why += setAside(result)
-		if result.Old != "" {
+		if e.Together {
+			e.keptOlds(result)
+		} else if result.Old != "" {
 			e.Why += keptAs + schema.NameOf(result.Old).String()
 			if result.Undo == nil && e.Options["keep"] == "" {
 				e.Next = strings.TrimSpace(e.Next + " midstream cleanup  --old " + schema.NameOf(e.Table).Argument() + " drops it")
@@ -314,11 +318,11 @@ func StateOf(outcome string) State {
 
 // learn takes the number of a run's process from its history, as soon as there is one.
 func (s *Service) learn(ctx context.Context, e *entry) error {
-	path, err := s.historyOf(e)
-	if path == "" || err != nil {
+	paths, err := s.found(e)
+	if len(paths) == 0 || err != nil {
 		return err
 	}
-	story, err := history.Read(path)
+	story, err := history.Read(paths[0])
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestATornResultIsNone(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(s.folder("a"), resultFile), append(part, make([]byte, 100)...), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if result, err := s.result(e, ""); result != nil || err != nil {
+		if result, err := s.result(e, nil); result != nil || err != nil {
 			t.Errorf("%q: %+v, %v", part, result, err)
 		}
 	}

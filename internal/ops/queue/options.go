@@ -39,17 +39,31 @@ func working() []string {
 const undoFill = "undo-fill"
 
 // Joins are the options that have several parts in their value, and what stands between two parts. Expressions have commas, so they
-// have lines.
-func Joins() map[string]string {
-	return map[string]string{undoFill: "\n", "set": "\n", "map": ",", "kill-user": ",", "kill-host": ","}
+// have lines. In a group, each table may have its part.
+func Joins(together bool) map[string]string {
+	joins := map[string]string{undoFill: "\n", "set": "\n", "map": ",", "kill-user": ",", "kill-host": ","}
+	if together {
+		for _, name := range []string{"key", "keep", "old-name", "shadow-name"} {
+			joins[name] = "\n"
+		}
+	}
+	return joins
 }
 
-// SetOption adds an option as submit has got it. The parts of one may come one by one.
-func SetOption(options map[string]string, name, value string) {
-	if join := Joins()[name]; join != "" && options[name] != "" {
-		value = options[name] + join + value
+// Given are options as submit gets them, one by one: each is a name with a value.
+type Given [][2]string
+
+// Options joins the parts of each option.
+func (g Given) Options(together bool) map[string]string {
+	options, joins := map[string]string{}, Joins(together)
+	for _, one := range g {
+		name, value := one[0], one[1]
+		if join := joins[name]; join != "" && options[name] != "" {
+			value = options[name] + join + value
+		}
+		options[name] = value
 	}
-	options[name] = value
+	return options
 }
 
 // checkOptions names every option that may not be set.
@@ -68,11 +82,12 @@ func checkOptions(options map[string]string, permitted []string) error {
 }
 
 // arguments are options as flags.
-func arguments(options map[string]string) []string {
+func arguments(options map[string]string, together bool) []string {
 	var args []string
+	joins := Joins(together)
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		values := []string{options[name]}
-		if join := Joins()[name]; join != "" {
+		if join := joins[name]; join != "" {
 			values = strings.Split(options[name], join)
 		}
 		for _, value := range values {

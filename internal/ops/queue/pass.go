@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/groups"
 	"midstream/internal/ops/metrics"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -50,16 +51,13 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	return run.Call(ctx, method, operation, request, answer)
 }
 
-// runOf finds the run of a change that is at work. It fails with a *socket.Problem where it has no socket.
-func (s *Service) runOf(ctx context.Context, e *entry) (*socket.Client, error) {
+// runOf finds the run of a change that is at work, or the runs of a group. It fails with a *socket.Problem where it has no socket.
+func (s *Service) runOf(ctx context.Context, e *entry) (groups.Runs, error) {
 	s.mu.RLock()
 	run := s.runs[e.ID]
 	s.mu.RUnlock()
-	if run != nil { // another run may have the socket by now
-		var now socket.Status
-		if err := run.Call(ctx, http.MethodGet, "status", nil, &now); err == nil && now.Process == e.Process {
-			return run, nil
-		}
+	if run.Complete(ctx, e.Process) { // another run may have the socket by now
+		return run, nil
 	}
 	select { // each asks all sockets
 	case s.finding <- struct{}{}:
@@ -67,13 +65,13 @@ func (s *Service) runOf(ctx context.Context, e *entry) (*socket.Client, error) {
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-s.finding }()
-	run, err := socket.FindProcess(ctx, s.cfg.ControlFolder, e.Process)
+	run, err := groups.Find(ctx, s.cfg.ControlFolder, e.Process)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if run == nil {
+	if len(run) == 0 {
 		delete(s.runs, e.ID)
 		return nil, notNow(e, "its run has no control socket now: the run begins or ends")
 	}
@@ -104,14 +102,13 @@ func (s *Service) sources() (sources []metrics.Source) {
 		if e.State != StateRunning || e.Place != s.place {
 			continue
 		}
-		read := func(ctx context.Context) (io.ReadCloser, error) {
+		sources = append(sources, metrics.Source{Change: e.ID, Read: func(ctx context.Context) ([]io.ReadCloser, error) {
 			run, err := s.runOf(ctx, e)
 			if err != nil {
 				return nil, err
 			}
 			return run.Metrics(ctx)
-		}
-		sources = append(sources, metrics.Source{Change: e.ID, Read: read})
+		}})
 	}
 	return sources
 }
@@ -180,7 +177,9 @@ const planTime = 30 * time.Second
 
 // Plan has midstream plan tell of a change. It fails with a *socket.Problem.
 func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, error) {
-	submission := tidied(Submission{Server: asked.Server, Statement: asked.Statement, Options: asked.Options})
+	submission := tidied(Submission{
+		Server: asked.Server, Statement: asked.Statement, Together: asked.Together, Statements: asked.Statements, Options: asked.Options,
+	})
 	if _, err := s.read(submission); err != nil {
 		problem := *problemOf(err)
 		problem.Title = "no plan was made"
@@ -191,7 +190,9 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 		return PlanAnswer{}, err
 	}
 	defer done()
-	e := &entry{Change: Change{Server: submission.Server, Statement: submission.Statement, Options: submission.Options}}
+	e := &entry{Change: Change{
+		Server: submission.Server, Statement: submission.Statement, Together: submission.Together, Options: submission.Options,
+	}}
 	var answer PlanAnswer
 	var work errgroup.Group
 	work.Go(func() error {
@@ -238,7 +239,11 @@ func (a *PlanAnswer) take(records []byte) error {
 		var err error
 		switch head.Event {
 		case record.NamePlan:
-			err = json.Unmarshal(line, &a.Plan)
+			var plan any
+			if err = json.Unmarshal(line, &plan); a.Plan == nil || len(a.Plans) == 0 {
+				a.Plan = plan
+			}
+			a.Plans = append(a.Plans, plan)
 		case record.NameResult:
 			err = json.Unmarshal(line, &a.Result)
 		}

@@ -15,8 +15,9 @@ import (
 	"time"
 
 	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
+	"midstream/internal/ops/groups"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 	"midstream/internal/ops/undos"
@@ -35,8 +36,8 @@ type Config struct {
 	// Limit is how many changes may run on a server at once, from 1.
 	Limit int
 	// Read reads a statement as a verb with these arguments would, without a connection: run, or undo with the name of a
-	// table. Its error says all that is wrong.
-	Read func(verb string, arguments []string, statement string) (*ddl.Statement, error)
+	// table. It returns all tables that the statement is about. Its error says all that is wrong.
+	Read func(verb string, arguments []string, statement string) (tables []schema.Name, err error)
 	// Undos knows how undos stand; nil if nothing is to be shown.
 	Undos *undos.Board
 	// Note tells what somebody should know who looks after the service.
@@ -55,11 +56,11 @@ type Service struct {
 	mu        sync.RWMutex // guards board and noted
 	board     *board
 	noted     map[string]string
-	paths     map[string]string         // of the histories that were found, by id. Guarded by mu
-	runs      map[string]*socket.Client // that were found, by id. Guarded by mu
-	awaits    map[string]string         // why runs wait for a person, by id. Guarded by mu
-	finding   chan struct{}             // bounds how many look for one
-	followers *followers.Keeper         // of tables with a warm undo
+	paths     map[string][]string    // of the histories that were found, by id. Guarded by mu
+	runs      map[string]groups.Runs // that were found, by id. Guarded by mu
+	awaits    map[string]string      // why runs wait for a person, by id. Guarded by mu
+	finding   chan struct{}          // bounds how many look for one
+	followers *followers.Keeper      // of tables with a warm undo
 	planners  planners
 	doubted   map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
 	pending   pending         // guarded by writing
@@ -78,8 +79,8 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		wake:     make(chan struct{}, 1),
 		board:    newBoard(),
 		noted:    map[string]string{},
-		paths:    map[string]string{},
-		runs:     map[string]*socket.Client{},
+		paths:    map[string][]string{},
+		runs:     map[string]groups.Runs{},
 		awaits:   map[string]string{},
 		finding:  make(chan struct{}, 2),
 		planners: newPlanners(),
@@ -373,7 +374,7 @@ func (s *Service) show(changed *entry) {
 
 // told says what a change has become.
 func told(e *entry) string {
-	text := fmt.Sprintf("change %s (%s on %s) is %s", e.ID, e.Table, e.Server, e.State)
+	text := fmt.Sprintf("change %s (%s on %s) is %s", e.ID, e.dotted(), e.Server, e.State)
 	if e.Why != "" {
 		text += ": " + e.Why
 	}
@@ -432,6 +433,9 @@ func (s *Service) Change(id string) (Change, bool) {
 // view is a change as it is shown.
 func (s *Service) view(e *entry) Change {
 	c := e.Change
+	for _, table := range e.Tables {
+		c.Tables = append(c.Tables, table.Dotted())
+	}
 	switch {
 	case c.State == StateWaiting:
 		c.Why = cmp.Or(s.waitsFor(e), s.notes(e.ID), c.Why)
@@ -448,7 +452,9 @@ func (s *Service) view(e *entry) Change {
 	}
 	c.Next = s.reach(e).In(c.Next)
 	c.Unfit = append([]record.Finding{}, c.Unfit...)
-	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
+	if paths, _ := s.historiesOf(e); len(paths) > 0 { // what can't be looked at now is there the next time
+		c.History = paths[0]
+	}
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,18 +18,29 @@ import (
 
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/socket"
 )
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
 // reading reads statements as a run would, without its flags.
-func reading(_ string, _ []string, statement string) (*ddl.Statement, error) {
-	s, err := ddl.ParseStatement(statement)
-	if err == nil {
-		err = s.In("")
+func reading(_ string, arguments []string, statement string) (tables []schema.Name, err error) {
+	texts := []string{statement}
+	if slices.Contains(arguments, "--together") {
+		texts = strings.Split(statement, ";")
 	}
-	return s, err
+	for _, text := range texts {
+		s, err := ddl.ParseStatement(text)
+		if err == nil {
+			err = s.In("")
+		}
+		if err != nil {
+			return nil, err
+		}
+		tables = append(append(tables, s.Tables()...), s.Parents...)
+	}
+	return tables, nil
 }
 
 // queue is a service whose changes are not begun by anybody.
@@ -414,8 +426,8 @@ func TestFileStoreVersions(t *testing.T) {
 	store = file(t, path)
 	kept(t, store)
 	store.Close()
-	is("3")
-	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 3, this midstream has 2") {
+	is("4")
+	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 4, this midstream has 3") {
 		t.Errorf("%v", err)
 	}
 	is("two")

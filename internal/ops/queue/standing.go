@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/ops/groups"
 	"midstream/internal/ops/socket"
 )
 
@@ -38,7 +39,7 @@ func (s *Service) askStates(ctx context.Context) {
 	var asking sync.WaitGroup
 	for _, e := range running {
 		asking.Go(func() {
-			var status socket.Status
+			var status groups.ChangeStatus
 			run, err := s.runOf(ctx, e)
 			if err == nil {
 				err = run.Call(ctx, http.MethodGet, "status", nil, &status)
@@ -49,7 +50,7 @@ func (s *Service) askStates(ctx context.Context) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if now := s.board.find(e.ID); now.State == StateRunning {
-				s.awaits[e.ID] = awaits(status)
+				s.awaits[e.ID] = awaits(status.Status)
 			}
 		})
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/socket"
 )
@@ -57,7 +56,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 			return c, false, &socket.Problem{
 				Status: http.StatusConflict,
 				Title:  notQueued,
-				Detail: "another change has the id " + asked.ID + ", of " + there.Table,
+				Detail: "another change has the id " + asked.ID + ", of " + s.view(there).Named(),
 				Next:   "use another id, or none",
 			}
 		}
@@ -65,18 +64,19 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 			return s.view(there), false, nil
 		}
 	}
-	statement, problem := s.read(asked)
+	tables, problem := s.read(asked)
 	if problem == nil {
 		problem = s.checkAfter(asked.After)
 	}
 	if problem != nil {
 		return c, false, problem
 	}
-	e := &entry{Tables: append(statement.Tables(), statement.Parents...), Sequence: s.last() + 1}
+	e := &entry{Tables: tables, Sequence: s.last() + 1}
 	e.Change = Change{
 		ID:          asked.ID,
 		Server:      asked.Server,
 		Table:       e.Tables[0].Dotted(),
+		Together:    asked.Together,
 		Statement:   asked.Statement,
 		Options:     asked.Options,
 		After:       asked.After,
@@ -122,6 +122,7 @@ func (s *Service) settleDoubts(ctx context.Context) error {
 
 // tidied spells a submission as a change has it.
 func tidied(asked Submission) Submission {
+	asked = grouped(asked)
 	asked.Statement = strings.TrimSpace(asked.Statement)
 	asked.Options = maps.Clone(asked.Options)
 	if asked.Options == nil {
@@ -133,8 +134,8 @@ func tidied(asked Submission) Submission {
 	return asked
 }
 
-// read reads the statement of a submission, with its options.
-func (s *Service) read(asked Submission) (*ddl.Statement, error) {
+// read reads the statements of a submission, with its options, and returns all tables that they are about.
+func (s *Service) read(asked Submission) ([]schema.Name, error) {
 	if _, known := s.cfg.Servers[asked.Server]; !known {
 		names := strings.Join(slices.Sorted(maps.Keys(s.cfg.Servers)), ", ")
 		return nil, bad(notQueued, fmt.Sprintf("unknown server %q", asked.Server), "name a server of the service: "+names)
@@ -155,11 +156,19 @@ func (s *Service) read(asked Submission) (*ddl.Statement, error) {
 			"docs/serve.md lists the permitted options; set others in the server's option file",
 		)
 	}
-	statement, err := s.cfg.Read("run", arguments(asked.Options), asked.Statement)
-	if err != nil {
-		return nil, bad(notQueued, err.Error(), "correct the statement, and submit it again")
+	if len(asked.Statements) > 0 {
+		return nil, bad(notQueued, "there are several statements, and together is not true", oneOrTogether)
 	}
-	return statement, nil
+	e := &entry{Change: Change{Together: asked.Together, Statement: asked.Statement, Options: asked.Options}}
+	tables, err := s.cfg.Read("run", s.reads(asked.Server, e), asked.Statement)
+	if err != nil {
+		next := "correct the statement, and submit it again"
+		if asked.Together {
+			next = afterBadGroup
+		}
+		return nil, bad(notQueued, err.Error(), next)
+	}
+	return tables, nil
 }
 
 // checkAfter says what is wrong with ids to come after.
@@ -201,14 +210,14 @@ func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 	case e.State == StateWaiting && e.Why != "":
 		changed.end(
 			StateWithdrawn, "it was withdrawn while it waited for another attempt: "+e.Why,
-			"list and remove what is left with: midstream cleanup  "+schema.NameOf(e.Table).Argument(),
+			"list and remove what is left with: "+e.cleanups(),
 		)
 	case e.State == StateWaiting:
 		changed.end(StateWithdrawn, "it was withdrawn before it began", "")
 	case e.State == StateRunning && e.Place != s.place:
 		changed.end(
 			StateUnknown, "it was withdrawn while "+e.Place+" may have worked on it",
-			"list and remove what is left with: midstream cleanup  "+schema.NameOf(e.Table).Argument(),
+			"list and remove what is left with: "+e.cleanups(),
 		)
 	case e.State == StateRunning:
 		return Change{}, &socket.Problem{

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/ops/groups"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 )
@@ -55,8 +56,9 @@ func writeWhole(path string, text []byte) error {
 	return os.Rename(draft.Name(), path)
 }
 
-// result returns the result of a run; nil if the run wrote none. An error means that it cannot be read now.
-func (s *Service) result(e *entry, history string) (*record.Result, error) {
+// result returns the result of a run; nil if the run wrote none. An error means that it cannot be read now. A history of a group has
+// only the result of one table.
+func (s *Service) result(e *entry, histories []string) (*record.Result, error) {
 	text, err := os.ReadFile(filepath.Join(s.folder(e.ID), resultFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the result of change %s: %w", e.ID, err)
@@ -66,8 +68,8 @@ func (s *Service) result(e *entry, history string) (*record.Result, error) {
 		return result, nil
 	}
 	// An earlier version of this program may have begun the run.
-	if history != "" {
-		result, err := resultOf(history)
+	if len(histories) > 0 && !e.Together {
+		result, err := resultOf(histories[0])
 		if result != nil || err != nil {
 			return result, err
 		}
@@ -124,38 +126,70 @@ func (s *Service) histories(id string) ([]string, error) {
 	return names, nil
 }
 
-// historyOf returns the path of a change's history on this machine; "" for none. An error means
-// that the folder cannot be read now.
-func (s *Service) historyOf(e *entry) (string, error) {
+// historiesOf returns the paths of a change's histories on this machine: one, or of a group those of all tables; none before they are
+// there. An error means that the folder cannot be read now.
+func (s *Service) historiesOf(e *entry) ([]string, error) {
+	paths, err := s.found(e)
+	if e.Together && len(paths) < len(e.Tables) && !e.State.Over() {
+		return nil, err
+	}
+	return paths, err
+}
+
+// found returns the paths of the histories that are there, by the names of their tables.
+func (s *Service) found(e *entry) ([]string, error) {
 	if e.Began == nil {
-		return "", nil
+		return nil, nil
 	}
 	s.mu.RLock()
-	path := s.paths[e.ID]
+	paths := s.paths[e.ID]
 	s.mu.RUnlock()
-	if _, err := os.Lstat(path); path != "" && err == nil {
-		return path, nil
+	if len(paths) == len(e.members()) && !slices.ContainsFunc(paths, isMissing) {
+		return paths, nil
 	}
 	names, err := s.histories(e.ID)
 	if err != nil || len(names) == 0 {
-		return "", err
+		return nil, err
 	}
-	name, err := s.ownOf(e, names)
-	if name == "" || err != nil {
-		return "", err
+	folder := filepath.Join(s.folder(e.ID), historyPart)
+	if e.Together {
+		var others []string
+		if others, err = s.earlier(e); err == nil || errors.Is(err, fs.ErrNotExist) {
+			paths, err = groups.Newest(folder, others)
+		}
+	} else {
+		var name string
+		if name, err = s.ownOf(e, names); name != "" {
+			paths = []string{filepath.Join(folder, name)}
+		}
 	}
-	path = filepath.Join(s.folder(e.ID), historyPart, name)
+	if err != nil || len(paths) == 0 {
+		return nil, err
+	}
 	s.mu.Lock()
-	s.paths[e.ID] = path
+	s.paths[e.ID] = paths
 	s.mu.Unlock()
-	return path, nil
+	return paths, nil
+}
+
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
+	return err != nil
+}
+
+// earlier returns the names of the histories in a change's folder that are not its own.
+func (s *Service) earlier(e *entry) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(s.folder(e.ID), earlierFile))
+	if err != nil {
+		return nil, fmt.Errorf("look for the history of change %s: %w", e.ID, err)
+	}
+	return strings.Split(string(text), "\n"), nil
 }
 
 // ownOf returns the history that a change's own run wrote; "" for none.
 func (s *Service) ownOf(e *entry, names []string) (string, error) {
-	earlier, err := os.ReadFile(filepath.Join(s.folder(e.ID), earlierFile))
+	others, err := s.earlier(e)
 	if err == nil {
-		others := strings.Split(string(earlier), "\n")
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 		if len(names) == 0 {
 			return "", nil
@@ -163,7 +197,7 @@ func (s *Service) ownOf(e *entry, names []string) (string, error) {
 		return slices.Max(names), nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look for the history of change %s: %w", e.ID, err)
+		return "", err
 	}
 	// An earlier version of this program, or another machine, has begun the run. The name of a
 	// history has its time and process.
@@ -186,41 +220,51 @@ func (s *Service) inherit(e *entry) error {
 		return err
 	}
 	for _, former := range s.all() {
-		if former.ID == e.ID || former.Server != e.Server || former.Statement != e.Statement || former.State == StateDone {
+		same := former.Server == e.Server && former.Statement == e.Statement && former.Together == e.Together
+		if former.ID == e.ID || !same || former.State == StateDone {
 			continue
 		}
-		path, err := s.historyOf(former)
+		paths, err := s.found(former)
 		if err != nil {
 			return err
 		}
-		if path == "" {
-			continue
-		}
-		if err := os.Link(path, filepath.Join(folder, filepath.Base(path))); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
+		for _, path := range paths {
+			if err := os.Link(path, filepath.Join(folder, filepath.Base(path))); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// History returns the path of a change's history on this machine, "" where there is none yet, and
-// whether nothing more will come to it. That of a run on another machine is taken from the store.
-func (s *Service) History(ctx context.Context, id string) (path string, over bool, err error) {
+// Histories returns the paths of a change's histories on this machine, none where there is none yet, and whether nothing more will come
+// to them. Those of a run on another machine are taken from the store.
+func (s *Service) Histories(ctx context.Context, id string) (paths []string, over bool, err error) {
 	e := s.find(id)
 	if e == nil {
-		return "", true, unknown(id)
+		return nil, true, unknown(id)
 	}
 	over = e.State.Over()
-	if path, err = s.historyOf(e); path != "" || !over || err != nil {
-		return path, over, err
+	if paths, err = s.historiesOf(e); len(paths) > 0 || !over || err != nil {
+		return paths, over, err
 	}
 	text, err := s.store.History(ctx, id)
 	if err != nil || text == nil || e.Began == nil {
-		return "", over, err
+		return nil, over, err
 	}
-	path = filepath.Join(s.folder(id), historyPart, e.Began.UTC().Format(moment)+"-"+id+".jsonl")
-	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		err = writeWhole(path, text)
+	stem := filepath.Join(s.folder(id), historyPart, e.Began.UTC().Format(moment)+"-"+id)
+	if err = os.MkdirAll(filepath.Dir(stem), 0o700); err != nil {
+		return nil, over, err
 	}
-	return path, over, err
+	for i, one := range groups.Split(text) {
+		path := stem + ".jsonl"
+		if i > 0 {
+			path = fmt.Sprintf("%s-%d.jsonl", stem, i+1)
+		}
+		if err = writeWhole(path, one); err != nil {
+			return nil, over, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, over, nil
 }

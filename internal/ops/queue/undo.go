@@ -383,7 +383,7 @@ func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, from s
 	if err := checkOptions(options, UndoOptions()); err != nil {
 		return Change{}, bad(notUndone, err.Error(), "docs/serve.md lists the permitted options; set others in the server's option file")
 	}
-	if _, err := s.cfg.Read("undo", arguments(options), schema.NameOf(of.Kept.Table).Argument()); err != nil {
+	if _, err := s.cfg.Read("undo", arguments(options, false), schema.NameOf(of.Kept.Table).Argument()); err != nil {
 		return Change{}, bad(notUndone, err.Error(), "correct the options, and ask again")
 	}
 	e.ID = s.undoID(of)
@@ -409,6 +409,9 @@ func (s *Service) mayUndo(e *entry) error {
 	u := s.undoOf(e)
 	if u == nil {
 		next := "submit changes with the option undo=24h to keep one"
+		if e.Together {
+			next = "a group keeps none; midstream undo  " + e.Tables[0].Argument() + " takes back one of its tables, by all rows"
+		}
 		if strings.HasPrefix(e.Next, takesBack) {
 			next = e.Next
 		}

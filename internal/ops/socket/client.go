@@ -83,16 +83,17 @@ func Tables(runs []*Client) (names []string) {
 	return slices.Compact(names)
 }
 
-// FindProcess returns the run of a process whose socket is in a folder, as soon as it answers; nil
-// for none. It fails with ErrFolder.
-func FindProcess(ctx context.Context, folder string, process int) (run *Client, err error) {
+// FindProcess returns the runs of a process whose sockets are in a folder, by the names of their tables, as soon as they answer: one,
+// or all of a group. It fails with ErrFolder.
+func FindProcess(ctx context.Context, folder string, process int) (runs []*Client, err error) {
 	err = ask(ctx, folder, func(c *Client) bool {
 		if c.Found.Process == process {
-			run = c
+			runs = append(runs, c)
 		}
-		return run == nil
+		return len(runs) == 0 || len(runs) <= len(runs[0].Found.Together)
 	})
-	return run, err
+	slices.SortFunc(runs, func(a, b *Client) int { return strings.Compare(a.Found.Table, b.Found.Table) })
+	return runs, err
 }
 
 // ask asks all runs of a folder at once how they stand, so that one that stands still holds up no

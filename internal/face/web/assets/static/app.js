@@ -91,15 +91,16 @@
     setTimeout(look, 2000);
     if (!$("submit")) return;
 
-    const joins = JSON.parse($("submit").dataset.joins);
+    const bothJoins = JSON.parse($("submit").dataset.joins);
     const asked = () => {
+      const together = $("together").checked, joins = bothJoins[together ? 1 : 0];
       const options = {};
       for (const line of $("options").value.split("\n").map(l => l.trim().replace(/^--/, "")).filter(Boolean)) {
         const at = line.indexOf("=");
         const name = at < 0 ? line : line.slice(0, at).trim(), value = at < 0 ? "true" : line.slice(at + 1).trim();
         options[name] = joins[name] && options[name] ? options[name] + joins[name] + value : value;
       }
-      return { server: $("server").value, statement: $("statement").value, options };
+      return { server: $("server").value, statement: $("statement").value, ...together && { together }, options };
     };
     let shown = ""; // the change whose plan was shown
     const change = () => { $("send").disabled = shown !== JSON.stringify(asked()); };
@@ -115,7 +116,8 @@
           put($("plan"), answer.text);
           $("plan").hidden = false;
           const fine = answer.result.exit_code === 0;
-          say($("said"), fine ? "This is the plan. Nothing was changed." : "Cannot run this change now. The reason is below.", fine ? "" : "warn");
+          if (fine && answer.result.needed) say($("said"), "Foreign keys need other columns to change as well. The plan below is the one of the complete statements. Submit those.", "warn");
+          else say($("said"), fine ? "This is the plan. Nothing was changed." : "Cannot run this change now. The reason is below.", fine ? "" : "warn");
           shown = JSON.stringify(question);
         } catch (problem) {
           complain($("said"), problem);
@@ -138,7 +140,7 @@
   }
 
   function changePage() {
-    const page = $("change"), api = page.dataset.api;
+    const page = $("change"), api = page.dataset.api, together = page.dataset.together === "true";
     const story = new MidstreamPlots.Story();
     let plots = null, drawing = false, over = false;
 
@@ -181,6 +183,20 @@
       while ($("events").children.length > 1000) $("events").lastChild.remove();
     };
 
+    // planOf is the place of a table's plan.
+    const planOf = member => {
+      const there = [...$("plan").children].find(place => place.dataset.member === member);
+      if (there) return there;
+      const place = document.createElement("div"), name = document.createElement("h2");
+      place.dataset.member = member;
+      if (member) {
+        put(name, member);
+        $("plan").append(name);
+      }
+      $("plan").append(place);
+      return place;
+    };
+
     const take = record => {
       if (record.event === "run") {
         $("now").hidden = over;
@@ -189,12 +205,13 @@
         if ($("waiting")) $("waiting").hidden = true;
         return;
       }
-      if (record.event === "plan") $("plan").innerHTML = record.html || "";
+      if (record.event === "plan") planOf(record.member || "").innerHTML = record.html || "";
       if (record.event === "phase") {
         const item = document.createElement("li");
-        put(item, record.told.split(":")[0].replace(/^\d\/\d /, "")); // its step
-        if ($("phases").lastChild?.textContent !== item.textContent) $("phases").append(item);
-        put($("phase"), record.told);
+        put(item, (record.step || record.told).split(":")[0].replace(/^\d\/\d /, "")); // its step
+        const there = together ? [...$("phases").children] : [$("phases").lastChild]; // the tables take the steps one after the other
+        if (!there.some(step => step?.textContent === item.textContent)) $("phases").append(item);
+        if (!together) put($("phase"), record.told);
       }
       line(record);
       if (story.take(record)) draw();
@@ -217,6 +234,16 @@
         put(value, tile.value);
         box.append(name, value);
         return box;
+      });
+      if (together) fill($("member-rows"), now.tables, member => {
+        const row = document.createElement("tr");
+        for (const text of [member.name, member.state, member.phase, member.rows, member.percent]) {
+          const cell = document.createElement("td");
+          put(cell, text);
+          row.append(cell);
+        }
+        row.title = member.why;
+        return row;
       });
       fill($("waits"), now.waits, text => {
         const item = document.createElement("li");
