@@ -127,6 +127,7 @@ type Opening struct {
 
 // Open makes the intake that reads from an origin on.
 func (l *Link) Open(from Origin, with Opening) *Intake {
+	l.defaults.of(with.Key)
 	in := &Intake{Link: l, sight: from.Sight, codec: with.Key, beats: &heartbeatWriter{pool: l.Pool, store: l.Store, wrote: with.Wrote}}
 	in.reading, in.end = context.WithCancelCause(context.Background())
 	if l.ByTriggers() {

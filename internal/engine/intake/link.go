@@ -56,7 +56,8 @@ var (
 type Link struct {
 	Deps
 	// started is when the replica was started, if changes are read from one.
-	started int64
+	started  int64
+	defaults defaults // of the followed key
 }
 
 // Deps are what a Link works with.
@@ -125,6 +126,9 @@ func (l *Link) Prepare(ctx context.Context) (err error) {
 	from := l.From
 	if (from == nil) != (l.Plan.Server.Capture == nil) {
 		return ErrPlan
+	}
+	if l.defaults, err = readDefaults(ctx, l.Pool, l.Plan); err != nil {
+		return err
 	}
 	if from == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"strings"
 
+	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/schema"
 )
 
@@ -19,10 +20,12 @@ type Part struct {
 	Descending bool
 }
 
-// Codec encodes and decodes the keys of one table. It is immutable and safe for concurrent use.
+// Codec encodes and decodes the keys of one table. It is safe for concurrent use once SetDefault is not called any more.
 type Codec struct {
 	columns []column
 	parts   []Part
+	// defaults are the texts of the columns' defaults, as FromText reads them; the texts of NULL are nil. Others are not known.
+	defaults map[int][]byte
 }
 
 // column is the encoding of one column's values.
@@ -114,11 +117,34 @@ func (c *Codec) FromBinlog(values []any) (Key, error) {
 		return "", fmt.Errorf("key has %d columns, got %d values", len(c.columns), len(values))
 	}
 	return c.encode(func(i int, dst []byte) ([]byte, error) {
+		if _, left := values[i].(binlog.Default); left {
+			return c.fromDefault(i, dst)
+		}
 		if values[i] == nil {
 			return nil, ErrNull
 		}
 		return c.columns[i].fromBinlog(dst, values[i])
 	})
+}
+
+// SetDefault sets the default of a column as FromText reads it, for row events that leave the column out; nil is NULL. REQUIRES: no
+// other method has been called.
+func (c *Codec) SetDefault(part int, text []byte) {
+	if c.defaults == nil {
+		c.defaults = map[int][]byte{}
+	}
+	c.defaults[part] = text
+}
+
+func (c *Codec) fromDefault(part int, dst []byte) ([]byte, error) {
+	switch text, known := c.defaults[part]; {
+	case !known:
+		return nil, errors.New("the row event leaves it out (binlog_row_image), and its default is not known")
+	case text == nil:
+		return nil, ErrNull
+	default:
+		return c.columns[part].fromText(dst, text)
+	}
 }
 
 // ErrNull means that a key has a NULL: its row is not followed.
