@@ -222,7 +222,7 @@ func TestExitCodes(t *testing.T) {
 			[]string{"9 problems", "not one of the accepted statements", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",
 				"--ssl-mode SOME", "--map x", "--port 99999"}},
 		{"no key", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exitRefused,
-			[]string{"cannot change", "no usable key", "fix: Add one first"}},
+			[]string{"cannot change", "no usable key", "fix: Let the server add a primary key", "ADD INDEX `followed`"}},
 		{"no table", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exitRefused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
 		{"view", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"not a base table but a view", "name the table that it shows"}},
 		{"duplicate", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,

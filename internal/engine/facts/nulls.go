@@ -8,12 +8,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// NullFree returns Facts.NullFree: unique keys of which columns may be NULL, and no row has NULL there as far as an index shows that. It
+// NullFree returns Facts.NullFree: keys of which columns may be NULL, and no row has NULL there as far as an index shows that. It
 // reads one row of an index for each such column.
 func NullFree(ctx context.Context, q schema.Querier, t *schema.Table) (free []string, err error) {
 	for _, k := range t.Keys {
 		nullable := columnsWithNull(t, k)
-		if !k.Unique || k.Type != "BTREE" || !k.Visible || len(nullable) == 0 {
+		if !k.Unique && t.IdentifiesRows() || k.Type != "BTREE" || !k.Visible || len(nullable) == 0 {
 			continue
 		}
 		without := true

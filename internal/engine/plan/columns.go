@@ -157,6 +157,10 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		return nil, err
 	}
 	index, reordered := indexOf(shadow, c.Key)
+	if p.Key.ByValue && (c.KeyChange != Same || index != nil && reordered) {
+		return nil, &unfollowed{fmt.Sprintf("the ALTER changes how the values of (%s) compare, and the index %s is not unique",
+			strings.Join(p.Key.Columns(), ", "), p.Key.Name)}
+	}
 	if index == nil && p.Key.Helper {
 		_, err := helperOf(shadow, c.Key)
 		c.KeyIndex = schema.HelperIndex

@@ -104,7 +104,8 @@ type Facts struct {
 	// ReplicasUnknown means that the account may not look for replicas.
 	ReplicasUnknown bool
 
-	// NullFree are the names of unique keys of which columns may be NULL, and no row has NULL there.
+	// NullFree are the names of keys of which columns may be NULL, and no row has NULL there: of the unique keys, and of all indexes if
+	// the table has no key for rows without NULL.
 	NullFree []string
 	// Referencing are the foreign keys that refer to the table, as InnoDB knows them, in any
 	// schema. information_schema shows only keys that the account has a privilege on.

@@ -64,14 +64,14 @@ func (c *checker) warnOfHelper(k Key) {
 
 // noKey blocks because no key is usable.
 func (c *checker) noKey(reasons []string) {
-	why := "a run needs a PRIMARY KEY, or a UNIQUE key without NULL, to copy rows and follow changes"
+	why := "a run needs a PRIMARY KEY, a UNIQUE key without NULL, or an index of complete columns without NULL, to copy rows and follow changes"
 	switch {
 	case c.options.Key != "" && len(reasons) == 0:
 		why = fmt.Sprintf("the table has no key named %s", c.options.Key)
 	case len(reasons) > 0:
 		why += " (" + strings.Join(reasons, "; ") + ")"
 	}
-	fix := "Add one first, natively: ALTER TABLE " + c.table.Name.Quoted() + " ADD PRIMARY KEY (...)"
+	fix := c.waysToAKey()
 	if c.alter.DropsPrimaryKey && !c.alter.AddsPrimaryKey {
 		fix = "Keep the primary key, or first add a UNIQUE key of NOT NULL columns"
 	}
@@ -94,9 +94,15 @@ func (c *checker) usable() []string {
 
 // better orders candidates: the primary key first, then keys whose order the client knows, then
 // keys with fewer and smaller columns. A key with redefined columns, with more columns than its
-// index, that needs an index of ours, or without an order comes after all others.
+// index, that needs an index of ours, or without an order comes after all others, and an index that
+// is not unique comes last.
 func better(a, b candidate) int {
+	few := 1
+	if a.key.ByValue { // of more and longer columns, a value has fewer rows
+		few = -1
+	}
 	for _, d := range []int{
+		order(!a.key.ByValue, !b.key.ByValue),
 		order(!a.nulls, !b.nulls),
 		order(!a.key.Whole, !b.key.Whole),
 		order(!a.key.Helper, !b.key.Helper),
@@ -104,8 +110,8 @@ func better(a, b candidate) int {
 		order(!a.changed, !b.changed),
 		order(a.primary, b.primary),
 		order(a.ordered, b.ordered),
-		len(a.key.Parts) - len(b.key.Parts),
-		int(a.size - b.size),
+		few * (len(a.key.Parts) - len(b.key.Parts)),
+		few * int(a.size-b.size),
 	} {
 		if d != 0 {
 			return d
@@ -127,18 +133,21 @@ func order(a, b bool) int {
 // candidate returns a key of the table as a candidate, or why it can't be one.
 func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 	switch {
-	case !k.Unique:
+	case !k.Unique && c.table.IdentifiesRows():
 		return found, "it is not unique"
 	case !k.Visible:
 		return found, "it is invisible, and FORCE INDEX refuses it"
 	case k.Type != "BTREE":
 		return found, "its type is " + k.Type
 	}
-	found = candidate{key: Key{Name: k.Name}, primary: k.Name == "PRIMARY"}
+	found = candidate{key: Key{Name: k.Name, ByValue: !k.Unique}, primary: k.Name == "PRIMARY"}
 	for _, p := range k.Parts {
 		col, why := c.keyColumn(p)
 		if col.Nullable && why == "" {
 			found.nulls, why = true, c.nullsIn(k, col)
+		}
+		if why == "" && found.key.ByValue {
+			why = c.unlisted(col)
 		}
 		if why != "" {
 			return found, why
@@ -154,7 +163,7 @@ func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 	}
 	why = c.unsearchable(found.key)
 	if why != "" {
-		found.wide = c.widen(&found.key)
+		found.wide = !found.key.ByValue && c.widen(&found.key)
 		found.key.Helper = !found.wide && c.helps(found.key)
 		if found.wide || found.key.Helper {
 			why = ""
@@ -273,7 +282,7 @@ func (c *checker) imageLacks(k schema.Key) string {
 		return ""
 	}
 	for _, other := range c.table.Keys {
-		if !c.serverKey(other) {
+		if !c.table.Identifies(other) {
 			continue
 		}
 		if other.Name == k.Name {
@@ -282,20 +291,6 @@ func (c *checker) imageLacks(k schema.Key) string {
 		return fmt.Sprintf("binlog_row_image is MINIMAL, and then the binlog holds only the columns of %s", other.Name)
 	}
 	return ""
-}
-
-// serverKey reports whether the server may use the key as the table's own.
-func (c *checker) serverKey(k schema.Key) bool {
-	if !k.Unique {
-		return false
-	}
-	for _, p := range k.Parts {
-		col, ok := c.table.Column(p.Column)
-		if !ok || col.Nullable || p.Prefix != 0 || p.Expression != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // unsearchable returns why the shadow could not be searched by the key after the ALTER, as far as

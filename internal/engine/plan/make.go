@@ -105,6 +105,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.warnOfWhole(chosen.key)
 	c.warnOfHelper(chosen.key)
 	c.warnOfNulls(chosen)
+	c.warnOfValues(chosen.key)
 	choice, err := c.choose()
 	if err == nil {
 		err = c.checkRecordGrants(choice)

@@ -233,6 +233,8 @@ type Key struct {
 	// Whole means that the rows can only be read all at once: the index has them in another order
 	// than comparisons do, so that a range misses rows.
 	Whole bool `json:",omitempty"`
+	// ByValue means that the index is not unique: the run follows its values, each with all of its rows.
+	ByValue bool `json:",omitempty"`
 	// Helper means that the ALTER leaves no index by which a row of the key is found. The shadow has
 	// one of ours during the run (Plan.Helper), and the swap drops it.
 	Helper bool `json:",omitempty"`

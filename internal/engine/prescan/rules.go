@@ -36,7 +36,9 @@ const (
 	KindPartition Kind = "partition"
 	// KindDuplicate is a row that has the same value of a unique key as another row.
 	KindDuplicate Kind = "duplicate"
-	KindLoss      Kind = "loss" // is changed without an error
+	// KindCrowd is a row of a value of the followed index that too many rows have.
+	KindCrowd Kind = "crowd"
+	KindLoss  Kind = "loss" // is changed without an error
 )
 
 // rule is a condition over the source's columns: it selects the rows that the shadow refuses, for

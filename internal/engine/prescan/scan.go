@@ -83,7 +83,7 @@ func New(cfg Config, deps Deps) *Scanner {
 
 // Needed reports whether the definitions alone don't prove that the shadow takes every row.
 func (s *Scanner) Needed() bool {
-	return s.scans() || len(s.work.keys) > 0
+	return s.scans() || len(s.work.keys) > 0 || s.deps.Spec.Sync.ByValue
 }
 
 // scans reports whether the rows are looked at range by range.
@@ -111,6 +111,9 @@ func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
 		if err != nil {
 			return nil, fmt.Errorf("prescan: %w", err)
 		}
+	}
+	if err := s.lookForCrowds(ctx); err != nil {
+		return nil, fmt.Errorf("prescan: count the rows of each value: %w", err)
 	}
 	for _, k := range s.work.keys {
 		if err := s.lookForTwins(ctx, k); err != nil {
@@ -366,6 +369,9 @@ func (w *worker) explain(ctx context.Context, t *trial, place int, where string)
 	keys, err := w.keys(ctx, place, w.deps.Spec.keysOf(rest))
 	if err != nil {
 		return err
+	}
+	if w.deps.Spec.Sync.ByValue { // all rows of a value are tried together
+		keys = slices.CompactFunc(keys, func(a, b numbered) bool { return a.key == b.key })
 	}
 	for part := range slices.Chunk(keys, halved) {
 		if err := w.halve(ctx, t, part); err != nil {

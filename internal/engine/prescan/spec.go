@@ -42,6 +42,8 @@ type Spec struct {
 	Columns []Column
 	// Old means that the shadow has an old definition: no other one is the fix of a finding.
 	Old bool
+	// MostOfValue is the number of rows that a value of the followed index may have, if the index is not unique.
+	MostOfValue int
 	// Violable means that rows of the source may violate its CHECKs (MariaDB).
 	Violable bool
 }

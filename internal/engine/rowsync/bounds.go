@@ -40,24 +40,38 @@ func Bounds(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.R
 		return []key.Key{""}, nil
 	}
 	err = session.Patiently(ctx, func() error {
-		if Numbered(spec.Key) {
-			to, err := boundOfPieces(ctx, session, spec, rest, rows)
+		if spec.ByValue {
+			to, err := boundOfValues(ctx, session, spec, rest, rows)
 			bounds = []key.Key{to}
 			return err
 		}
-		bounds, err = keysAt(ctx, session, spec, InRange(spec.Key, spec.Key.Names(), rest)+inOrder(spec), rows, ranges)
-		if len(bounds) < ranges {
-			bounds = append(bounds, "")
-		}
+		bounds, err = boundsBut(ctx, session, spec, rest, rows, ranges, "")
 		return err
 	})
 	return bounds, err
 }
 
-func boundOfPieces(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (key.Key, error) {
-	order := ""
+// boundsBut leaves out the rows that do not meet a further condition.
+func boundsBut(
+	ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows, ranges int, condition string,
+) (bounds []key.Key, err error) {
+	if Numbered(spec.Key) {
+		to, err := boundOfPieces(ctx, session, spec, rest, rows, condition)
+		return []key.Key{to}, err
+	}
+	bounds, err = keysAt(ctx, session, spec, InRange(spec.Key, spec.Key.Names(), rest)+condition+inOrder(spec), rows, ranges)
+	if len(bounds) < ranges {
+		bounds = append(bounds, "")
+	}
+	return bounds, err
+}
+
+func boundOfPieces(
+	ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int, condition string,
+) (key.Key, error) {
+	order := condition
 	if spec.Partitioned {
-		order = inOrder(spec)
+		order += inOrder(spec)
 	}
 	pieces := Pieces(spec.Key, spec.Key.Names(), rest)
 	for i, piece := range pieces {

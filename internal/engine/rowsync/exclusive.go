@@ -135,7 +135,7 @@ func (a *exclusive) yield(ctx context.Context, try int) error {
 // makeWay looks for the cause of a duplicate. It returns the keys of the stale rows that block the
 // sync, or ErrDuplicate with the two rows.
 func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, try int) (stale []key.Key, err error) {
-	byValue := !a.spec.KeyChanged && !a.spec.Opaque
+	byValue := !a.spec.KeyChanged && !a.spec.Opaque && !a.spec.ByValue
 	if !byValue && try > 1 {
 		if err := a.yield(ctx, try); err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		if err != nil {
 			return nil, err
 		}
-		if len(holders) == 0 || a.spec.KeyChanged { // the row of such a holder's key may be another one in the source
+		if len(holders) == 0 || a.spec.KeyChanged || a.spec.ByValue { // the row of such a holder's key may be another one in the source
 			continue
 		}
 		found, err := a.spec.readKeys(ctx, a.session, p.staleAmong(u, holders))

@@ -68,7 +68,12 @@ type Spec struct {
 	Own int
 	// Whole means that SourceIndex has the rows in another order than comparisons: a range misses
 	// rows, so that all rows are one range.
-	Whole       bool
+	Whole bool
+	// ByValue means that SourceIndex is not unique: a key is a value of it, with all of its rows.
+	ByValue bool
+	// AwaitsCopy means that a list may not be synced while a chunk may begin that has one of its keys. With KeyChanged a chunk deletes
+	// nothing. With ByValue no unique key keeps two syncs from inserting the same rows.
+	AwaitsCopy  bool
 	Partitioned bool // the source has partitions
 	// ShadowIndex is an index of the shadow that begins with the key's columns, in their order unless
 	// KeyChanged.

@@ -112,7 +112,7 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 	result, err := s.carried(ctx, session, p, "chunk")
 	if dbconn.Oversized(err) {
 		if halves, split := Halve(ctx, session, s.spec, r); split {
-			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh) })
+			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh && !s.spec.ByValue) })
 		}
 	}
 	if s.unfit != nil && refusesRow(err) {
@@ -137,6 +137,11 @@ func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.K
 // list is Keys for keys of which no row of the shadow's own has one.
 func (s *Syncer) list(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	p := predicate{spec: s.spec, keys: keys}
+	if many, err := s.crowded(ctx, session, p); err != nil {
+		return Result{}, fmt.Errorf("count the rows of %d keys: %w", len(keys), err)
+	} else if many {
+		return keysByHalves(ctx, s, session, keys)
+	}
 	result, err := s.carried(ctx, session, p, "keys")
 	if len(keys) > 1 && dbconn.Oversized(err) {
 		return keysByHalves(ctx, s, session, keys)
@@ -211,6 +216,7 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 		if !duplicate && !dbconn.Contended(err) && !dbconn.NoNumber(err) { // alone, no other sync is left
 			return result, err
 		}
+		p.fresh = p.fresh && !s.spec.ByValue // no unique key would find that the rows are there
 		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
 		if duplicate {
 			s.waryUntil.Store(int64(time.Since(s.begun) + wary))

@@ -12,7 +12,7 @@ import (
 
 // prescanSpecOf derives the prescan's columns from the synced columns.
 func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
-	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow, Violable: sync.Silent}
+	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow, Violable: sync.Silent, MostOfValue: plan.MostOfValue}
 	for _, m := range mappings {
 		from, _ := source.Column(cmp.Or(m.Source, m.Was))
 		to, _ := shadow.Column(m.Shadow)

@@ -84,7 +84,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	}
 	spec = &rowsync.Spec{
 		Source: p.Source.Name, Shadow: shadow.Name,
-		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, Own: p.Key.Own, Whole: p.Key.Whole,
+		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, Own: p.Key.Own, Whole: p.Key.Whole, ByValue: p.Key.ByValue,
 		ShadowIndex: columns.KeyIndex,
 		Partitioned: p.Source.Partitioned,
 		KeyChanged:  columns.KeyChanged(),
@@ -142,7 +142,8 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 			spec.Counter = c.Name
 		}
 	}
-	spec.Upsert = !spec.KeyChanged && spec.Rest == "" && upsertable(spec, shadow)
+	spec.AwaitsCopy = spec.KeyChanged || spec.ByValue && !codec.Ordered()
+	spec.Upsert = !spec.KeyChanged && !spec.ByValue && spec.Rest == "" && upsertable(spec, shadow)
 	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
 	return spec, len(begun) > 0, nil
 }

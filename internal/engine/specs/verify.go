@@ -15,6 +15,7 @@ import (
 func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, columns *plan.Columns, server plan.Version) *verify.Spec {
 	mappings := columns.Mappings
 	spec := &verify.Spec{Sync: sync, Modern: !server.MariaDB && server.AtLeast(8, 0, 20)}
+	spec.Staged = sync.ByValue // so that both sides have the same types
 	for _, m := range mappings {
 		spec.Staged = spec.Staged || !m.Exact
 	}

@@ -136,7 +136,11 @@ func (s *Spec) compareComputed(ctx context.Context, session *dbconn.Session, p p
 	if err := s.compute(ctx, session, p); err != nil {
 		return nil, fmt.Errorf("compute values: %w", err)
 	}
-	err = session.Rows(ctx, s.differingComputed(most), func(rows *sql.Rows) error {
+	differing := s.differingComputed(most)
+	if s.Sync.ByValue {
+		differing = multiset{s}.differingComputed(p, most)
+	}
+	err = session.Rows(ctx, differing, func(rows *sql.Rows) error {
 		k, err := s.Sync.ScanKey(rows)
 		keys = append(keys, k)
 		return err
@@ -173,7 +177,7 @@ func (s *Spec) compute(ctx context.Context, session *dbconn.Session, p predicate
 
 // computedDifferences reports the computed values that differ in the row of a key.
 func (s *Spec) computedDifferences(ctx context.Context, session *dbconn.Session, name string, p predicate) (all []Difference, err error) {
-	if len(s.Computed) == 0 {
+	if len(s.Computed) == 0 || s.Sync.ByValue { // differencesOfValue counts them
 		return nil, nil
 	}
 	if err := s.compute(ctx, session, p); err != nil {

@@ -101,6 +101,9 @@ func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k
 		}
 	}
 	name := spec.Sync.Key.Format(k)
+	if spec.Sync.ByValue {
+		return multiset{spec}.differencesOfValue(ctx, session, name, p)
+	}
 	all := []Difference{{Key: name, Expected: missing, Found: present}} // if the query finds no row
 	columns := spec.compared()
 	err := session.Rows(ctx, spec.values(p), func(rows *sql.Rows) error {

@@ -287,7 +287,11 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 		suspects = append(suspects, k)
 		return err
 	}
-	if err := session.Rows(ctx, spec.differing(p, most), collect); err != nil {
+	differing := spec.differing
+	if spec.Sync.ByValue {
+		differing = multiset{spec}.differing
+	}
+	if err := session.Rows(ctx, differing(p, most), collect); err != nil {
 		return 0, nil, err
 	}
 	if spec.Sync.KeyChanged {
@@ -301,7 +305,7 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 	}
 	// Missing rows are among the suspects. The shadow's rows need a check only if they outnumber
 	// the source's rows less the suspects.
-	if inShadow > 0 && (inShadow > rows || len(suspects) > 0) {
+	if inShadow > 0 && (inShadow > rows || len(suspects) > 0) && !spec.Sync.ByValue {
 		if err := session.Rows(ctx, spec.surplus(p.shadow, most), collect); err != nil {
 			return 0, nil, err
 		}

@@ -360,6 +360,17 @@ func (t *Table) Finds(column string) bool {
 	return slices.ContainsFunc(t.Keys, func(k Key) bool { return k.Visible && k.Leads([]string{column}) })
 }
 
+// Identifies reports whether the server may use the key as the table's own: no two rows have the same value of it, and none has NULL.
+func (t *Table) Identifies(k Key) bool {
+	return k.Unique && !slices.ContainsFunc(k.Parts, func(p KeyPart) bool {
+		col, ok := t.Column(p.Column)
+		return !ok || col.Nullable || p.Prefix != 0 || p.Expression != ""
+	})
+}
+
+// IdentifiesRows reports whether a key of the table identifies its rows.
+func (t *Table) IdentifiesRows() bool { return slices.ContainsFunc(t.Keys, t.Identifies) }
+
 // Leads reports whether the key begins with these complete columns, in this order.
 func (k Key) Leads(columns []string) bool {
 	if k.Type != "BTREE" || len(k.Parts) < len(columns) {

@@ -351,7 +351,7 @@ type Verified struct {
 // Finding tells rows that the new table does not take.
 type Finding struct {
 	Head
-	Kind    string   `json:"kind" doc:"null, too_long, out_of_range, member, characters, invalid, zero, merged, check, partition, duplicate, unfit (refused by an undo), foreign_key (without a parent in an undo), or loss (changed without an error)"`
+	Kind    string   `json:"kind" doc:"null, too_long, out_of_range, member, characters, invalid, zero, merged, check, partition, duplicate, crowd (of one value), unfit (refused by an undo), foreign_key (no parent), or loss (changed silently)"`
 	Name    string   `json:"name" doc:"the column, constraint or key of the new table that the rows do not fit"`
 	What    string   `json:"what" doc:"the fault of these rows"`
 	Rows    int64    `json:"rows" doc:"number of these rows"`
