@@ -294,14 +294,23 @@ func (s *Server) ending(path string) []byte {
 	}
 	if story, err := history.Whole(path); err == nil {
 		r := report.Of(story)
-		if story.Result != nil {
-			end.State, end.Mood = r.Words(), r.Mood()
+		for _, member := range r.Members() { // what has gone wrong with one table has ended the others
+			if member.Result != nil && end.Mood != "bad" {
+				end.State, end.Mood = member.Words(), member.Mood()
+			}
 		}
 		names := []string{"error", "compared", "phases", "verify", "retries", "undo", "left"}
 		if s.source.Queue && !story.Run.Undoes { // the page has the newest state
 			names = slices.DeleteFunc(names, func(name string) bool { return name == "undo" })
 		}
-		end.HTML = parts(r, names...)
+		if len(r.Together) == 0 {
+			end.HTML = parts(r, names...)
+		} else {
+			end.HTML = parts(r, "tables")
+			for _, member := range r.Members() {
+				end.HTML += parts(member, append([]string{"member"}, names...)...)
+			}
+		}
 	}
 	text, err := json.Marshal(end)
 	if err != nil {

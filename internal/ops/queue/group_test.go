@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"midstream/internal/ops/groups"
+	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -122,6 +125,48 @@ func TestL9_TheEndOfAGroupNamesAllTables(t *testing.T) {
 			if text := e.Why + " " + e.Next; e.State != c.state || !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in %q", e.State, want, text)
 			}
+		}
+	}
+}
+
+// TestL5_HistoriesOfAGroupComeOutOfTheStore: those of a run that ended on another machine, one for each table.
+func TestL5_HistoriesOfAGroupComeOutOfTheStore(t *testing.T) {
+	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
+	asked := Submission{ID: "g", Server: "db1", Together: true, Statement: "ALTER TABLE shop.b ADD COLUMN c INT; ALTER TABLE shop.a ADD COLUMN c INT"}
+	if _, _, err := s.Submit(t.Context(), asked, "here"); err != nil {
+		t.Fatal(err)
+	}
+	changed, began := *s.find("g"), time.Now()
+	changed.Place, changed.Began = "elsewhere", &began
+	changed.end(StateDone, "", "")
+	folder := t.TempDir()
+	var written []string
+	for _, table := range []string{"shop.a", "shop.b"} {
+		w, err := history.Begin(folder, record.Run{Table: table, Group: "one"}, began)
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		written = append(written, w.Path())
+	}
+	text, err := groups.Join(written)
+	if err == nil {
+		err = s.put(t.Context(), &changed, text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.show(&changed)
+	for range 2 { // the second time they are there
+		paths, over, err := s.Histories(t.Context(), "g")
+		if len(paths) != 2 || !over || err != nil {
+			t.Fatalf("%q, %t, %v", paths, over, err)
+		}
+		story, err := history.Whole(paths[0])
+		if err != nil || story.Run.Table != "shop.a" || len(story.Together) != 1 || story.Together[0].Run.Table != "shop.b" {
+			t.Errorf("%+v, %v", story, err)
 		}
 	}
 }
