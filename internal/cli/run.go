@@ -130,7 +130,7 @@ func (c *change) registerKeeping() {
 	f.Enum("undo-method", string(plan.UndoRequire), []string{string(plan.UndoAuto), string(plan.UndoPrefer), string(plan.UndoRequire)},
 		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
 		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
-	f.Bool(&c.together, "", "together", "swap several tables in one step: the statement is several ALTER TABLE, each one of another table, or all tables of --to")
+	f.Bool(&c.together, "", "together", "swap several tables in one step, and with --undo take them back in one step: the statement is several ALTER TABLE, each one of another table, or all tables of --to")
 	f.Bool(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 }
 

@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/session"
 )
@@ -32,7 +33,7 @@ func (c grouped) asked(args []string) (cfg dbconn.Config, notes []string, proble
 	}
 	c.options.Purpose = c.rehearsal.purpose()
 	c.group.End, c.group.Note = session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()), c.output.note
-	return cfg, notes, append(problems, session.NotTogether(c.checks.Flags, c.config.Undo > 0)...)
+	return cfg, notes, append(problems, session.NotTogether(c.checks.Flags, c.config.Warm)...)
 }
 
 // prepare reads the command line, makes a change of each statement, and has them done.
@@ -92,4 +93,29 @@ func (c grouped) reachOne(ctx context.Context, i int, do func(*change) doing) (m
 	member := c.one(i)
 	member.take(c.group.Changes[i])
 	return do(member).alter(ctx, member.group.Changes[i].Alter, server)
+}
+
+// takeBack takes back the changes of several tables in one step.
+func (c grouped) takeBack(ctx context.Context, undoing *session.Undoing, s *server) (migration.Result, error) {
+	c.group = undoing.Group
+	c.group.Note = c.output.note
+	if c.planOnly {
+		c.group.End = session.StatePlanned
+	}
+	result, err := c.group.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {
+		server, err := c.connection.open(ctx, *c.connection.known) // a run has its own
+		if err != nil {
+			return migration.Result{}, err
+		}
+		defer server.Close()
+		member := c.one(i)
+		undo, wishes := undoing.At(i)
+		member.undo = &undo
+		member.options.Key, member.options.Names = "", plan.Wish{} // of the flags with their tables
+		wishes.Read(&member.options)
+		return c.taking(member).alter(ctx, &ddl.Alter{Table: undoing.Table(i)}, server)
+	})
+	c.app.stands("planning", s.Address)
+	c.tables = c.group.Tables
+	return result, err
 }

@@ -24,15 +24,15 @@ func TestSeveralTablesAreChangedTogether(t *testing.T) {
 	both := "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE `u` ADD COLUMN `a;b` INT COMMENT ';'"
 	together := []string{"--together"}
 
-	r.says("run", exitUsage, "ALTER TABLE t ADD COLUMN n INT", append(together, "--key=x", "--method=shadow", "--undo=1h"),
-		"--together needs several statements", "--together and --method exclude each other", "--together excludes --undo",
+	r.says("run", exitUsage, "ALTER TABLE t ADD COLUMN n INT", append(together, "--key=x", "--method=shadow", "--undo=1h", "--undo-mode=warm"),
+		"--together needs several statements", "--together and --method exclude each other", "--together excludes --undo-mode=warm: no process follows",
 		"--key x: it does not name its table: with --together, begin with the table")
 	r.says("run", exitUsage, both+"; ALTER TABLE t ADD COLUMN m INT; DROP TABLE v", together,
 		database+".t is altered twice", "--together takes ALTER TABLE only, and not DROP TABLE")
 	r.says("plan", exitUsage, both, append(together, "--keep=v: id > 1"), database+".v is not among the tables that are changed together")
 	r.says("plan", exitDone, both, append(together, "--keep=u: id > 1", "--set=t: n=1", "--old-name=u: before"),
 		"only those with id > 1", database+".before", "Values of column n: 1")
-	r.says("plan", exitDone, both, together, database+".t on ", database+".u on ", "Together", "swapped in one step with "+database+".u", "--together excludes --undo")
+	r.says("plan", exitDone, both, together, database+".t on ", database+".u on ", "Together", "swapped in one step with "+database+".u", "not kept (--undo=24h keeps it)")
 	r.are("t,u")
 	r.says("run", exitRefused, "ALTER TABLE t ADD COLUMN id INT; ALTER TABLE u ADD COLUMN n INT", together, "cannot change "+database+".t: 1 problem", "the table already has that name")
 	r.says("plan", exitRefused, "ALTER TABLE t DROP COLUMN no; ALTER TABLE u DROP COLUMN no", together, database+".t, "+database+".u")

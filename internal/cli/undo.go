@@ -33,7 +33,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 		Args:    cobra.ArbitraryArgs, SuggestFor: []string{"redo", "revert", "rollback"},
 	}
 	c, u := a.newChange(cmd), session.Tending{}
-	c.target.Undo, c.undo = true, &planning.Undo{}
+	c.target.Undo, c.undo, c.taking = true, &planning.Undo{}, changing
 	c.registerTuning()
 	c.registerResultFile()
 	f := &c.checks
@@ -61,9 +61,9 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 		case u.List || u.End || u.Extend > 0:
 			return c.tendUndo(ctx, args, u)
 		case c.planOnly:
-			return c.conduct(ctx, args, onlyPlan(c))
+			c.taking = onlyPlan
 		}
-		return c.conduct(ctx, args, doing{alter: c.migrate, tables: c.runTables})
+		return c.conduct(ctx, args, c.taking(c))
 	})
 	return c, cmd
 }

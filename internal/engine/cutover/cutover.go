@@ -129,6 +129,8 @@ type Drain interface {
 	// applied changes and the number of changes left. REQUIRES: the source is locked, so that all
 	// of its changes are visible.
 	ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error)
+	// Save saves what an undo begins from: no row of any part is written between that and the RENAME.
+	Save(ctx context.Context) error
 	// Freeze is called when no change is left, before the RENAME. The binlog will show the RENAME.
 	Freeze()
 	// Unfreeze is called when the RENAME has failed.

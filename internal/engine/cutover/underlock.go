@@ -159,6 +159,9 @@ func (h *underLock) drainAll(ctx context.Context) error {
 	for i := 0; i < len(h.parts) && err == nil; i++ {
 		err = h.apply(bounded, h.parts[i])
 	}
+	for i := 0; i < len(h.parts) && err == nil; i++ { // the last changes of each part have table maps of all
+		err = h.parts[i].Drain.Save(bounded)
+	}
 	if err != nil {
 		cancel()
 	}

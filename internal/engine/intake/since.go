@@ -37,6 +37,8 @@ type Since struct {
 	// swap is the RENAME of the swap, as the binlog has it. named is the end of the statement that gave the old
 	// table its last name, behind the swap; "" if there is none.
 	swap, named string
+	// grouped means that it has the pairs of other tables too.
+	grouped bool
 	// until is the end of the binlog when the undo began: it has not written to the old table before.
 	until binlog.Position
 	// earlier are the layouts of the table in the binlog before columns were added to it.
@@ -142,7 +144,7 @@ func (l *Link) SinceAgain(
 func (l *Link) watchOld(ctx context.Context, saved *checkpoint.Saved, old *schema.Table, spec *rowsync.Spec) (*Since, error) {
 	source := l.Plan.Source.Name
 	s := &Since{
-		source: source, old: old.Name, columns: old.BinlogColumns(), begun: saved.Undo.Begun,
+		source: source, old: old.Name, columns: old.BinlogColumns(), begun: saved.Undo.Begun, grouped: len(saved.Start.Together) > 0,
 		swap: schema.Swap(schema.Exchange{Source: source, Old: source.Sibling(saved.Start.Old), Shadow: saved.Start.Shadow.Name}),
 	}
 	for _, name := range spec.ShadowKey {
@@ -193,7 +195,7 @@ func (s *Since) wrote(behind binlog.Position) error {
 // judge judges a statement in the binlog. The swap itself is there, and the last work of the swap on foreign keys.
 // other is the judgement of a statement that has nothing to do with the time since the swap.
 func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) error) error {
-	if statement.SQL == s.swap || s.named != "" && strings.HasSuffix(statement.SQL, s.named) {
+	if s.isSwap(statement.SQL) || s.named != "" && strings.HasSuffix(statement.SQL, s.named) {
 		return nil
 	}
 	// A swap in two sessions drops the table that has kept the name for the old one. A later table of that name comes by
@@ -221,6 +223,12 @@ func (s *Since) judge(statement binlog.Statement, other func(binlog.Statement) e
 		err = fmt.Errorf("%w: %w", ErrNotByKeys, err)
 	}
 	return err
+}
+
+// isSwap reports whether a statement is the swap: of several tables, it has that of this one among others.
+func (s *Since) isSwap(sql string) bool {
+	const verb = "RENAME TABLE "
+	return sql == s.swap || s.grouped && strings.HasPrefix(sql, verb) && strings.Contains(sql, strings.TrimPrefix(s.swap, verb))
 }
 
 // follow follows the old table through the renames of other sessions. moved is false if the statement is none of them, or another table

@@ -18,8 +18,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ExtendUndo keeps the undo of a table's last change open for longer, and so the redo after it. It fails with ErrNoUndo or ErrClaimed.
-func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) error {
+// extendOne is ExtendUndo for one table.
+func extendOne(ctx context.Context, pool *dbconn.Pool, table schema.Name, by time.Duration) error {
 	extend := func(c *Cleaner, saved *checkpoint.Saved) error {
 		now, err := ServerTime(ctx, pool.DB())
 		if err != nil {
@@ -48,6 +48,9 @@ func ExtendUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, by ti
 
 // EndedUndo is what has become of the tables of an undo that was given up.
 type EndedUndo struct {
+	Table schema.Name
+	// With are those of the other tables that were swapped in the same step.
+	With    []EndedUndo
 	Dropped []schema.Name
 	Old     schema.Name // the old table if it is kept, or none
 	Rest    bool        // it has rows that --keep had left out
@@ -62,9 +65,8 @@ type EndedUndo struct {
 	Killed *Killed
 }
 
-// EndUndo gives up the undo of a table's last change: it drops what was kept for it, and the old table if that was
-// wished (--drop-old) or drop is set. It fails with ErrNoUndo or ErrClaimed.
-func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop bool) (ended EndedUndo, err error) {
+// endOne is EndUndo for one table.
+func endOne(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop bool) (ended EndedUndo, err error) {
 	err = withUndo(ctx, pool, table, func(c *Cleaner, saved *checkpoint.Saved) error {
 		// The server may still run the ALTER of a killed undo.
 		killed, err := GiveUpNative(ctx, c, saved, func(Killed) bool { return true })
@@ -80,6 +82,7 @@ func EndUndo(ctx context.Context, pool *dbconn.Pool, table schema.Name, drop boo
 		defer func() {
 			if left, listErr := c.List(ctx); err == nil && listErr == nil {
 				ended = endedUndo(there, left, table, old)
+				ended.Table = table
 				ended.Rest = schema.MarkedRest(there[old].comment, table)
 				ended.Killed, ended.Values = killed, values
 				ended.Parked, _ = ParkedOf(ctx, pool, table) // it is only told

@@ -39,6 +39,10 @@ type Undoable struct {
 	Why    string // of a state that is not open
 	// Barred means that it has ended only until the tables are changed again: then it is open.
 	Barred bool
+	// Together are the tables that were swapped in the same step, in the order of their names: they are taken back in one step.
+	Together []schema.Name
+	// Halfway means that a run has swapped these tables, and was stopped before it has kept the undo of each of them.
+	Halfway bool
 	// Several means that nothing was kept of the change, and that the table has other old tables too.
 	Several bool
 	// OnlyRows is how the rows of the old table come back if it has the definition of the table; "" if an undo may bring it back.
@@ -67,6 +71,15 @@ func (u *Undoable) Begun() bool { return u.State == UndoRunning || u.State == Un
 // Undoables lists the changes that have left what an undo needs, of one table or of all that the account sees. It writes
 // nothing.
 func Undoables(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Undoable, error) {
+	all, err := UndoablesAlone(ctx, pool, only)
+	if err == nil {
+		err = joined(ctx, pool, all)
+	}
+	return all, err
+}
+
+// UndoablesAlone is Undoables, but judges each table without those that were swapped in the same step.
+func UndoablesAlone(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Undoable, error) {
 	where := ""
 	if only != nil {
 		where = " AND table_schema = " + schema.Literal(only.Schema) + " AND table_name = " + schema.Literal(plan.UndoOf(*only).Table)
@@ -135,6 +148,9 @@ func undoable(ctx context.Context, pool *dbconn.Pool, name schema.Name) (*Undoab
 	case saved.Start == nil:
 		return nil, nil
 	default:
+		if u.Together, err = parseTogether(saved); err != nil {
+			return nil, err
+		}
 		u.SetAside = saved.Checkpoint.Parked
 		u.Alter, u.Made, u.OldColumns = saved.Start.Alter, MadeBy(saved.Start), saved.Start.Columns
 		u.State, u.Why, err = stateOf(ctx, pool, u, saved)

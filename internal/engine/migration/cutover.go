@@ -248,7 +248,7 @@ func (w *work) beginAttempt() cutover.Part {
 	w.intake.Ready()
 	return cutover.Part{
 		Pool: w.pool, Tables: tables, Setup: setup, Settings: w.specs.Sync.Settings(),
-		Drain: &drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, save: w.saveForUndo},
+		Drain: &drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, park: w.parkRows, save: w.saveForUndo},
 	}
 }
 
@@ -288,8 +288,9 @@ type drain struct {
 	backlog *backlog.Backlog
 	// prove compares what could not be proved while rows changed.
 	prove func(ctx context.Context, session *dbconn.Session) error
-	// save saves what an undo begins from.
-	save func(ctx context.Context, session *dbconn.Session) error
+	// park sets aside the rows that the old table refuses, and save saves what an undo begins from.
+	park func(ctx context.Context, session *dbconn.Session) error
+	save func(ctx context.Context) error
 }
 
 func (d *drain) Received(ctx context.Context) error { return Because(ctx, d.changes.Received(ctx)) }
@@ -305,11 +306,13 @@ func (d *drain) ApplyAndProve(ctx context.Context, session *dbconn.Session) (dra
 	left = d.backlog.Len() + prepared
 	if err == nil && left == 0 {
 		if err = d.prove(ctx, session); err == nil {
-			err = d.save(ctx, session)
+			err = d.park(ctx, session)
 		}
 	}
 	return drained, left, err
 }
+
+func (d *drain) Save(ctx context.Context) error { return d.save(ctx) }
 
 func (d *drain) Freeze() { d.changes.Freeze() }
 

@@ -98,19 +98,26 @@ func (d *draft) keep(ctx context.Context, r *run, begun bool) error {
 	return err
 }
 
-// saveForUndo saves, under the lock of the swap, the position from which an undo reads: every change of the new
-// table is behind it (U1). It also parks the rows that the old table refuses (U4).
-func (w *work) saveForUndo(ctx context.Context, session *dbconn.Session) error {
-	if rows := w.unfit.Rows(); w.lot != nil {
-		if err := w.lot.Take(ctx, session, rows); err != nil {
-			return err
-		}
-		if len(rows) > 0 {
-			parked := w.lot.Parked(rows)
-			w.emit(parked)
-			w.account.update(func() { w.account.parked = parked })
-		}
+// parkRows parks, under the lock of the swap, the rows that the old table refuses (U4).
+func (w *work) parkRows(ctx context.Context, session *dbconn.Session) error {
+	rows := w.unfit.Rows()
+	if w.lot == nil {
+		return nil
 	}
+	if err := w.lot.Take(ctx, session, rows); err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		parked := w.lot.Parked(rows)
+		w.emit(parked)
+		w.account.update(func() { w.account.parked = parked })
+	}
+	return nil
+}
+
+// saveForUndo saves, under the lock of the swap, the position from which an undo reads: every change of the new
+// table is behind it (U1).
+func (w *work) saveForUndo(ctx context.Context) error {
 	if w.start.Undo == nil {
 		return nil
 	}

@@ -37,6 +37,12 @@ func (c *checker) checkTogether() {
 			"it refuses a RENAME of tables that the session has locked (before MySQL 8.0.13, and MariaDB), so another session could come between two swaps",
 			fix)
 	}
+	for _, fk := range dropped(c.table, c.alter) {
+		if c.options.KeepsUndo && fk.Child != fk.Parent && c.inside(fk) {
+			c.block(CodeTogether, fmt.Sprintf("an undo of the group could not bring foreign key %s back, which the statement of %s drops", fk.Constraint, c.table.Name),
+				"it binds two of the tables, whose old tables come back in one step", "Drop it before this change, or after it; or leave out --undo")
+		}
+	}
 }
 
 // together are the other tables of the group.

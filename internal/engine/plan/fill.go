@@ -118,7 +118,7 @@ func (p *Plan) Unfilled() Filling {
 		return Filling{} // the run reports it
 	}
 	fills, _ := p.Back.fillsOf(pairs, p.Back.Old)
-	return Filling{Given: p.Back.Fills, Columns: slices.DeleteFunc(undefaulted(p.Back.Old, pairs), func(c schema.Column) bool {
+	return Filling{Given: p.Back.Fills, Grouped: len(p.Together) > 0, Columns: slices.DeleteFunc(undefaulted(p.Back.Old, pairs), func(c schema.Column) bool {
 		return p.Set.Of(c.Name) != "" || slices.ContainsFunc(fills, func(f Fill) bool { return f.Shadow == c.Name })
 	})}
 }

@@ -16,6 +16,8 @@ type Filling struct {
 	Columns []schema.Column
 	// Given are the expressions that the undo has already, by their columns.
 	Given map[string]string
+	// Grouped means that a flag begins with its table: several tables are taken back in one step.
+	Grouped bool
 }
 
 // With is what is lacked if there are settings of --undo-fill, each column=expression.
@@ -71,7 +73,11 @@ func (f Filling) Settings() (settings []string) {
 
 // Command is the undo of a table with a value for each column, and with more flags.
 func (f Filling) Command(table schema.Name, more ...string) string {
-	return "midstream undo  " + strings.TrimSpace(f.Flags("--undo-fill ")+" "+strings.Join(append(more, table.Argument()), " "))
+	of := ""
+	if f.Grouped {
+		of = table.Dotted() + ": "
+	}
+	return "midstream undo  " + strings.TrimSpace(f.Flags("--undo-fill "+of)+" "+strings.Join(append(more, table.Argument()), " "))
 }
 
 // Flags are flags for a shell, each with what precedes a setting. Most texts are in single quotes, and so the flags in double ones.

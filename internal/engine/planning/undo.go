@@ -84,6 +84,9 @@ func makeUndo(ctx context.Context, server Server, name schema.Name, undo Undo, o
 	if err := m.readTables(ctx); err != nil {
 		return nil, err
 	}
+	if err := m.readPartners(ctx); err != nil {
+		return nil, err
+	}
 	why := undo.Why
 	if !undo.Cold {
 		p, reason, err := m.makeLazy(ctx)
@@ -134,6 +137,8 @@ func (m *undoMaker) readRecord(ctx context.Context, name schema.Name) (err error
 	m.saved, err = leftovers.New(m.server.Pool, name, plan.Undoing).UndoOfAlter(ctx)
 	kept := !errors.Is(err, leftovers.ErrNoUndo)
 	switch {
+	case !kept && len(m.options.Plan.Together) > 0:
+		return notAlone(name, "its change was swapped in one step with that of other tables, and nothing is kept of it any more", m.options.Plan.Together[0].Alter.Table)
 	case !kept:
 		err = m.rebuild(ctx, name)
 	case err == nil:
@@ -145,6 +150,9 @@ func (m *undoMaker) readRecord(ctx context.Context, name schema.Name) (err error
 	}
 	if err != nil {
 		return failed(ReadFacts, name, err)
+	}
+	if err := m.wholeGroup(name); err != nil {
+		return err
 	}
 	if kept {
 		m.table, err = schema.Load(ctx, m.server.Pool.DB(), name)

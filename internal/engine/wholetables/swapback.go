@@ -202,6 +202,9 @@ func (s swapBack) keepParked(ctx context.Context) (event.Parked, error) {
 // Received is cutover.Drain's: nothing is captured.
 func (s swapBack) Received(context.Context) error { return nil }
 
+// Save is cutover.Drain's: the ledger has all.
+func (s swapBack) Save(context.Context) error { return nil }
+
 // ApplyAndProve makes the last pass of a merge. Without one it fails with ErrRows if the table has rows.
 func (s swapBack) ApplyAndProve(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
 	if s.merge == nil && s.plan.Back.Park {

@@ -304,9 +304,9 @@ func TestUndoInReports(t *testing.T) {
 	says(change, "As long as the old table exists, all rows can be taken back: midstream undo --cold shop.orders.")
 	change.Plan.Undo.By = ""
 	change.Run.Group = "g"
-	says(change, "The run kept no undo, because --together excludes it. As long as the old table exists,")
+	says(change, "The run kept no undo (--undo=24h keeps one). As long as the old table exists,")
 	change.Plan.Undo.Why = plan.BackTogether
-	says(change, "because --together excludes it. Foreign keys bind the tables to each other: to take this back, change all of them back together.")
+	says(change, "(--undo=24h keeps one). Foreign keys bind the tables to each other: to take this back, change all of them back together.")
 	change.Run.Group, change.Plan.Undo.Why = "", ""
 	old := change.Result.Old
 	change.Result.Old = ""

@@ -29,9 +29,6 @@ func (r *Report) aboutUndo(events []event.Event) []string {
 // wayBack is how a change is taken back of which nothing was kept.
 func (r *Report) wayBack(u *record.Undoable) string {
 	none := "The run kept no undo (--undo=24h keeps one)"
-	if r.Run.Group != "" {
-		none = "The run kept no undo, because --together excludes it"
-	}
 	switch {
 	case u.Why == plan.BackTogether:
 		return none + ". " + u.Why + "."
@@ -64,10 +61,17 @@ func (r *Report) undoable() (told []string) {
 	}
 	until, how := "until "+open.Until.UTC().Format("2006-01-02 15:04 UTC"), "midstream undo  "
 	if open.State == string(leftovers.UndoRevoked) {
-		until, how = "by all rows as long as the old table exists", how+"--cold "
+		until = "by all rows as long as the old table exists"
+		if len(open.Together) == 0 { // the others may do with less
+			how += "--cold "
+		}
 	}
-	told = append(told, fmt.Sprintf("When this run ended, the change could be %s %s, with: %s%s",
-		word, until, how, schema.NameOf(r.Run.Table).Argument()))
+	with := ""
+	if len(open.Together) > 0 {
+		with = ", in one step with " + strings.Join(open.Together, ", ")
+	}
+	told = append(told, fmt.Sprintf("When this run ended, the change could be %s%s %s, with: %s%s",
+		word, with, until, how, schema.NameOf(r.Run.Table).Argument()))
 	if open.Why != "" {
 		told = append(told, fmt.Sprintf("Its undo was %s: %s.", open.State, open.Why))
 	}

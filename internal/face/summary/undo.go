@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,93 +47,42 @@ func OfTended(t session.Tended, address string, style Style, quiet bool) string 
 			"midstream run  --undo=24h \"ALTER TABLE ...\"", *only, escape.Line(address), escape.Line(why))
 		return s.String()
 	}
-	s.heading("Done: gave up the undo of the last change of %s on %s.", *only, escape.Line(address))
-	if k := t.Ended.Killed; k != nil {
-		s.line("Killed run", "%s: %s", escape.Line(k.What()),
-			map[bool]string{true: "the server had done it", false: "its statement was ended, and the table is unchanged"}[k.Made])
-	}
-	s.line("Dropped", "%s", schema.List(t.Ended.Dropped))
-	if t.Ended.Old != (schema.Name{}) {
-		with := ""
-		if t.Ended.Rows != "" {
-			with = ", with its rows"
-		}
-		if t.Ended.Rest {
-			s.line("Kept", "%s, which is yours: no other table has the rows that --keep had left out", t.Ended.Old)
-		} else {
-			s.line("Kept", "%s%s. To drop it: midstream cleanup  --old %s", t.Ended.Old, with, only.Argument())
-		}
-		if t.Ended.Rows != "" {
-			s.line("Rows", "%s", t.Ended.Rows)
-		}
-	}
-	if t.Ended.Values != (schema.Name{}) {
-		s.line("Kept", "%s, with values of dropped columns: midstream undo  --cold %s takes them from there. It goes with the old table", t.Ended.Values,
-			only.Argument())
-	}
-	for i, p := range t.Ended.Parked {
-		s.line(map[bool]string{true: "Set aside"}[i == 0], "%s. No command of Midstream drops it. Once you do not need it: DROP TABLE %s", parked(p, *only), p.Table.Quoted())
+	ofEnded(s, *t.Ended, address)
+	for _, other := range t.Ended.With {
+		ofEnded(s, other, address)
 	}
 	return s.String()
 }
 
-// OfUndoables lists the changes of a server that can be undone, in a line each for those who want quiet.
-func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) string {
-	if quiet {
-		return briefUndoables(all)
+// ofEnded reports the undo of one table that was ended.
+func ofEnded(s *sheet, e leftovers.EndedUndo, address string) {
+	s.heading("Done: gave up the undo of the last change of %s on %s.", e.Table, escape.Line(address))
+	if k := e.Killed; k != nil {
+		s.line("Killed run", "%s: %s", escape.Line(k.What()),
+			map[bool]string{true: "the server had done it", false: "its statement was ended, and the table is unchanged"}[k.Made])
 	}
-	s := newSheet(style)
-	if len(all) == 0 {
-		s.heading("No change on %s can be undone. To keep one undoable: midstream run  --undo=24h \"ALTER TABLE ...\"", escape.Line(address))
+	s.line("Dropped", "%s", schema.List(e.Dropped))
+	if e.Old != (schema.Name{}) {
+		with := ""
+		if e.Rows != "" {
+			with = ", with its rows"
+		}
+		if e.Rest {
+			s.line("Kept", "%s, which is yours: no other table has the rows that --keep had left out", e.Old)
+		} else {
+			s.line("Kept", "%s%s. To drop it: midstream cleanup  --old %s", e.Old, with, e.Table.Argument())
+		}
+		if e.Rows != "" {
+			s.line("Rows", "%s", e.Rows)
+		}
 	}
-	for _, one := range all {
-		u := *one.Kept
-		if one.Follows() {
-			u.State = leftovers.UndoOpen
-		}
-		text := fmt.Sprintf("%s: %s", u.Table, u.State)
-		if u.State == leftovers.UndoOpen {
-			text += " until " + moment(u.Record.Until)
-		}
-		if u.Why != "" {
-			text += ", because " + escape.Line(u.Why)
-		}
-		s.heading("%s", text)
-		if u.Alter != "" || !u.Record.Rebuilt {
-			s.line("Change", "%s: %s", changeAt(u.Record.Back, u.Record.Swapped), escape.Line(ddl.Shorten(u.Alter)))
-		}
-		if u.Record.Old != "" {
-			s.line("Old table", "%s", u.Old)
-		}
-		if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
-			s.line("Mode", "%s", modeOf(one))
-		}
-		if rows := unfitOf(one); rows != "" && u.State == leftovers.UndoOpen {
-			s.line("Unfit rows", "%s", rows)
-		}
-		if len(one.Lost) > 0 {
-			s.line("Given up", "by %s: the values of %s", anUndo(u.Record.Back), columns(one.Lost))
-		}
-		if len(one.Later) > 0 {
-			s.line("Taken back", "too: later changes of the table: %s", escape.Line(strings.Join(one.Later, ", ")))
-		}
-		if lacks := one.Unfilled.Lacks(); lacks != "" && u.State != leftovers.UndoRunning {
-			var more []string
-			if u.State == leftovers.UndoRevoked {
-				more = []string{"--cold"}
-			}
-			command := one.Unfilled.Command(u.Table, more...)
-			if one.Follows() {
-				command = one.Unfilled.AtFollower(u.Table)
-			}
-			s.line("New rows", "%s", escape.Line("since the swap need "+lacks+": "+command))
-		}
-		for i, p := range u.Parked {
-			s.line(map[bool]string{true: "Set aside"}[i == 0], "%s", parkedIn(p, u))
-		}
-		s.line("Next", "%s", NextForUndo(u))
+	if e.Values != (schema.Name{}) {
+		s.line("Kept", "%s, with values of dropped columns: midstream undo  --cold %s takes them from there. It goes with the old table", e.Values,
+			e.Table.Argument())
 	}
-	return s.String()
+	for i, p := range e.Parked {
+		s.line(map[bool]string{true: "Set aside"}[i == 0], "%s. No command of Midstream drops it. Once you do not need it: DROP TABLE %s", parked(p, e.Table), p.Table.Quoted())
+	}
 }
 
 // parked describes a table with rows that undos of a source have set aside.
@@ -264,6 +214,9 @@ func NextForUndo(u leftovers.Undoable) string {
 		}
 		return fmt.Sprintf("midstream undo  %s takes it back", table)
 	case leftovers.UndoRevoked:
+		if len(u.Together) > 0 {
+			return fmt.Sprintf("midstream undo  %s takes them back, by all rows where it must, as long as the old tables exist", table)
+		}
 		return fmt.Sprintf("midstream undo  --cold %s takes it back, by all rows, as long as %s exists", table, u.Old)
 	case leftovers.UndoRunning:
 		return fmt.Sprintf("wait until it has ended; midstream status  %s shows it on the machine where it works", table)
@@ -355,14 +308,19 @@ func undoable(p Planned) string {
 		return ""
 	case !u.Possible:
 		return "not possible: " + u.Why + instead(p, u)
-	case plan.Bound(p.Plan):
-		return "not kept: --together excludes --undo. " + plan.BackTogether
-	case len(p.Plan.Together) > 0:
-		return "not kept: --together excludes --undo; midstream undo  --cold " + escape.Line(p.Source.Name.Argument()) + " takes this table back alone, by all rows"
+	case open <= 0 && plan.Bound(p.Plan):
+		return undoNotKept + ". " + plan.BackTogether
+	case open <= 0 && len(p.Plan.Together) > 0:
+		return undoNotKept + "; without it, midstream undo  --cold " + escape.Line(p.Source.Name.Argument()) + " takes this table back alone, by all rows"
 	case open <= 0:
 		return undoNotKept
 	}
 	text := fmt.Sprintf("possible for %s after the swap, with midstream undo  %s", humanize.About(open), escape.Line(p.Source.Name.Argument()))
+	if first := firstOf(p.Source.Name, p.Plan.Together); first != p.Source.Name {
+		text = "in one step with that of " + first.String()
+	} else if len(p.Plan.Together) > 0 {
+		text += ", which takes all tables back in one step, whichever you name"
+	}
 	switch {
 	case u.By != "":
 		text = fmt.Sprintf("possible for %s afterwards, with midstream undo  %s (the server does it: %s)", humanize.About(open),
@@ -507,11 +465,25 @@ func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 	if u == nil || u.State != leftovers.UndoOpen && u.State != leftovers.UndoRevoked {
 		return ""
 	}
-	word := plan.UndoWord(u.Record.Back)
+	word, all := plan.UndoWord(u.Record.Back), ""
+	if len(u.Together) > 0 {
+		if firstOf(table, u.Together) != table {
+			return "" // that one has it
+		}
+		all = ", in one step with " + schema.List(u.Together)
+	}
+	if u.State == leftovers.UndoRevoked && all != "" {
+		return fmt.Sprintf("To %s it%s, by all rows, as long as the old tables exist: midstream undo  %s\n", word, all, escape.Line(table.Argument()))
+	}
 	if u.State == leftovers.UndoRevoked {
 		return fmt.Sprintf("To %s it, by all rows, as long as %s exists: midstream undo  --cold %s\n", word, u.Old, escape.Line(table.Argument()))
 	}
-	return fmt.Sprintf("To %s it, until %s: midstream undo  %s\n", word, moment(u.Record.Until), escape.Line(table.Argument()))
+	return fmt.Sprintf("To %s it%s, until %s: midstream undo  %s\n", word, all, moment(u.Record.Until), escape.Line(table.Argument()))
+}
+
+// firstOf is the table of a group that has what is printed once, by the order of the names.
+func firstOf(table schema.Name, others []schema.Name) schema.Name {
+	return slices.MinFunc(append([]schema.Name{table}, others...), func(a, b schema.Name) int { return strings.Compare(a.Dotted(), b.Dotted()) })
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }

@@ -43,7 +43,7 @@ func AfterHidden(command string) string {
 
 // ResumeOf is the command that begins a stopped undo again; "" in other states, or if it is that of a run.
 func ResumeOf(u leftovers.Undoable) string {
-	if l := u.Record.Ledger; u.State != leftovers.UndoStopped || l != nil && l.Step == checkpoint.Doing && !l.Redo {
+	if l := u.Record.Ledger; u.State != leftovers.UndoStopped || u.Halfway || l != nil && l.Step == checkpoint.Doing && !l.Redo {
 		return ""
 	}
 	flags := u.Again

@@ -18,6 +18,7 @@ type Undos struct {
 // Undo is one change that has left what its undo needs.
 type Undo struct {
 	Table    string     `json:"table" doc:"the table"`
+	Together []string   `json:"together" doc:"tables that were swapped in the same step (--together), and are taken back in the same step"`
 	Old      string     `json:"old" doc:"the old table"`
 	State    string     `json:"state" doc:"open, revoked, running, stopped (it has begun, and its process is gone) or ended"`
 	Why      string     `json:"why" doc:"why it is revoked or ended, or empty"`
@@ -41,12 +42,21 @@ func UndosOf(all []leftovers.Undoable, address string) Undos {
 	r := Undos{Event: "undos", Server: address, Undos: []Undo{}}
 	for _, u := range all {
 		r.Undos = append(r.Undos, Undo{
-			Table: u.Table.Dotted(), Old: oldOf(u), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
+			Table: u.Table.Dotted(), Together: dotted(u.Together), Old: oldOf(u), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
 			Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until, Parked: u.ParkedNames(),
 			Resume: ResumeOf(u),
 		})
 	}
 	return r
+}
+
+// dotted are the names of tables.
+func dotted(tables []schema.Name) []string {
+	names := make([]string, 0, len(tables))
+	for _, table := range tables {
+		names = append(names, table.Dotted())
+	}
+	return names
 }
 
 // oldOf is the old table of a change; "" if there is none.
@@ -67,6 +77,8 @@ type Open struct {
 	Until   time.Time `json:"open_until" doc:"until when the undo is promised; a revoked one is possible as long as the old table exists"`
 	Redo    bool      `json:"redo" doc:"true: the run has undone a change, and to take that back is the redo"`
 	Unfit   *int64    `json:"unfit" doc:"rows that do not fit the definition that comes back; null: not checked"`
+
+	Together []string `json:"together" doc:"tables that were swapped in the same step (--together), and are taken back in the same step"`
 }
 
 // OpenOf returns how a change can be undone; nil if it cannot.
@@ -76,7 +88,7 @@ func OpenOf(u *leftovers.Undoable) *Open {
 	}
 	return &Open{
 		Table: u.Table.Dotted(), Swapped: u.Record.Swapped, State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Until: u.Record.Until,
-		Redo: u.Record.Back,
+		Redo: u.Record.Back, Together: dotted(u.Together),
 	}
 }
 
@@ -135,7 +147,7 @@ func undoableOf(p *plan.Plan, open time.Duration) *Undoable {
 	if u.By != "" {
 		r.Mode = plan.UndoNative
 	}
-	if plan.Bound(p) {
+	if plan.Bound(p) && open <= 0 {
 		r.Why = plan.BackTogether
 	}
 	if u.Instead != nil {

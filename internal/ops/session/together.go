@@ -97,10 +97,10 @@ func (t *Together) distinct(ctx context.Context, s *Server) (problem, err error)
 	return nil, nil
 }
 
-// NotTogether returns which of the flags are for one table, or for another kind of change. undo reports that an undo is to be kept.
-func NotTogether(flags *pflag.FlagSet, undo bool) (problems []error) {
-	if undo {
-		problems = append(problems, errors.New("--together excludes --undo"))
+// NotTogether returns which of the flags are for one table, or for another kind of change. warm reports that a process is to follow the table.
+func NotTogether(flags *pflag.FlagSet, warm bool) (problems []error) {
+	if warm {
+		problems = append(problems, errors.New("--together excludes --undo-mode=warm: no process follows several tables that are taken back in one step"))
 	}
 	for _, name := range []string{"listen", "method"} {
 		if flags.Changed(name) {
@@ -209,7 +209,7 @@ func (t *Together) Run(
 		case table.State == StateWaiting || err != nil: // the error is that of another table, or of all
 			t.noteLeft(table.Table, errs[i])
 		case errors.As(errs[i], &refused):
-			if len(t.Statements) > 0 {
+			if len(t.Changes) == 0 {
 				refused = ofMember(refused, t.Names[i])
 			}
 			refusals = append(refusals, refused)

@@ -188,7 +188,9 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 		if len(tended.Undos) > 0 {
 			until, begun = tended.Undos[0].Kept.Record.Until, tended.Undos[0].Kept.Begun()
 		}
-		_ = history.Settle(t.Histories, s.Address, only.Dotted(), until, begun)
+		for _, table := range tended.tables() {
+			_ = history.Settle(t.Histories, s.Address, table.Dotted(), until, begun)
+		}
 	}
 	switch {
 	case err != nil || len(tended.Undos) > 0 || t.End:
@@ -201,6 +203,22 @@ func (t Tending) Tend(ctx context.Context, s *Server, of *ddl.Statement) (tended
 		tended.Unseen, err = facts.Unseen(ctx, pool.DB(), nil)
 	}
 	return tended, err
+}
+
+// tables are those whose undo was ended, or kept open for longer.
+func (t *Tended) tables() []schema.Name {
+	tables := []schema.Name{*t.Only}
+	if t.Ended != nil {
+		for _, other := range t.Ended.With {
+			tables = append(tables, other.Table)
+		}
+	}
+	for _, u := range t.Undos {
+		if u.Kept.Table != *t.Only {
+			tables = append(tables, u.Kept.Table)
+		}
+	}
+	return tables
 }
 
 // lacking is the refusal that names the privileges that the account lacks, with their GRANT, if an error is due to them.
@@ -221,7 +239,7 @@ func lacking(ctx context.Context, s *Server, only *schema.Name, t Tending, err e
 // Keep notes, in the result of a run that has succeeded, how its change can be undone. Whoever cannot read that asks
 // later. The undo of the change before is no undo of this one.
 func Keep(ctx context.Context, s *Server, table schema.Name, earlier *plan.Earlier, result *migration.Result) {
-	all, err := leftovers.Undoables(ctx, s.Pool, &table)
+	all, err := leftovers.UndoablesAlone(ctx, s.Pool, &table) // another run of a group may not be at its end
 	if err == nil && len(all) == 1 && (earlier == nil || !all[0].Record.Swapped.Equal(earlier.Swapped)) {
 		result.Undo = &all[0]
 		result.Undo.Parked, _ = leftovers.ParkedOf(ctx, s.Pool, table) // it is only told

@@ -3,6 +3,7 @@ package undos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,8 +22,11 @@ func (s *Standing) judge(ctx context.Context, server planning.Server) {
 	if !possible || u.Record.Ledger != nil || u.Record.Native != nil || s.Follows() {
 		return
 	}
-	wish := planning.Undo{Fills: s.Unfilled.Values()}
-	_, err := planning.Make(ctx, server, &ddl.Alter{Table: u.Table}, planning.Options{Undo: &wish, FactsOnly: true})
+	wish, options := planning.Undo{Fills: s.Unfilled.Values()}, plan.Options{}
+	for _, table := range u.Together {
+		options.Together = append(options.Together, plan.Partner{Alter: &ddl.Alter{Table: table}})
+	}
+	_, err := planning.Make(ctx, server, &ddl.Alter{Table: u.Table}, planning.Options{Undo: &wish, Plan: options, FactsOnly: true})
 	var refused *plan.Refused
 	passes := func(r plan.Risk) bool { return r.Code == plan.CodeGrants || r.Code == plan.CodeAtWork }
 	if !errors.As(err, &refused) || slices.ContainsFunc(refused.Blocking, passes) {
@@ -33,4 +37,16 @@ func (s *Standing) judge(ctx context.Context, server planning.Server) {
 		reasons = append(reasons, r.What)
 	}
 	u.State, u.Barred, u.Why = leftovers.UndoEnded, true, "an undo is refused as the tables are now: "+strings.Join(reasons, "; ")
+}
+
+// barTogether bars the undos of tables that are taken back in one step with a table whose undo is refused.
+func barTogether(list []Standing) {
+	for _, barred := range list {
+		for _, other := range list {
+			u, of := other.Kept, barred.Kept
+			if of.Barred && slices.Contains(of.Together, u.Table) && (u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked) {
+				u.State, u.Barred, u.Why = leftovers.UndoEnded, true, fmt.Sprintf("of %s, which is taken back in the same step: %s", of.Table, of.Why)
+			}
+		}
+	}
 }

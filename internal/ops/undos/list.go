@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/desired"
@@ -23,6 +24,15 @@ func List(ctx context.Context, server planning.Server, sockets string, only *sch
 	if err != nil {
 		return nil, err
 	}
+	for i := 0; only != nil && i < len(all) && all[i].Table == *only; i++ { // with those of the same step
+		for _, table := range all[i].Together {
+			more, err := leftovers.Undoables(ctx, pool, &table)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, slices.DeleteFunc(more, func(u leftovers.Undoable) bool { return !slices.Contains(u.Together, *only) })...)
+		}
+	}
 	cold, err := leftovers.ColdOnly(ctx, pool, only)
 	if err != nil {
 		return nil, err
@@ -35,6 +45,7 @@ func List(ctx context.Context, server planning.Server, sockets string, only *sch
 		}
 		list = append(list, s)
 	}
+	barTogether(list)
 	for i := range cold {
 		list = append(list, Standing{Kept: &cold[i]})
 	}
@@ -56,7 +67,7 @@ func describe(ctx context.Context, server planning.Server, sockets string, u lef
 		var settings []string
 		for _, flag := range u.Again {
 			if setting, is := strings.CutPrefix(flag, "--undo-fill="); is {
-				settings = append(settings, setting)
+				settings = append(settings, strings.TrimPrefix(setting, u.Table.Dotted()+": "))
 			}
 		}
 		s.Unfilled = s.Unfilled.With(settings)
@@ -100,6 +111,7 @@ func (s *Standing) compare(ctx context.Context, q schema.Querier) error {
 		given = u.Record.Set
 	}
 	s.Unfilled = plan.UnfilledOf(table.Columns, u.OldColumns, u.Record.Pairs, given)
+	s.Unfilled.Grouped = len(u.Together) > 0
 	return nil
 }
 
