@@ -72,7 +72,7 @@ type change struct {
 	compared time.Time
 	// endUndo lets the change end the undo of an earlier one.
 	endUndo bool
-	// taking is how the verb undo takes back the change of a table that was swapped with others.
+	// taking is how the verb undo takes back the change of a table that was swapped with others; nil for other verbs.
 	taking func(*change) doing
 	// planOnly says that the plan is all that was asked for.
 	planOnly bool
@@ -180,7 +180,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 	if statement, err = c.target.ReadAt(ctx, server, statement); err != nil {
 		return migration.Result{}, unheld(ctx, err)
 	}
-	if c.undo != nil && statement.Kind == ddl.KindAlter {
+	if c.taking != nil && statement.Kind == ddl.KindAlter {
 		undoing, problem, err := session.UndoOf(ctx, server, c.target, statement.Alter.Table, *c.undo, c.wishes, c.settings.When.Hold)
 		if err = cmp.Or(err, usageOf(c.help, problem)); err != nil {
 			return migration.Result{}, unheld(ctx, err)

@@ -72,7 +72,7 @@ func TestAGroupHasOneUndo(t *testing.T) {
 	r.are("t,t_old,u,u_old")
 }
 
-// TestU3_AGroupIsTakenBackCompletelyOrNotAtAll: the old table of one table is renamed, altered or dropped, or its undo is ended by a change.
+// TestU3_AGroupIsTakenBackCompletelyOrNotAtAll: the old table of one table is renamed, altered or dropped, or its record is.
 // The list says so of both, and no table is taken back. After --end, one table may be taken back alone.
 func TestU3_AGroupIsTakenBackCompletelyOrNotAtAll(t *testing.T) {
 	mysqltest.Seldom(t)

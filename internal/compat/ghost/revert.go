@@ -101,6 +101,11 @@ func (r *Drive) revertible(ctx context.Context, s *session.Server) error {
 		return speech.Unwritten(err, "")
 	case len(all) == 0 || all[0].Record.Ledger != nil:
 		return r.noCheckpoint(ctx, s, old)
+	case len(all[0].Together) > 0:
+		return refused(
+			fmt.Errorf("%s: %s was changed in one step with %s", nothingKept, table.Quoted(), schema.List(all[0].Together)),
+			"midstream undo  "+table.Argument()+" takes all of these tables back in one step",
+		)
 	case all[0].Record.Native != nil:
 		return refused(
 			fmt.Errorf("%s: the server made the last change of %s itself, which left no old table", nothingKept, table.Quoted()),

@@ -248,7 +248,8 @@ func (w *work) beginAttempt() cutover.Part {
 	w.intake.Ready()
 	return cutover.Part{
 		Pool: w.pool, Tables: tables, Setup: setup, Settings: w.specs.Sync.Settings(),
-		Drain: &drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, park: w.parkRows, save: w.saveForUndo},
+		Drain: &drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, park: w.parkRows,
+			save: w.saveForUndo},
 	}
 }
 

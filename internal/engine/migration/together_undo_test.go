@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
@@ -113,6 +114,108 @@ func TestL7_AKilledUndoOfAGroupIsWholeAndResumed(t *testing.T) {
 		}
 		writes()
 		b.pairUndo("t", "--end").mustEnd()
+		b.mustPair()
+	})
+}
+
+// TestL7_AKilledUndoOfAGroupOverForeignKeys: the undo is killed at each kind of statement of its swap. What it leaves refuses what the
+// constraints forbid, and takes what they allow; the same command ends it, and cleanup leaves nothing.
+func TestL7_AKilledUndoOfAGroupOverForeignKeys(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		for _, at := range []string{
+			"ALTER TABLE `SCHEMA`.`boss_old` ADD CONSTRAINT",
+			"ALTER TABLE `SCHEMA`.`kid_old` ADD CONSTRAINT",
+			"RENAME TABLE `SCHEMA`.`boss` TO",
+			"ALTER TABLE `SCHEMA`.`boss_undone` DROP FOREIGN KEY",
+			"ALTER TABLE `SCHEMA`.`boss` DROP FOREIGN KEY",
+			"ALTER TABLE `SCHEMA`.`heir_undone` DROP FOREIGN KEY",
+			"ALTER TABLE `SCHEMA`.`kid` DROP FOREIGN KEY",
+		} {
+			for _, next := range []string{"undo", "cleanup"} {
+				b.Run(at+", then "+next, func(t *testing.T) {
+					b := setup(t, b.version)
+					b.clan(200)
+					b.process("", nil, "run", "--together", "--undo=1h", "--lock-work=3s", b.clanTo("bigint")).mustEnd()
+					rule := fault.Rule{At: strings.ReplaceAll(at, "SCHEMA", b.schema)}
+					if strings.Contains(at, "ADD CONSTRAINT") {
+						rule.After = "LOCK TABLES"
+					}
+					code, last := b.killIf(rule, func() *child { return b.pairUndo("kid", "--lock-work=3s") })
+					if code != -1 {
+						b.Fatalf("exit code %d: %s", code, last)
+					}
+					alive := b.clanAlive()
+					if next == "cleanup" {
+						for _, table := range clan {
+							b.nextCleanupOf(table)
+						}
+					} else {
+						b.pairUndo("heir", "--lock-work=3s").mustEnd()
+						if got := b.clanTypes(); got != "int" {
+							b.Errorf("the types are %s", got)
+						}
+					}
+					time.Sleep(100 * time.Millisecond)
+					alive()
+					b.mustBeClan()
+					b.pairUndo("boss", "--end").mustEnd()
+					b.exec("DROP TABLE IF EXISTS kid_old, heir_old, boss_old, kid_undone, heir_undone, boss_undone")
+					b.pairOnly("boss,heir,kid")
+				})
+			}
+		}
+	})
+}
+
+// TestU4_ARowThatDoesNotFitEndsTheUndoOfAGroup: a row of one table does not fit its old definition. No table is taken back, and the undo
+// stays open; with --park, both go back, and the redo brings the row back.
+func TestU4_ARowThatDoesNotFitEndsTheUndoOfAGroup(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		b.pair(1000)
+		b.process("", nil, append(b.together("utf8mb4"), "--undo=1h")...).mustEnd()
+		b.exec("INSERT INTO u (id, v, c) VALUES (5000000000, 1, 'a')", "INSERT INTO t (id, v, c) VALUES (2000, 1, 'a')")
+		code, last := b.pairUndo("t").wait()
+		if code != 17 || !strings.Contains(last, "5000000000") || !strings.Contains(last, `.u","place":"","state":"failed"`) {
+			b.Errorf("exit code %d: %s", code, last)
+		}
+		if got := b.charsets(); got != "utf8mb4,utf8mb4" {
+			b.Errorf("the tables have %s", got)
+		}
+		b.pairUndo("t", "--park").mustEnd()
+		if got := b.charsets() + " " + b.value("SELECT COUNT(*) FROM u_parked"); got != "latin1,latin1 1" {
+			b.Errorf("after the undo: %s", got)
+		}
+		b.pairUndo("t").mustEnd()
+		if got := b.charsets() + " " + b.value("SELECT COUNT(*) FROM u WHERE id = 5000000000"); got != "utf8mb4,utf8mb4 1" {
+			b.Errorf("after the redo: %s", got)
+		}
+		b.pairUndo("u", "--end").mustEnd()
+		b.exec("DROP TABLE IF EXISTS u_parked, t_parked, u_parked_values, t_parked_values")
+	})
+}
+
+// TestU1_ATableOfAGroupIsTakenBackByAllRowsIfItMust: one table was truncated, so its changes cannot be known by keys. Its part of the undo
+// begins again by all rows, and both are swapped in one step.
+func TestU1_ATableOfAGroupIsTakenBackByAllRowsIfItMust(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		b.pair(1000)
+		reads := b.probing(1)
+		b.process("", nil, append(b.together("utf8mb4"), "--undo=1h")...).mustEnd()
+		b.exec("UPDATE u SET v = v + 1 WHERE id < 100", "TRUNCATE t", "INSERT INTO t SELECT * FROM u")
+		undo := b.pairUndo("u")
+		undo.mustEnd()
+		if !undo.heard("the undo begins again, by all rows") {
+			b.Error("no table began again")
+		}
+		if got := b.charsets(); got != "latin1,latin1" {
+			b.Errorf("the tables have %s", got)
+		}
+		reads()
+		b.pairUndo("u", "--end").mustEnd()
 		b.mustPair()
 	})
 }

@@ -118,9 +118,10 @@ func (p *Plan) Unfilled() Filling {
 		return Filling{} // the run reports it
 	}
 	fills, _ := p.Back.fillsOf(pairs, p.Back.Old)
-	return Filling{Given: p.Back.Fills, Grouped: len(p.Together) > 0, Columns: slices.DeleteFunc(undefaulted(p.Back.Old, pairs), func(c schema.Column) bool {
+	lacks := slices.DeleteFunc(undefaulted(p.Back.Old, pairs), func(c schema.Column) bool {
 		return p.Set.Of(c.Name) != "" || slices.ContainsFunc(fills, func(f Fill) bool { return f.Shadow == c.Name })
-	})}
+	})
+	return Filling{Given: p.Back.Fills, Grouped: len(p.Together) > 0, Columns: lacks}
 }
 
 // WarnOfNewRows warns, in an undo, of columns for which rows that are new since the swap have no value. followed means that a

@@ -531,6 +531,9 @@ func (m *maker) endsOpenUndo(p *plan.Plan) []plan.Risk {
 		Code: plan.CodeUndo, Why: "only the last change of a table can be undone; --end-undo allows that",
 		What: fmt.Sprintf("this change ends the %s of the change before (%s), which is open until %s", what, ddl.Shorten(m.open.Alter), until(record)),
 	}
+	if len(m.open.Together) > 0 {
+		risk.What += ", and with it the " + what + " of " + schema.List(m.open.Together) + ", changed in the same step"
+	}
 	if record.Old != "" {
 		risk.Fix = fmt.Sprintf("Its old table %s stays; midstream cleanup  --old %s drops it", m.open.Old, m.table.Name.Argument())
 	}

@@ -16,16 +16,16 @@ type turns []*waiting
 func (t turns) Wait(ctx context.Context) (held time.Duration, err error) {
 	for again := true; again; {
 		again = false
-		for _, m := range t {
+		for i, m := range t {
 			waited, err := m.Turn.Wait(ctx)
 			if err != nil {
-				return held, err
+				return held, &blamed{i, err}
 			}
 			held, again = held+waited, again || waited > 0 && len(t) > 1
 		}
 		for i := 0; again && i < len(t); i++ {
 			if err := t[i].Meanwhile(ctx); err != nil {
-				return held, err
+				return held, &blamed{i, err}
 			}
 		}
 	}
@@ -44,9 +44,13 @@ func (t turns) Ready() bool {
 
 // Prepare prepares all members.
 func (t turns) Prepare(ctx context.Context) (bool, error) {
-	for _, m := range t {
-		if clear, err := m.Turn.Prepare(ctx); !clear || err != nil {
-			return false, err
+	for i, m := range t {
+		clear, err := m.Turn.Prepare(ctx)
+		if err != nil {
+			return false, &blamed{i, err}
+		}
+		if !clear {
+			return false, nil
 		}
 	}
 	return true, nil

@@ -483,7 +483,7 @@ func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 
 // firstOf is the table of a group that has what is printed once, by the order of the names.
 func firstOf(table schema.Name, others []schema.Name) schema.Name {
-	return slices.MinFunc(append([]schema.Name{table}, others...), func(a, b schema.Name) int { return strings.Compare(a.Dotted(), b.Dotted()) })
+	return slices.MinFunc(append([]schema.Name{table}, others...), byName)
 }
 
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }
@@ -517,3 +517,5 @@ func Released(table schema.Name, r record.Result) string {
 	}
 	return text
 }
+
+func byName(a, b schema.Name) int { return strings.Compare(a.Dotted(), b.Dotted()) }

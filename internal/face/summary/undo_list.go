@@ -70,7 +70,7 @@ func grouped(all []undos.Standing) (groups [][]standing) {
 				group = append(group, standing{other})
 			}
 		}
-		slices.SortFunc(group, func(a, b standing) int { return strings.Compare(a.Kept.Table.Dotted(), b.Kept.Table.Dotted()) })
+		slices.SortFunc(group, func(a, b standing) int { return byName(a.Kept.Table, b.Kept.Table) })
 		groups = append(groups, group)
 	}
 	return groups

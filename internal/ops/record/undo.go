@@ -42,8 +42,8 @@ func UndosOf(all []leftovers.Undoable, address string) Undos {
 	r := Undos{Event: "undos", Server: address, Undos: []Undo{}}
 	for _, u := range all {
 		r.Undos = append(r.Undos, Undo{
-			Table: u.Table.Dotted(), Together: dotted(u.Together), Old: oldOf(u), State: string(u.State), Why: u.Why, Mode: u.Record.Mode, Alter: u.Alter,
-			Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until, Parked: u.ParkedNames(),
+			Table: u.Table.Dotted(), Together: dotted(u.Together), Old: oldOf(u), State: string(u.State), Why: u.Why, Mode: u.Record.Mode,
+			Alter: u.Alter, Redo: u.Record.Back, Swapped: u.Record.Swapped, Until: u.Record.Until, Parked: u.ParkedNames(),
 			Resume: ResumeOf(u),
 		})
 	}

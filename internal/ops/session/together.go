@@ -97,7 +97,7 @@ func (t *Together) distinct(ctx context.Context, s *Server) (problem, err error)
 	return nil, nil
 }
 
-// NotTogether returns which of the flags are for one table, or for another kind of change. warm reports that a process is to follow the table.
+// NotTogether returns which of the flags are for one table, or for another kind of change. warm means that a process is to follow it.
 func NotTogether(flags *pflag.FlagSet, warm bool) (problems []error) {
 	if warm {
 		problems = append(problems, errors.New("--together excludes --undo-mode=warm: no process follows several tables that are taken back in one step"))
@@ -234,6 +234,9 @@ func addMember(s *migration.Result, x migration.Result) {
 	Add(s, x)
 	s.Elapsed, s.Attempts, s.LockHeld = max(before.Elapsed, x.Elapsed), max(before.Attempts, x.Attempts), max(before.LockHeld, x.LockHeld)
 	s.Disk, s.Old, s.Swapped = before.Disk+x.Disk, joined(before.Old, x.Old), before.Swapped || x.Swapped
+	if s.Undo == nil { // it names the others
+		s.Undo = x.Undo
+	}
 	if x.Compared.IsZero() || !before.Compared.IsZero() && before.Compared.Before(x.Compared) {
 		s.Compared = before.Compared // all are compared since then
 	}

@@ -23,7 +23,9 @@ type Undoing struct {
 
 // UndoOf finds the tables that are taken back in one step with a table; nil for none. It returns all that is wrong with the flags then.
 // holds means that the undo is to be held. err is an *Error.
-func UndoOf(ctx context.Context, s *Server, t Target, table schema.Name, undo planning.Undo, wishes Wishes, holds bool) (u *Undoing, problem, err error) {
+func UndoOf(
+	ctx context.Context, s *Server, t Target, table schema.Name, undo planning.Undo, wishes Wishes, holds bool,
+) (u *Undoing, problem, err error) {
 	others, err := leftovers.UndoGroup(ctx, s.Pool, table)
 	if err != nil {
 		return nil, nil, unread(err)
