@@ -20,6 +20,7 @@ import (
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/retention"
+	"midstream/internal/ops/session"
 	"midstream/internal/ops/socket"
 	"midstream/internal/ops/undos"
 )
@@ -196,6 +197,9 @@ func (s *serving) read(verb string, arguments []string, statement string) ([]sch
 	}
 	if c.together {
 		_, _, problems := grouped{c}.asked([]string{statement})
+		if c.config.Undo > 0 {
+			problems = append(problems, session.ErrGroupUndo)
+		}
 		return c.group.Names, usageOf("", problems...)
 	}
 	read, problems := c.asked([]string{statement}, true)

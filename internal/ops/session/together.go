@@ -110,6 +110,9 @@ func NotTogether(flags *pflag.FlagSet, warm bool) (problems []error) {
 	return problems
 }
 
+// ErrGroupUndo is why the queue of midstream serve takes no group with an undo.
+var ErrGroupUndo = errors.New("--together excludes --undo in midstream serve, whose undos are for one table: midstream run --together --undo keeps one")
+
 // regroup makes the group of the tables.
 func (t *Together) regroup() { t.group = together.New(t.Names) }
 
