@@ -17,6 +17,7 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/hook"
+	"midstream/internal/ops/readers"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
 	"midstream/internal/ops/socket"
@@ -64,6 +65,13 @@ func (m *machineFlags) register(f *flags.Set) {
 		"what the no of a hook before-cutover does: the run is held and asks again, or it ends and removes its work",
 		func(word string) { m.Hooks.Veto = hook.Veto(word) })
 	f.Flags.StringVar(&m.LogFile, "log-file", "", "append a log to this file, one line for each event; - is standard error")
+	f.Add("", "binlog-reader", "name=URL", "", "hold the swap while this program (Debezium, ...) is far behind with the binlog; the URL gives its position (docs/readers.md); may be repeated", func(text string) error {
+		r, err := readers.Parse(text)
+		if err == nil {
+			m.Readers = append(m.Readers, r)
+		}
+		return err
+	})
 	f.Enum("log-format", logFormats[0], logFormats, "format of the log", func(word string) { m.LogAsJSON = word == "json" })
 }
 

@@ -127,7 +127,7 @@ func (a *app) cutoverCommand() *cobra.Command {
 	var now bool
 	c.yesNeeded = true
 	c.checks.Bool(&c.yes, "", "yes", "required without a table: release the swaps of all runs of this machine")
-	c.checks.Bool(&now, "", "now", "do not wait for --cutover-window or --cutover-when-gone")
+	c.checks.Bool(&now, "", "now", "do not wait for --cutover-window, --cutover-when-gone, a hook, or readers of the binlog")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
 		return socket.CutOverCommand{Now: now}, err

@@ -326,7 +326,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"log-file",
 		"log-format",
 		"hook",
-		"hook-timeout", "hook-veto",
+		"hook-timeout", "hook-veto", "binlog-reader",
 		// the service's own
 		"json",
 		"quiet",

@@ -82,12 +82,13 @@ func (f gatherer) readReplicas(ctx context.Context, q schema.Querier) error {
 	if rows, err = rowsOf(ctx, q, "SHOW PROCESSLIST"); err != nil {
 		return err
 	}
+	var dumps []dump
 	for _, r := range rows {
-		if len(r) > 4 && strings.HasPrefix(r[4], "Binlog Dump") { // id, user, host, db, command
-			f.Dumps = append(f.Dumps, r[1]+"@"+r[2])
+		if d, is := dumpOf(r); is {
+			dumps, f.Dumps = append(dumps, d), append(f.Dumps, d.account)
 		}
 	}
-	return nil
+	return f.readReaders(ctx, q, dumps)
 }
 
 // Replicates reports whether this server receives another one's commits, apart from commits that

@@ -58,7 +58,7 @@ func Harmless(name, value string) string {
 	switch {
 	case is:
 		return setting.Hidden(value)
-	case name == "hook" && strings.Contains(value, "://"):
+	case (name == "hook" || name == "binlog-reader") && strings.Contains(value, "://"):
 		moment, url, _ := strings.Cut(value, "=")
 		if strings.Contains(moment, "://") {
 			return WithoutSecrets(value)
@@ -313,6 +313,11 @@ func swapping() []Setting {
 		duration(
 			"lock-give-up", 0, 1000*time.Hour, "stop after trying for this long and keep the work; 0: never",
 			func(c *Settings) *time.Duration { return &c.GiveUp },
+		),
+		duration(
+			"max-reader-lag", time.Second, 24*time.Hour,
+			"hold the swap while a reader of the binlog (--binlog-reader) is further behind than this",
+			func(c *Settings) *time.Duration { return &c.ReaderLag },
 		),
 		duration(
 			"kill-blockers-after", 0, 24*time.Hour,

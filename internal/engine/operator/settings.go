@@ -47,6 +47,8 @@ type Settings struct {
 	// without the lock; 0 means never. The work is kept.
 	Attempts int
 	GiveUp   time.Duration
+	// ReaderLag is how far a reader of the binlog that was named may be behind at the swap. Defaults to 10 s.
+	ReaderLag time.Duration
 }
 
 // WithDefaults returns the settings, with defaults for the fields that are not set.
@@ -63,6 +65,9 @@ func (s Settings) WithDefaults() Settings {
 	}
 	if s.MaxBackoff <= 0 {
 		s.MaxBackoff = lock.MaxBackoff
+	}
+	if s.ReaderLag <= 0 {
+		s.ReaderLag = 10 * time.Second
 	}
 	return s
 }

@@ -94,9 +94,12 @@ type Facts struct {
 	// Replicas are the registered replicas, as host:port. Dumps are the sessions that read the
 	// binlog, as user@host: replicas, but also other tools and other runs of ours, because these
 	// don't register.
-	Replicas  []string
-	Dumps     []string
-	IsReplica bool // this server replicates from another
+	Replicas []string
+	Dumps    []string
+	// BinlogReaders are those of Dumps that are no replicas and no runs, as far as the server shows that: user@host, with the
+	// program's name if it has given one.
+	BinlogReaders []string
+	IsReplica     bool // this server replicates from another
 	// Replicating means that all its replication threads run. Following means that any of them is
 	// started.
 	Replicating bool

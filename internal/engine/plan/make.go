@@ -98,6 +98,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkTogether()
 	c.checkDistance()
 	c.checkTrial()
+	c.checkReaders()
 	c.checkConnections()
 	if chosen.key.Name == "" {
 		c.noKey(reasons)

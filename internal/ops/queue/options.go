@@ -30,7 +30,7 @@ func working() []string {
 		"workers", "chunk-time", "copy-share", "copy-window", "max-slowdown", "full-speed",
 		"finish-within", "finish-by", "max-slowdown-at-most",
 		"max-replica-lag", "max-capture-delay", "max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "disk-free-now",
-		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max", "lock-attempts", "lock-give-up",
+		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max", "lock-attempts", "lock-give-up", "max-reader-lag",
 		"kill-blockers-after", "kill-user", "kill-host", "kill-rows",
 		"apply-workers", "capture", "backlog-limit", "reconnect", "checkpoint", "old-snapshots", "no-prescan", "no-verify", "repair",
 	}

@@ -7,6 +7,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/ops/hook"
 	"midstream/internal/ops/metrics"
+	"midstream/internal/ops/readers"
 	"midstream/internal/ops/record"
 )
 
@@ -14,7 +15,8 @@ import (
 type Machines struct {
 	MetricsFile string // "" for none
 	Hooks       hook.Calls
-	LogFile     string // "" for none, - for Log
+	Readers     []readers.Reader // of the binlog, which the swap waits for
+	LogFile     string           // "" for none, - for Log
 	LogAsJSON   bool
 	Log         io.Writer
 	// Line is what people are told of an event; "" for nothing.

@@ -21,6 +21,7 @@ import (
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/hook"
 	"midstream/internal/ops/reach"
+	"midstream/internal/ops/readers"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -75,6 +76,7 @@ type Session struct {
 	began   time.Time
 	kept    chronicle // what it tells
 	told    *machines
+	readers *readers.Readers // of the binlog; nil if none is named
 	refused refused
 	server  *socket.Server      // nil: nobody can reach it
 	page    func(record.Result) // nil: it has none
@@ -106,6 +108,9 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 		began: time.Now(), ended: make(chan struct{}),
 	}
 	s.control.Table = options.Table
+	if list := options.Machines.Readers; len(list) > 0 {
+		s.readers = readers.New(list, func() time.Duration { return s.control.Settings().ReaderLag })
+	}
 	options.Together.Join(s.control)
 	run := record.Run{
 		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address,
@@ -120,6 +125,9 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 		end := func(why string) { options.Interrupt(&Aborted{By: why}) }
 		s.told.hooks = hook.Begin(ctx, options.Machines.Hooks, run, end, s.Remark)
 		s.control.Ask(s.told.hooks)
+	}
+	if s.readers != nil {
+		s.control.Ask(s.readers)
 	}
 	if err != nil || options.Socket.Path == "" {
 		return s, err
@@ -225,10 +233,18 @@ func (s *Session) Migration(
 	show event.Listener,
 ) *migration.Migration {
 	s.control.Watch(replicas)
+	s.ask(server.Pool)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.display = show
 	return migration.New(server.Pool, server.Binlog, p, cfg, s.control, s.Heard(show))
+}
+
+// ask has the readers of the binlog asked about the server of an attempt.
+func (s *Session) ask(pool *dbconn.Pool) {
+	if s.readers != nil {
+		s.readers.Use(pool.DB())
+	}
 }
 
 // Heard returns a listener for the events of an attempt, or of another process that makes the change.
@@ -255,6 +271,7 @@ func (s *Session) Refused() []event.Finding { return s.refused.all() }
 
 // Tables makes what carries out a statement on whole tables.
 func (s *Session) Tables(pool *dbconn.Pool, p *plan.TablePlan, show event.Listener) *wholetables.Change {
+	s.ask(pool)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.display = show
