@@ -26,12 +26,16 @@ func (b *bench) equalRows(columns, one, other string) {
 func TestL3_ADefaultInTheKeyIsFollowed(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
-		for _, definition := range []string{
+		definitions := []string{
 			"INT NOT NULL DEFAULT 7", "INT NULL DEFAULT 3", "VARCHAR(9) CHARACTER SET latin1 NOT NULL DEFAULT 'é'", "ENUM('a', 'b') NOT NULL DEFAULT 'b'",
 			"SET('a', 'b') NOT NULL DEFAULT 'a,b'", "DATETIME(3) NOT NULL DEFAULT '2024-01-02 03:04:05.6'", "DECIMAL(8,2) NOT NULL DEFAULT -1.5",
 			"BIT(9) NOT NULL DEFAULT b'101'", "TIME NOT NULL DEFAULT '-01:02:03'", "BINARY(3) NOT NULL DEFAULT 'a'", "DOUBLE NOT NULL DEFAULT 0.1",
 			"TIMESTAMP NOT NULL DEFAULT '2024-01-02 03:04:05'", "CHAR(5) CHARACTER SET utf8mb4 NOT NULL DEFAULT 'x'", "YEAR NOT NULL DEFAULT 2024",
-		} {
+		}
+		if b.version == "9.7" || isMariaDB(b.version) {
+			definitions = append(definitions, "INT NOT NULL DEFAULT 7 INVISIBLE")
+		}
+		for _, definition := range definitions {
 			b.exec("CREATE TABLE t (a INT NOT NULL, b "+definition+", x INT NOT NULL DEFAULT 0, UNIQUE KEY u (a, b), KEY (b))", "INSERT INTO t (a) VALUES (1), (2), (3)")
 			writer := b.conn()
 			write := func(statements ...string) {
