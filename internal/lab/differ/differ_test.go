@@ -71,6 +71,18 @@ func TestL11_DifferSet(t *testing.T) {
 	}
 }
 
+// TestL11_DifferByValue: a random case without the key that identifies the rows has the outcome that the server's own ALTER has.
+func TestL11_DifferByValue(t *testing.T) {
+	for _, version := range inTurn(t) {
+		t.Run(version, func(t *testing.T) {
+			r := newRunner(t, version)
+			r.make = func(n int) *Case { return Make(version, *seed, n, r.include).WithoutUniqueKey() }
+			r.all()
+			t.Log(r.tally.String())
+		})
+	}
+}
+
 // inTurn are the versions that were chosen, or the one that has its turn.
 func inTurn(t *testing.T) []string {
 	list := strings.Split(*versions, ",")
@@ -241,7 +253,7 @@ func (r *runner) all() {
 // batch runs cases that have the same settings.
 func (r *runner) batch(from, to int) {
 	r.set(r.was)
-	r.set(Make(r.version, *seed, from, r.include).Settings)
+	r.set(r.make(from).Settings)
 	numbers := make(chan int)
 	var working sync.WaitGroup
 	for _, b := range r.benches {
