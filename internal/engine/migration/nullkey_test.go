@@ -125,7 +125,7 @@ func TestL6_ARowWithNullInTheKeyIsNotLost(t *testing.T) {
 			b.Errorf("%s rows more", got)
 		}
 		// Now a row has NULL before the run.
-		b.exec("DROP TABLE t_old", "INSERT INTO t (a, b) VALUES (NULL, 1)")
+		b.exec("DROP TABLE t_old", "INSERT INTO t (a, b) VALUES (NULL, NULL)")
 		var refused *plan.Refused
 		if _, err := b.migrate(b.ctx(), "ADD COLUMN m INT"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "rows have NULL there") {
 			b.Errorf("the error is %v", err)
