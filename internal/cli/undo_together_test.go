@@ -122,3 +122,16 @@ func TestAGroupWhoseForeignKeyWouldNotComeBackIsRefused(t *testing.T) {
 	r.says("undo", exitDone, "v", []string{"--lock-work=3s"})
 	r.says("undo", exitDone, "v", []string{"--end"})
 }
+
+// TestTheTablesOfFilesHaveOneUndo: run --to --together --undo keeps one undo for the tables that it has changed.
+func TestTheTablesOfFilesHaveOneUndo(t *testing.T) {
+	sideBySide(t)
+	r := onPair(t, "9.7")
+	texts := map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";", "u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, name VARCHAR(30) NOT NULL, note INT);"}
+	r.says("run", exitDone, "--to="+files(t, texts), []string{"--together", "--undo=24h"}, "To undo it, in one step with "+r.database+".u")
+	r.says("undo", exitDone, "u", nil, "To redo it, in one step with "+r.database+".u")
+	if got := r.query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('t', 'u') AND (column_name = 'n' OR column_type = 'varchar(30)')"); got != "0" {
+		t.Errorf("not taken back: %s columns", got)
+	}
+	r.says("undo", exitDone, "t", []string{"--end"})
+}
