@@ -33,7 +33,7 @@ func (c grouped) asked(args []string) (cfg dbconn.Config, notes []string, proble
 	}
 	c.options.Purpose = c.rehearsal.purpose()
 	c.group.End, c.group.Note = session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses()), c.output.note
-	return cfg, notes, append(problems, session.NotTogether(c.checks.Flags, c.config.Warm)...)
+	return cfg, notes, append(problems, session.NotTogether(c.checks.Flags, c.config.Warm && c.config.Undo > 0)...)
 }
 
 // prepare reads the command line, makes a change of each statement, and has them done.

@@ -40,7 +40,7 @@ func TestL5_AKilledUndoWithExpressionsResumes(t *testing.T) {
 			undone := b.aside("t_undone")
 			b.mustHaveRows(rows+b.schema+"."+undone, rows+table)
 
-			b.exec("CREATE TABLE "+b.schema+".was SELECT id, x FROM "+b.schema+"."+undone, "UPDATE "+table+" SET u = id + 7 WHERE id < 200",
+			b.exec("CREATE TABLE "+b.schema+".was SELECT id, x FROM "+b.schema+"."+undone, "UPDATE "+table+" SET u = id + 100007 WHERE id < 200",
 				"DELETE FROM "+table+" WHERE id BETWEEN 200 AND 220", "INSERT INTO "+table+" (id, u, s) VALUES (90001, 5, 1)")
 			if !warm {
 				b.undoKilledAt("INTO `"+b.schema+"`.`"+undone+"`", "--checkpoint=100ms")
