@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/parents"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
@@ -155,7 +156,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitUnknown
 	case errors.Is(err, failure.ErrLeftovers):
 		return exitLeftovers
-	case errors.As(err, &f) && f.Kept:
+	case errors.As(err, &f) && f.Kept && !errors.Is(err, parents.ErrOrphans):
 		return exitStopped
 	case interrupted, errors.Is(err, follow.ErrOver):
 		return exitAborted

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/key"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
 )
@@ -40,6 +41,8 @@ type Deps struct {
 	// Room waits until changes may be applied and rows may be written. The worker reports to wrote
 	// how many rows it has written.
 	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
+	// Synced takes the keys that were synced; nil if nobody wants them.
+	Synced func(keys []key.Key)
 	// Linger is how long a worker gathers changes after a sync, if that has left none.
 	Linger func() time.Duration
 }
@@ -120,6 +123,9 @@ func (a *Applier) sync(ctx context.Context, session *dbconn.Session, batches ...
 	if _, err := a.deps.Syncer.Keys(ctx, session, keys); err != nil {
 		a.giveBack(batches...)
 		return fmt.Errorf("apply: %w", err)
+	}
+	if a.deps.Synced != nil { // before the keys are done: an empty backlog means that all of them are reported
+		a.deps.Synced(keys)
 	}
 	for _, batch := range batches {
 		a.deps.Backlog.Done(batch)

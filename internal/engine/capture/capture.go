@@ -22,6 +22,9 @@ const (
 	watchOld // of an undo
 )
 
+// WatchParents is the first watch of the parents of new foreign keys. No undo adds one.
+const WatchParents = watchOld
+
 // Config of a capture.
 type Config struct {
 	Interval time.Duration // between heartbeats; defaults to 50 ms
@@ -55,6 +58,9 @@ type Deps struct {
 	Statement func(s binlog.Statement) error
 	// Wrote judges a row event of the old table, if the reader watches it as its third table.
 	Wrote func() error
+	// Parent takes values of columns of a parent that a row had before it was deleted or changed. Then the
+	// watches from WatchParents on are parents, by their numbers.
+	Parent func(number int, values []any) error
 	// Marked means that the run's own sessions write the old table with foreign_key_checks = 0, which its row events show.
 	Marked bool
 	// Beaten is the number in the heartbeat's row, from a locking read. Heartbeats of an earlier
@@ -86,11 +92,14 @@ type Capture struct {
 	// changes of keys.
 	group    []key.Key
 	moves    []rowsync.Move
+	parents  []parentRow // of the group being read
 	prepared map[string]preparedXA
 	// uncarried are the groups with changes of keys that are perhaps not carried; see Safe.
 	uncarried []moved
 	// lastXA is the youngest segment with keys of a committed XA transaction.
 	lastXA uint64
+	// parentXA is the youngest segment in which an XA transaction was committed that has changed a parent.
+	parentXA uint64
 	// visible is the youngest segment that a heartbeat has revealed.
 	visible uint64
 	issued  map[uint64]time.Time // heartbeats that have not come back
@@ -102,9 +111,16 @@ type Capture struct {
 }
 
 type preparedXA struct {
-	start place
-	keys  []key.Key
-	moves []rowsync.Move
+	start   place
+	keys    []key.Key
+	moves   []rowsync.Move
+	parents []parentRow
+}
+
+// parentRow is what a row of a parent was, by the parent's number.
+type parentRow struct {
+	number int
+	values []any
 }
 
 // moved is a group with changes of keys, by the number that Moves gave it.
@@ -182,7 +198,7 @@ func (c *Capture) Position() binlog.Position {
 func (c *Capture) Restart() binlog.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.group, c.moves, c.named = nil, nil, nil
+	c.group, c.moves, c.parents, c.named = nil, nil, nil, nil
 	return c.end.Position
 }
 
@@ -191,10 +207,12 @@ func (c *Capture) Restart() binlog.Position {
 func (c *Capture) Handle(e binlog.Event) error {
 	switch e := e.(type) {
 	case binlog.Rows:
-		switch e.Watch {
-		case watchState:
+		switch {
+		case e.Watch == watchState:
 			return c.beatSeen(e.Tuples)
-		case watchOld:
+		case e.Watch >= WatchParents && c.deps.Parent != nil:
+			return c.parentsWritten(e)
+		case e.Watch == watchOld:
 			return c.oldWritten(e)
 		}
 		return c.rows(e)
@@ -205,25 +223,31 @@ func (c *Capture) Handle(e binlog.Event) error {
 		c.named = &e.GTID
 		c.mu.Unlock()
 	case binlog.Commit:
-		c.endGroup(e.End, func(start place) {
+		return c.endGroup(e.End, func(start place) error {
 			c.move(c.moves, start, e.End)
 			for _, k := range c.group {
 				c.deps.Backlog.Add(k)
 			}
+			return c.handParents(c.parents)
 		})
 	case binlog.XAPrepared:
-		c.endGroup(e.End, func(start place) {
-			if len(c.group) > 0 {
-				c.prepared[e.XID] = preparedXA{start: start, keys: c.group, moves: c.moves}
+		return c.endGroup(e.End, func(start place) error {
+			if len(c.group)+len(c.parents) > 0 {
+				c.prepared[e.XID] = preparedXA{start: start, keys: c.group, moves: c.moves, parents: c.parents}
 			}
+			return nil
 		})
 	case binlog.XAResolved:
-		c.endGroup(e.End, func(place) {
+		return c.endGroup(e.End, func(place) (err error) {
 			if xa, ours := c.prepared[e.XID]; ours && e.Committed {
 				c.move(xa.moves, xa.start, e.End)
 				c.addXA(xa)
+				if err = c.handParents(xa.parents); len(xa.parents) > 0 {
+					c.parentXA = c.open
+				}
 			}
 			delete(c.prepared, e.XID)
+			return err
 		})
 	}
 	return nil
@@ -325,13 +349,14 @@ func (c *Capture) addXA(xa preparedXA) {
 	}
 }
 
-func (c *Capture) endGroup(end binlog.Position, decide func(start place)) {
+func (c *Capture) endGroup(end binlog.Position, decide func(start place) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	decide(c.end)
+	err := decide(c.end)
 	c.history.add(c.named)
 	c.end = place{Position: end, groups: c.history.groups}
-	c.group, c.moves, c.named = nil, nil, nil
+	c.group, c.moves, c.parents, c.named = nil, nil, nil, nil
+	return err
 }
 
 func (c *Capture) beatSeen(tuples [][]any) error {
@@ -435,11 +460,15 @@ func (c *Capture) RevealAll() {
 }
 
 // Prepared is the number of XA transactions with rows of the source that are prepared
-// and neither committed nor rolled back.
+// and neither committed nor rolled back. It counts one more if a committed one may not be visible yet in a parent.
 func (c *Capture) Prepared() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.prepared)
+	n := len(c.prepared)
+	if c.parentXA > c.visible {
+		n++
+	}
+	return n
 }
 
 // Delay returns how far capture is behind the server. It is the age that the last heartbeat had

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/parents"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/throttle"
@@ -63,8 +64,8 @@ func Outside(err error) bool {
 // Resumable reports whether another run may have to resume a run that ended with the error. Neither
 // its task nor its findings ended that run.
 func Resumable(err error) bool {
-	return IsAny(err, checkpoint.ErrSuperseded, ErrNamesTaken, ErrKeep, cutover.ErrRelated, ErrGaveUp, throttle.ErrCritical) ||
-		errors.Is(err, rowsync.ErrNullKey) || dbconn.NoSortMemory(err) || Outside(err)
+	return IsAny(err, parents.ErrOrphans, checkpoint.ErrSuperseded, ErrNamesTaken, ErrKeep, cutover.ErrRelated, ErrGaveUp,
+		throttle.ErrCritical, rowsync.ErrNullKey) || dbconn.NoSortMemory(err) || Outside(err)
 }
 
 // WorthAnotherAttempt reports whether a failed attempt at the cut-over left everything unchanged,
@@ -74,7 +75,7 @@ func WorthAnotherAttempt(err error) bool {
 		return false
 	}
 	return IsAny(err, cutover.ErrNotGranted, cutover.ErrOverrun, cutover.ErrSlow, cutover.ErrNotDrained,
-		cutover.ErrDisturbed, cutover.ErrNameTaken, park.ErrUnfit) || // follower.Fits decides about the last one
+		cutover.ErrDisturbed, cutover.ErrNameTaken, parents.ErrHeld, park.ErrUnfit) || // follower.Fits decides about the last one
 		dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }
 

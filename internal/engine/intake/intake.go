@@ -14,6 +14,8 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/parents"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/trigger"
 	"midstream/internal/mysql/binlog"
@@ -117,6 +119,8 @@ type Opening struct {
 	// Moves takes changes of keys, if the shadow keeps columns; else it is nil. Triggers show none.
 	Moves  *rowsync.Moves
 	Shadow schema.Name
+	// Parents takes what is written to the parents of foreign keys that the ALTER adds; nil if it adds none.
+	Parents *parents.Proof
 	// Marked is capture.Deps.Marked.
 	Marked bool
 	// Wrote takes a heartbeat that was committed.
@@ -183,6 +187,11 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 		watches[0].Earlier = since.earlier
 		watches = append(watches, since.watch())
 	}
+	if with.Parents != nil { // from capture.WatchParents on
+		for _, t := range plan.ParentTables(l.Plan) {
+			watches = append(watches, binlog.Watch{Table: t.Name, Columns: t.Columns, ColumnCount: t.Width})
+		}
+	}
 	reader := binlog.NewReader(l.server(), watches, from.Point.GTIDs)
 	reader.Weigh(with.Shadow)
 	deps := capture.Deps{
@@ -193,6 +202,10 @@ func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, 
 	if since := from.Since; since != nil {
 		deps.Wrote = func() error { return since.wrote(reader.Position()) }
 		deps.Statement = func(s binlog.Statement) error { return since.judge(s, l.judge) }
+	}
+	if with.Parents != nil {
+		deps.Parent = with.Parents.Written
+		deps.Statement = func(s binlog.Statement) error { return l.judgeWithParents(s, with.Parents) }
 	}
 	return capture.New(l.Config, deps, from.Point)
 }
@@ -323,6 +336,18 @@ func (in *Intake) BecauseChanged(err error) error {
 		return changed
 	}
 	return err
+}
+
+// judgeWithParents is judge if the ALTER adds foreign keys. After a statement that changes a parent, such as TRUNCATE, the
+// parents of all rows are looked for again.
+func (l *Link) judgeWithParents(s binlog.Statement, proof *parents.Proof) error {
+	for _, t := range plan.ParentTables(l.Plan) {
+		switch ddl.Refers(s.SQL, s.Schema, t.Name) {
+		case ddl.Changes, ddl.Writes, ddl.Unknown:
+			proof.Again()
+		}
+	}
+	return l.judge(s)
 }
 
 // judge ends the migration when a statement in the binlog makes its work void.

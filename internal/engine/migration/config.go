@@ -42,6 +42,8 @@ type Config struct {
 	// NoPrescan leaves out the look for rows that the shadow doesn't take: the run then stops
 	// at the first of them, while it copies.
 	NoPrescan bool
+	// Orphans is parents.Deps.Patience.
+	Orphans time.Duration
 	// NoVerify waives the comparison of the tables before the swap (law L6).
 	NoVerify bool
 	// Repair syncs rows that differ again, instead of failing with ErrMismatch.

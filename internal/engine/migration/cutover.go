@@ -75,7 +75,7 @@ func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (
 		Withdraw:  func(ctx context.Context) error { return carrier{w.run}.undeclare(ctx, w.carried()) },
 		End:       w.endAttempt,
 		Again:     failure.WorthAnotherAttempt,
-		Meanwhile: w.follower.Meanwhile,
+		Meanwhile: w.meanwhile,
 		Emit:      w.emit,
 		Rehearses: w.plan.Purpose.Rehearses(),
 	})
@@ -94,7 +94,7 @@ type lockTurn struct{ work *work }
 // Wait returns when neither the operator nor the window nor a pause holds the run.
 func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	began := time.Now()
-	waited, err := t.work.permission(event.PhaseCutover).Wait(ctx, t.work.follower.Meanwhile)
+	waited, err := t.work.permission(event.PhaseCutover).Wait(ctx, t.work.meanwhile)
 	if err = cmp.Or(err, t.work.follower.Released(ctx)); err != nil || !waited {
 		return 0, err
 	}
@@ -106,7 +106,10 @@ func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 func (t lockTurn) Ready() bool { return t.work.follower.CaughtUp() }
 
 // Prepare enters the phase of the lock.
-func (t lockTurn) Prepare(context.Context) (bool, error) {
+func (t lockTurn) Prepare(ctx context.Context) (bool, error) {
+	if fits, err := fitsParents(ctx, t.work); !fits {
+		return false, err
+	}
 	t.work.enter(event.PhaseLock)
 	return true, nil
 }
@@ -141,6 +144,9 @@ type swapTurn struct {
 // Prepare gives the shadow its final comment, and saves that a swap may follow, for leftovers.Finish.
 func (t *swapTurn) Prepare(ctx context.Context) (bool, error) {
 	if fits, err := t.work.follower.Fits(ctx); !fits {
+		return false, err
+	}
+	if fits, err := fitsParents(ctx, t.work); !fits {
 		return false, err
 	}
 	if unmarked, err := t.unmark(ctx); !unmarked {

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/parents"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -104,7 +105,7 @@ func (r *run) endings(ctx context.Context, err error) []ending {
 		)},
 		{when: debts.keep, kept: true, texts: texts(
 			fmt.Sprintf("%s is untouched; %s and %s are kept.", source, debts.shadowName, state),
-			onPrimary(err)+failure.SameCommand+" to resume from where it stopped, or remove its work with: "+cleanup,
+			firstDo(err)+failure.SameCommand+" to resume from where it stopped, or remove its work with: "+cleanup,
 		)},
 		{when: is(failure.ErrLeftovers), texts: r.notRemoved},
 		{when: true, texts: texts(
@@ -119,9 +120,12 @@ func texts(left, next string) func() (string, string) {
 	return func() (string, string) { return left, next }
 }
 
-// onPrimary returns what to do first if the server has become read-only.
-func onPrimary(err error) string {
-	if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
+// firstDo returns what to do before the same command.
+func firstDo(err error) string {
+	switch {
+	case errors.Is(err, parents.ErrOrphans):
+		return "Give the rows a parent, or delete them. "
+	case errors.Is(err, checkpoint.ErrReadOnly), dbconn.ReadOnly(err):
 		return "If another server is the primary now, connect to that one. "
 	}
 	return ""

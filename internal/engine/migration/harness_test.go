@@ -208,7 +208,9 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	}
 	options.Filter, options.Set = b.filter, b.set
 	server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
-	return planning.Make(b.ctx(), server, alter, planning.Options{Plan: options, Config: b.cfg, Settings: b.settings, FactsOnly: true})
+	return planning.Make(b.ctx(), server, alter, planning.Options{
+		Plan: options, Config: b.cfg, Settings: b.settings, FactsOnly: !alter.AddsForeignKey,
+	})
 }
 
 // open connects to the test's server as a run does.

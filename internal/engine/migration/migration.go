@@ -177,7 +177,10 @@ func (w *work) fill(ctx context.Context) error {
 	if err := w.buildIndexes(ctx); err != nil {
 		return err
 	}
-	return w.verify(ctx)
+	if err := w.verify(ctx); err != nil {
+		return err
+	}
+	return w.proveParents(ctx)
 }
 
 // claimed runs the story while this run holds the advisory lock of the source: no other run works
@@ -293,6 +296,9 @@ func (d *draft) open(ctx context.Context, r *run, from origin) (*work, error) {
 // prepareShadow creates the state table and the shadow. From the shadow that the server made, it
 // derives the columns to sync.
 func (r *run) prepareShadow(ctx context.Context) (d *draft, err error) {
+	if plan.Unjudged(r.plan) {
+		return nil, errUnjudged
+	}
 	r.enter(event.PhaseShadow)
 	if err = r.createState(ctx); err == nil {
 		d, err = r.createShadow(ctx)

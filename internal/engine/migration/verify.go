@@ -132,6 +132,9 @@ func (w *work) prove(ctx context.Context, session *dbconn.Session) error {
 	if err := rowsync.CheckNulls(ctx, session, w.specs.Sync); err != nil {
 		return err
 	}
+	if err := w.parents.Prove(ctx, session); err != nil {
+		return err
+	}
 	unproven := w.unfit.Without(w.comparison.unproven) // the server may have an error for the values of an unfit row
 	if len(unproven) == 0 {
 		return nil

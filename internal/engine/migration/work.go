@@ -16,6 +16,7 @@ import (
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/parents"
 	"midstream/internal/engine/park"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowcopy"
@@ -41,6 +42,7 @@ type work struct {
 	unfit      *rowsync.Unfit // of an undo; else nil
 	lot        *park.Lot      // of an undo; else nil
 	follower   *follow.Follower
+	parents    *parents.Proof // nil if the ALTER adds no foreign key
 	apply      *applying
 	distrusted bool // as origin has it
 	// comparesAll means that more rows than the changed ones may differ.
@@ -96,13 +98,15 @@ func (r *run) newWork(d *draft, from origin) *work {
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.AwaitsCopy, KeepRepeats: r.cfg.KeepRepeats,
 	}, from.tracker)
 	w.copier = r.newCopier(spec, w.syncer, w.backlog, from)
+	w.parents = newParents(w)
 	w.apply = &applying{applier: apply.New(r.cfg.Apply, apply.Deps{
-		Pool: r.pool, Spec: spec, Syncer: w.syncer, Backlog: w.backlog,
+		Synced: w.parents.Synced,
+		Pool:   r.pool, Spec: spec, Syncer: w.syncer, Backlog: w.backlog,
 		Room: r.brakes.room(1, r.brakes.applyMayBegin), Linger: r.linger,
 	})}
 	w.intake = r.link.Open(from.Origin, intake.Opening{
 		Key: spec.Key, Backlog: w.backlog, Moves: d.moves, Shadow: d.shadow.Name, Marked: spec.Marks,
-		Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
+		Parents: w.parents, Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
 	})
 	w.follower = follow.New(follow.Deps{
 		Control: r.control, Backlog: w.backlog, Unfit: w.unfit, Lot: w.lot, Fence: w.intake.Fence,

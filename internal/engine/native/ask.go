@@ -57,6 +57,8 @@ type Question struct {
 	Clone schema.Name
 	// ClausesFor returns an ALTER's clauses for the clone as CREATE TABLE LIKE has made it.
 	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
+	// Adds are the foreign keys that the ALTER adds, for Try. ClausesFor leaves them out.
+	Adds []schema.ForeignKey
 	// anew makes the clone like a shadow: a row format that nothing names is the server's default,
 	// and not the table's.
 	anew bool

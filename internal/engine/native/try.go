@@ -27,9 +27,11 @@ func Try(ctx context.Context, pool *dbconn.Pool, q Question) (trial *plan.Trial,
 				return err
 			}
 		}
-		alter := "ALTER TABLE " + q.Clone.Quoted() + " " + q.ClausesFor(q.Alter, before.table)
-		if _, err = session.Exec(ctx, alter); dbconn.OneFulltext(err) {
-			_, err = session.Exec(ctx, alter+", ALGORITHM=COPY")
+		if clauses := q.ClausesFor(q.Alter, before.table); clauses != "" {
+			alter := "ALTER TABLE " + q.Clone.Quoted() + " " + clauses
+			if _, err = session.Exec(ctx, alter); dbconn.OneFulltext(err) {
+				_, err = session.Exec(ctx, alter+", ALGORITHM=COPY")
+			}
 		}
 		switch {
 		case err != nil && unanswered(err):
@@ -40,6 +42,9 @@ func Try(ctx context.Context, pool *dbconn.Pool, q Question) (trial *plan.Trial,
 		after, err := look(ctx, pool.DB(), q.Clone)
 		if err == nil {
 			trial, err = q.settle(ctx, pool, before, after)
+		}
+		if err == nil && len(q.Adds) > 0 {
+			trial.Added, err = q.addForeign(ctx, pool, session)
 		}
 		return err
 	})

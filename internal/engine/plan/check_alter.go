@@ -49,13 +49,7 @@ func (c *checker) checkAlter() {
 		c.block(CodeRenamesTable, "the ALTER renames the table", "a run ends with its own rename",
 			fmt.Sprintf("Leave the clause out, and then run: midstream run  %s", schema.Shell("RENAME TABLE "+c.table.Name.Quoted()+" TO ...")))
 	}
-	if a.AddsForeignKey {
-		c.block(
-			CodeForeignKey, "the ALTER adds a foreign key",
-			"a shadow has none before the swap, and a run does not check whether existing rows satisfy it",
-			"Leave the clause out, and look for rows without a parent. Then add the key natively: with foreign_key_checks = 0 that takes milliseconds and a lock, and checks no row",
-		)
-	}
+	c.checkAdded()
 	if a.Versions {
 		c.block(
 			CodeVersions, "the ALTER adds or drops system versioning, or a period",

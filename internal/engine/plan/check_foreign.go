@@ -460,7 +460,7 @@ func (p *Plan) Keyed() []string {
 // with them.
 func (p *Plan) Others() []schema.Name {
 	var all []schema.Name
-	for _, fk := range slices.Concat(p.Foreign, p.Dropped) {
+	for _, fk := range slices.Concat(p.Foreign, p.Dropped, addedKeys(p)) {
 		all = append(all, fk.Child, fk.Parent)
 	}
 	slices.SortFunc(all, func(a, b schema.Name) int { return strings.Compare(a.Quoted(), b.Quoted()) })

@@ -149,7 +149,8 @@ func sameEnds(child, parent schema.Column) bool {
 
 // Carried are the foreign keys that go over with this table. A foreign key of another table of the group goes over with that one.
 func Carried(p *Plan) []schema.ForeignKey {
-	return slices.DeleteFunc(slices.Clone(p.Foreign), func(fk schema.ForeignKey) bool { return slices.Contains(p.Together, fk.Child) })
+	keys := slices.Concat(p.Foreign, addedKeys(p))
+	return slices.DeleteFunc(keys, func(fk schema.ForeignKey) bool { return slices.Contains(p.Together, fk.Child) })
 }
 
 // BackTogether is how a group is taken back whose tables a foreign key binds to each other.

@@ -20,8 +20,11 @@ const (
 
 // Trial is an empty copy of the table, in three states: as CREATE TABLE LIKE made it, as the ALTER
 // left it, and after one more ALTER, which set its comment. Settled is nil if the server refused
-// the last ALTER.
-type Trial struct{ Copied, Altered, Settled *schema.Table }
+// the last ALTER. Added is what the server has made of the foreign keys that the ALTER adds.
+type Trial struct {
+	Copied, Altered, Settled *schema.Table
+	Added                    []AddedTrial
+}
 
 // checkTrial refuses what a shadow would lose, and columns that it could not be filled with.
 func (c *checker) checkTrial() {

@@ -20,11 +20,28 @@ const CodeCheckName Code = "check-name"
 // ClausesFor returns the ALTER's clauses for the shadow as CREATE TABLE LIKE has made it: a clause
 // that names a CHECK constraint of the source names its copy instead.
 func (p *Plan) ClausesFor(copied *schema.Table) string {
-	return ClausesFor(p.Alter, p.Source, copied)
+	return clausesFor(p.Alter, p.Source, copied, func(i int) string {
+		if i >= len(p.Added) || p.Added[i].Index == "" {
+			return ""
+		}
+		return "ADD " + p.Added[i].Index
+	})
 }
 
-// ClausesFor returns an ALTER's clauses for a copy of the table, as Plan.ClausesFor does.
+// ClausesFor returns an ALTER's clauses for a copy of the table, as Plan.ClausesFor does, without the foreign keys that it adds and
+// their indexes.
 func ClausesFor(alter *ddl.Alter, source, copied *schema.Table) string {
+	return clausesFor(alter, source, copied, func(int) string { return "" })
+}
+
+// clausesFor has the index of each foreign key that the ALTER adds, if there is one, in the place of that foreign key.
+func clausesFor(alter *ddl.Alter, source, copied *schema.Table, index func(i int) string) string {
+	if with := alter.WithForeign(index); alter.AddsForeignKey && with != nil { // else checkAdded refuses
+		if len(dropped(source, with)) > 0 && withoutForeign(source, with) == nil {
+			return ""
+		}
+		alter = with
+	}
 	if len(dropped(source, alter)) > 0 {
 		if rest := withoutForeign(source, alter); rest != nil { // else checkForeign refuses
 			alter = rest

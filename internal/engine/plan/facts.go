@@ -114,6 +114,8 @@ type Facts struct {
 	// schema. information_schema shows only keys that the account has a privilege on.
 	Referencing []schema.ForeignKey
 	Foreign     ForeignFacts
+	// Parents are the tables to which foreign keys of the ALTER refer, as far as they exist.
+	Parents []*schema.Table
 	// TriggerTables are tables that the server may lock together with the table, because its
 	// triggers seem to use them.
 	TriggerTables []schema.Name

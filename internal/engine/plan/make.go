@@ -148,6 +148,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Dropped:  dropped(table, alter),
 		Linked:   append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
 		Acting:   c.acting,
+		Added:    c.added,
 		Back:     options.Back,
 		Risks:    c.risks,
 	}, nil
@@ -302,6 +303,7 @@ type checker struct {
 
 	followed Key // the followed key
 	acting   []string
+	added    []Added
 
 	blocking []Risk
 	risks    []Risk
@@ -368,7 +370,7 @@ func touchesKeys(table *schema.Table, alter *ddl.Alter) bool {
 func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
 	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica &&
 		!options.Back.Adopts() && !facts.IsReplica &&
-		!alter.AddsForeignKey && mayClone(facts, p.Source, options)
+		mayClone(facts, p.Source, options)
 }
 
 // mayClone reports whether an empty copy may be made: the account may make it, and no run was

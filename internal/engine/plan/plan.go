@@ -44,6 +44,9 @@ type Plan struct {
 	// binlog. They are on the shadow from the beginning, and rows are read locked.
 	Acting []string `json:",omitempty"`
 
+	// Added are the foreign keys that the ALTER adds.
+	Added []Added `json:",omitempty"`
+
 	// KeepsUndo means that the run keeps what an undo needs.
 	KeepsUndo bool `json:",omitempty"`
 	// Back is for an undo; nil for other runs.

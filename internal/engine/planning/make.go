@@ -131,6 +131,9 @@ func (m *maker) read(ctx context.Context) (err error) {
 		return failed(ReadFacts, name, m.server.readingFrom(err))
 	}
 	m.table.Rows = max(m.table.Rows, m.facts.Counted)
+	if err := facts.GatherParents(ctx, db, m.facts, name, plan.AddedBy(m.table, m.alter)); err != nil {
+		return failed(ReadFacts, name, err)
+	}
 	for i, p := range m.options.Plan.Together {
 		if !p.Binds(m.table) {
 			continue
@@ -262,6 +265,7 @@ func (m *maker) question() native.Question {
 		ZeroDates:    m.options.Plan.TakesZeroDates(table),
 		Clone:        m.server.Pool.CloneOf(table.Name, ""),
 		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
+		Adds:         plan.AddedBy(table, m.alter),
 	}
 }
 

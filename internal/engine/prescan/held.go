@@ -10,20 +10,30 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// held is a CHECK that the source has too, over columns that do not change. MariaDB may have rows
+// held is a constraint over columns that do not change. It is a CHECK that the source has too: MariaDB may have rows
 // that violate it, which were written with check_constraint_checks = OFF. The shadow refuses them.
-type held struct{ check schema.Check }
+// Or it is a foreign key that the ALTER adds.
+type held struct {
+	kind     Kind
+	owner    string
+	what     string
+	columns  []string
+	violates string // the condition for rows that violate it
+	only     string // a condition under which the server refuses them, with AND behind it; "" for always
+}
 
 // addHeld adds a CHECK that the ALTER leaves as it is. It leaves out the CHECK of a JSON column: all
 // rows of all tables with JSON would be read, for a mistake that the CHECK hardly allows.
 func (w *work) addHeld(s *Spec, check schema.Check, columns []string) {
 	isJSON := slices.ContainsFunc(columns, func(name string) bool { return check.Clause == "json_valid("+schema.Quote(name)+")" })
 	if s.Violable && !isJSON {
-		w.held = append(w.held, held{check})
+		// A session without these CHECKs takes all rows.
+		w.held = append(w.held, held{kind: KindCheck, owner: check.Name, columns: s.Source.Mentioned(check.Clause),
+			violates: "NOT (" + check.Clause + ")", what: "against CHECK (" + check.Clause + ")", only: "@@check_constraint_checks = 1 AND "})
 	}
 }
 
-// lookForViolations counts the rows of a range that violate a CHECK which the source has too.
+// lookForViolations counts the rows of a range that violate a constraint.
 func (w *worker) lookForViolations(ctx context.Context, place int, where string) (rows int64, err error) {
 	if len(w.work.held) == 0 {
 		return 0, nil
@@ -50,15 +60,11 @@ func (w *worker) lookForViolations(ctx context.Context, place int, where string)
 		if err != nil {
 			return 0, err
 		}
-		fresh := finding{kind: KindCheck, owner: h.check.Name, columns: spec.Source.Mentioned(h.check.Clause),
-			condition: "NOT (" + h.check.Clause + ")", what: "against CHECK (" + h.check.Clause + ")"}
+		fresh := finding{kind: h.kind, owner: h.owner, columns: h.columns, condition: h.violates, what: h.what}
 		w.findings.addRows(fresh, counts[i], first, nil)
 	}
 	return rows, nil
 }
 
-// violated is the condition for rows that the shadow refuses. A session without these CHECKs takes
-// all rows.
-func (h held) violated() string {
-	return "(@@check_constraint_checks = 1 AND NOT (" + h.check.Clause + "))"
-}
+// violated is the condition for rows that are refused.
+func (h held) violated() string { return "(" + h.only + h.violates + ")" }

@@ -38,7 +38,9 @@ const (
 	KindDuplicate Kind = "duplicate"
 	// KindCrowd is a row of a value of the followed index that too many rows have.
 	KindCrowd Kind = "crowd"
-	KindLoss  Kind = "loss" // is changed without an error
+	// KindParent is a row without a parent by a foreign key that the ALTER adds.
+	KindParent Kind = "foreign_key"
+	KindLoss   Kind = "loss" // is changed without an error
 )
 
 // rule is a condition over the source's columns: it selects the rows that the shadow refuses, for

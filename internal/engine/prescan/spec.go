@@ -46,6 +46,16 @@ type Spec struct {
 	MostOfValue int
 	// Violable means that rows of the source may violate its CHECKs (MariaDB).
 	Violable bool
+	// Orphans are conditions for rows without a parent by the foreign keys that the ALTER adds.
+	Orphans []Orphans
+}
+
+// Orphans are the source's rows without a parent by a foreign key.
+type Orphans struct {
+	Constraint string
+	What       string   // the problem, for people
+	Columns    []string // of the foreign key
+	Condition  string   // over the source's columns
 }
 
 // reads are the source's columns that the values come from.

@@ -37,6 +37,9 @@ type loss struct {
 // workOf leaves out what the definitions alone prove.
 func workOf(s *Spec) *work {
 	w := &work{partitions: partitionsOf(s)}
+	for _, o := range s.Orphans {
+		w.held = append(w.held, held{kind: KindParent, owner: o.Constraint, what: o.What, columns: o.Columns, violates: o.Condition})
+	}
 	for _, c := range s.Columns {
 		if !c.Fits {
 			w.add(s, trial{column: c, rules: rulesFor(c, s.expr(c.To.Name))}, []string{c.To.Name})

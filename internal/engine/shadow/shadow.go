@@ -216,6 +216,9 @@ func hasLiterals(t *schema.Table) bool {
 
 // alter carries out the operator's clauses.
 func (s *Shadow) alter(ctx context.Context, pool *dbconn.Pool, clauses string, zeroDates bool) error {
+	if clauses == "" { // it only adds foreign keys
+		return nil
+	}
 	session, err := pool.Session(ctx, pool.AsTheServer(zeroDates)...)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/parents"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/prescan"
 	"midstream/internal/engine/rowsync"
@@ -54,6 +55,8 @@ type Set struct {
 	Dated bool
 	// Pairs are as plan.Columns has them.
 	Pairs map[string]string
+	// Parents are the foreign keys that the ALTER adds.
+	Parents []parents.Key
 }
 
 // Of derives, from the plan and the shadow that the server made, what the stages check, sync and
@@ -67,8 +70,15 @@ func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 		return s, err
 	}
 	s.Pairs = columns.Pairs
+	if s.Parents, err = parentKeysOf(p); err != nil {
+		return s, err
+	}
+	if len(s.Parents) > 0 && s.Sync.KeyChanged {
+		return s, fmt.Errorf("%w: the ALTER adds a foreign key and changes the key by which the run finds rows again", plan.ErrRefused)
+	}
 	s.Prescan = prescanSpecOf(s.Sync, p.Source, shadow, columns.Mappings)
 	s.Prescan.Old = p.Back != nil
+	s.Prescan.Orphans = orphansOf(p, columns.Mappings)
 	if !s.Sync.KeyChanged {
 		s.Sync.Again = s.Prescan.Again(plan.Varies)
 	}

@@ -1,0 +1,100 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// addForeign adds the foreign keys of the ALTER to the clone, each to an empty copy of its parent: so the server judges both ends, and no
+// table of the application is locked. It fails with ErrRefused if the server refuses one.
+func (q Question) addForeign(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (added []plan.AddedTrial, err error) {
+	maker, err := silent(ctx, pool, append(pool.Defining(), "SET SESSION foreign_key_checks = 0")...)
+	if err != nil {
+		return nil, err
+	}
+	defer maker.Close()
+	if _, err := session.Exec(ctx, "SET SESSION foreign_key_checks = 1"); err != nil {
+		return nil, err
+	}
+	written, _ := q.Alter.ForeignAdded()
+	for i, fk := range q.Adds {
+		one, err := q.addOne(ctx, pool, session, maker, fk, written[i], pool.CloneOf(q.Table.Name, fmt.Sprintf("_parent_%d", i+1)))
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, one)
+	}
+	return added, nil
+}
+
+// addOne adds one foreign key to the clone, and drops the copy of its parent. The clone keeps the key's index.
+func (q Question) addOne(
+	ctx context.Context, pool *dbconn.Pool, session, maker *dbconn.Session,
+	fk schema.ForeignKey, written ddl.NewForeign, parent schema.Name,
+) (made plan.AddedTrial, err error) {
+	before, err := look(ctx, pool.DB(), q.Clone)
+	if err != nil {
+		return made, err
+	}
+	for _, statement := range []string{
+		fmt.Sprintf("CREATE TABLE %s LIKE %s", parent.Quoted(), fk.Parent.Quoted()),
+		fmt.Sprintf("ALTER TABLE %s COMMENT = %s", parent.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))),
+	} {
+		if _, err := maker.Exec(ctx, statement); err != nil {
+			return made, fmt.Errorf("make clone %s of %s: %w", parent, fk.Parent, err)
+		}
+	}
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+		defer cancel()
+		if _, failed := maker.Exec(bounded, "DROP TABLE "+parent.Quoted()); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %s: %w", ErrLeft, parent, failed))
+		}
+	}()
+	fk.Parent = parent
+	if _, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ADD %s", q.Clone.Quoted(), clause(fk, written))); err != nil {
+		if !unanswered(err) {
+			err = fmt.Errorf("%w: foreign key %s: %s", ErrRefused, fk.Constraint, dbconn.Message(err))
+		}
+		return made, err
+	}
+	after, err := look(ctx, pool.DB(), q.Clone)
+	if err != nil {
+		return made, err
+	}
+	for _, there := range after.table.ForeignKeys {
+		if !slices.ContainsFunc(before.table.ForeignKeys, there.Is) {
+			made.Columns, made.ParentColumns = there.Columns, there.ParentColumns
+		}
+	}
+	for _, k := range after.table.Keys {
+		if !slices.ContainsFunc(before.table.Keys, func(was schema.Key) bool { return was.Name == k.Name }) {
+			made.Index = k.Definition
+		}
+	}
+	if len(made.Columns) == 0 {
+		return made, fmt.Errorf("%w: foreign key %s: the server has not made it", ErrRefused, fk.Constraint)
+	}
+	return made, nil
+}
+
+// clause is the clause for a foreign key with the names that the statement has: the server calls the index after them.
+func clause(fk schema.ForeignKey, written ddl.NewForeign) string {
+	named := "CONSTRAINT " + schema.Quote(fk.Constraint) + " "
+	rest := strings.TrimPrefix(fk.Definition(fk.Constraint), named+"FOREIGN KEY ")
+	if written.Constraint == "" {
+		named = ""
+	}
+	if written.Index != "" {
+		rest = schema.Quote(written.Index) + " " + rest
+	}
+	return named + "FOREIGN KEY " + rest
+}
