@@ -219,3 +219,29 @@ func TestU1_ATableOfAGroupIsTakenBackByAllRowsIfItMust(t *testing.T) {
 		b.mustPair()
 	})
 }
+
+// TestL7_AGroupThatWasKilledBehindItsSwapIsTakenBack: a run on two tables was killed before it had kept the undo of each. The undo of
+// either completes the work of the run first, and takes both back.
+func TestL7_AGroupThatWasKilledBehindItsSwapIsTakenBack(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		b.pair(1000)
+		charset := "latin1"
+		for _, table := range []string{"t", "u"} {
+			run := func() *child { return b.process("", nil, append(b.together("utf8mb4"), "--undo=1h", "--end-undo")...) }
+			at := fmt.Sprintf("RENAME TO `%s`.`%s_undo`", b.schema, table)
+			if code, last := b.killIf(fault.Rule{At: at}, run); code != -1 {
+				b.Fatalf("exit code %d: %s", code, last)
+			}
+			b.exec("UPDATE t SET v = v + 1 WHERE id < 50", "UPDATE u SET v = v + 1 WHERE id < 50")
+			b.pairUndo("t").mustEnd()
+			if got := b.charsets(); got != charset+","+charset {
+				b.Fatalf("killed at %s: the tables have %s", at, got)
+			}
+			b.pairUndo("u", "--end").mustEnd()
+			b.exec("DROP TABLE IF EXISTS t_undone, u_undone, t_old, u_old")
+		}
+		b.mustPair()
+		b.pairOnly("t,u")
+	})
+}
