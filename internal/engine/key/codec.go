@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"strings"
 
-	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/schema"
 )
 
@@ -111,13 +110,16 @@ func (c *Codec) FromText(texts [][]byte) (Key, error) {
 // ErrOtherType means that a text is no value of the key's type. The old table of an undo may have such keys, if its type was wider.
 var ErrOtherType = errors.New("not a value of the key's type")
 
+// absent is a value that a row event leaves out (binlog.Default): the row has the column's default.
+type absent interface{ Absent() }
+
 // FromBinlog encodes key values as a row event gives them.
 func (c *Codec) FromBinlog(values []any) (Key, error) {
 	if len(values) != len(c.columns) {
 		return "", fmt.Errorf("key has %d columns, got %d values", len(c.columns), len(values))
 	}
 	return c.encode(func(i int, dst []byte) ([]byte, error) {
-		if _, left := values[i].(binlog.Default); left {
+		if _, left := values[i].(absent); left {
 			return c.fromDefault(i, dst)
 		}
 		if values[i] == nil {

@@ -98,6 +98,9 @@ type Rows struct {
 // column's constant default.
 type Default struct{}
 
+// Absent marks the value for package key, which tests of this package use.
+func (Default) Absent() {}
+
 // Commit ends a group: its rows are committed. If the group ends in ROLLBACK, its rows may still be
 // touched, in a table without transactions. A Commit also follows a Statement outside of a
 // transaction.
