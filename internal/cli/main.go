@@ -143,7 +143,7 @@ func (a *app) root() *cobra.Command {
 	}
 	a.complete(root)
 	if verb, _, err := root.Find([]string{"help"}); err == nil {
-		verb.Run, verb.RunE = nil, explain // its own exits with 0 whatever it is asked for
+		verb.Run, verb.RunE = nil, helpAsked // its own exits with 0 whatever it is asked for
 	}
 	a.flagNames = map[string]bool{}
 	eachFlag(root, func(f *pflag.Flag) { a.flagNames[f.Name] = true })
@@ -221,8 +221,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// explain is the body of the verb help.
-func explain(cmd *cobra.Command, args []string) error {
+// helpAsked is the body of the verb help.
+func helpAsked(cmd *cobra.Command, args []string) error {
 	about, rest, err := cmd.Root().Find(args)
 	if err != nil || len(rest) > 0 {
 		return fmt.Errorf("unknown command or topic %q", strings.Join(args, " "))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/cli/help"
+	"midstream/internal/engine/explain"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
@@ -90,6 +91,10 @@ func (c *change) registerTuning() {
 		&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute,
 		"time between two checkpoints; a killed run loses at most the work since the last one",
 	)
+	explains := []string{string(explain.Warns), string(explain.Holds), string(explain.Off)}
+	f.Enum("explain", explains[0], explains,
+		"before the swap, EXPLAIN the application's queries on the new table: a worse plan is reported, or holds the swap (docs/explain.md)",
+		func(word string) { cfg.Explain = explain.Mode(word) })
 	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
 	cfg.Indexes, cfg.OldSnapshots = dflt.Indexes, dflt.OldSnapshots
 	f.Enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},

@@ -27,7 +27,7 @@ func TestEachFlagOfUndoHasAClass(t *testing.T) {
 		json quiet verbose no-color log-file log-format history-dir no-history metrics-file hook hook-timeout hook-veto binlog-reader
 		control-dir no-control listen token-file tls-cert tls-key insecure-http result-file swapped print-address
 		source-replicates profile replica skip-replica find-replicas unseen-replicas
-		apply-workers backlog-limit checkpoint old-snapshots no-frontier-rule no-merge help`)
+		apply-workers backlog-limit checkpoint old-snapshots explain no-frontier-rule no-merge help`)
 	for _, flag := range deciding {
 		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
 		classes = append(classes, name)

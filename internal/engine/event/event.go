@@ -151,6 +151,29 @@ type Unfit struct {
 	Keys []string
 }
 
+// Explained reports how the server would run the application's queries on the new table.
+type Explained struct {
+	Checked int // queries that were explained on both tables
+	Worse   []WorsePlan
+	// Cut are texts that the server has cut, Unread those that the parser cannot read, and Refused those that the server did not
+	// explain. They were not checked.
+	Cut, Unread, Refused int
+	// Why is the reason if nothing could be checked; else "".
+	Why string
+	At  time.Time
+}
+
+// Found reports whether the application has queries of the table, as far as the server shows them.
+func (e Explained) Found() bool { return e.Checked+e.Cut+e.Unread+e.Refused > 0 }
+
+// WorsePlan is a query that would run slower, or fail.
+type WorsePlan struct {
+	Query string // as the server keeps it, with the values of one run
+	Runs  int64  // since the server's statistics began
+	How   string // for people
+	Fails bool
+}
+
 // Deadline reports whether a run will end by its deadline. It is emitted each minute, and when the
 // state changes.
 type Deadline struct {
@@ -394,6 +417,7 @@ func (SwapDone) event()     {}
 func (Retry) event()        {}
 func (Mismatch) event()     {}
 func (Verified) event()     {}
+func (Explained) event()    {}
 func (Finding) event()      {}
 func (Prescanned) event()   {}
 func (Controlled) event()   {}

@@ -5,6 +5,7 @@ import (
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/capture"
+	"midstream/internal/engine/explain"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/prescan"
@@ -39,6 +40,8 @@ type Config struct {
 	// OldSnapshots chooses what the swap does about transactions that would read a part of the new
 	// table (law L10). Defaults to SnapshotsWait.
 	OldSnapshots OldSnapshots
+	// Explain chooses what the plans of the application's queries on the new table do. Defaults to explain.Warns.
+	Explain explain.Mode
 	// NoPrescan leaves out the look for rows that the shadow doesn't take: the run then stops
 	// at the first of them, while it copies.
 	NoPrescan bool
@@ -103,6 +106,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.OldSnapshots == "" {
 		c.OldSnapshots = SnapshotsWait
+	}
+	if c.Explain == "" {
+		c.Explain = explain.Warns
 	}
 	return c
 }

@@ -180,7 +180,10 @@ func (w *work) fill(ctx context.Context) error {
 	if err := w.verify(ctx); err != nil {
 		return err
 	}
-	return w.proveParents(ctx)
+	if err := w.proveParents(ctx); err != nil {
+		return err
+	}
+	return explainQueries(ctx, w)
 }
 
 // claimed runs the story while this run holds the advisory lock of the source: no other run works

@@ -24,6 +24,7 @@ const (
 	NameRetry       = "retry"
 	NameMismatch    = "mismatch"
 	NameVerified    = "verified"
+	NameExplained   = "explained"
 	NameFinding     = "finding"
 	NameUnfitFound  = "unfit_found"
 	NameParked      = "parked"
@@ -70,6 +71,8 @@ func Of(e event.Event) any {
 			HeadOf(NameVerified, e.At), e.Rows, e.LeftOut, e.Suspects, e.Repaired, e.Unproven, MSOf(e.Elapsed),
 			append([]string{}, e.Uncompared...),
 		}
+	case event.Explained:
+		return explainedOf(e)
 	case event.Finding:
 		return findingOf(e)
 	case event.UnfitFound:

@@ -1,0 +1,56 @@
+package humanize
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/mysql/escape"
+)
+
+// widestQuery is how many letters of a query are printed in a line.
+const widestQuery = 100
+
+// Explained reports how the server would run the application's queries on the new table, with a line for each query that is worse.
+func Explained(e event.Explained) string {
+	if e.Why != "" {
+		return escape.Line("explain: the application's queries were not checked: " + e.Why)
+	}
+	text := "explain: " + Plural(e.Checked, "statement") + " of the application checked on the new table"
+	switch n := len(e.Worse); {
+	case e.Checked == 0:
+	case n == 0:
+		text += ", none is worse"
+	default:
+		text += fmt.Sprintf(", %d worse", n)
+	}
+	if not := unchecked(e); not != "" {
+		text += "; not checked: " + not
+	}
+	for _, w := range e.Worse {
+		query := strings.Join(strings.Fields(w.Query), " ")
+		if letters := []rune(query); len(letters) > widestQuery {
+			query = string(letters[:widestQuery]) + " ..."
+		}
+		text += fmt.Sprintf("\n          %s\n            %s (%s)", escape.Line(query), escape.Line(w.How), Plural(w.Runs, "run"))
+	}
+	return text
+}
+
+// unchecked counts the statements that were not checked, by the reason; "" if there are none.
+func unchecked(e event.Explained) string {
+	var parts []string
+	for _, part := range []struct {
+		n   int
+		why string
+	}{
+		{e.Cut, "cut by the server (performance_schema_max_sql_text_length)"},
+		{e.Unread, "that the parser cannot read"},
+		{e.Refused, "that the server does not explain"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.why))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
