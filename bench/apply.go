@@ -34,7 +34,7 @@ func (b *bench) apply(ctx context.Context) error {
 	}
 	for round := range b.rounds {
 		for _, order := range rotate([]string{orderSequential, orderScattered}, round) {
-			r, err := b.applyRun(ctx, order, false)
+			r, err := b.applyRun(ctx, order, false, change)
 			if err != nil {
 				return fmt.Errorf("apply, %s: %w", order, err)
 			}
@@ -57,7 +57,7 @@ func (b *bench) memory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := b.applyRun(ctx, orderScattered, true)
+	r, err := b.applyRun(ctx, orderScattered, true, change)
 	if err != nil {
 		return fmt.Errorf("memory: %w", err)
 	}
@@ -101,8 +101,8 @@ func (w *watcher) last() (e midstreamEvent) {
 	return e
 }
 
-// applyRun does one run. err is the bench's own error; the tool's error is in the ApplyRun.
-func (b *bench) applyRun(ctx context.Context, order string, held bool) (r ApplyRun, err error) {
+// applyRun does one run of a change, with more arguments. err is the bench's own error; the tool's error is in the ApplyRun.
+func (b *bench) applyRun(ctx context.Context, order string, held bool, change string, extra ...string) (r ApplyRun, err error) {
 	s, err := b.base.start(ctx)
 	if err != nil {
 		return r, err
@@ -115,7 +115,9 @@ func (b *bench) applyRun(ctx context.Context, order string, held bool) (r ApplyR
 	defer cancel()
 	meter := startMeter(s, nil)
 	done := make(chan usage, 1)
-	go func() { done <- midstreamTool(b.midstream, b.unverified(), w.see)(limited, s) }()
+	go func() {
+		done <- midstreamChange(b.midstream, append(b.unverified(), extra...), change, w.see)(limited, s)
+	}()
 
 	ended, changes := false, written{}
 	var u usage

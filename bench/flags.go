@@ -36,7 +36,7 @@ func readFlags() (options, error) {
 	o := options{settings: map[string]string{"innodb_buffer_pool_size": "2G"}}
 	o.names(
 		&o.what, "measure", "peers,apply,memory,rules,verify,stall", measurements(),
-		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement, forecast, deadline, undo, follower; empty: write the report again",
+		"what to measure; also: rivals, cost, predict, beside, turns, lag, capture, statement, forecast, deadline, undo, follower, partitions; empty: write the report again",
 	)
 	o.names(
 		&o.loads, "loads", "idle,light,heavy,full", loadNames(),

@@ -133,6 +133,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 		measureDeadline:  b.deadlines,
 		measureUndo:      b.undo,
 		measureFollower:  b.followers,
+		measureParts:     b.partitions,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

@@ -82,6 +82,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 		p.line("![%s](%s)\n", strings.TrimSuffix(plot, ".svg"), prefix+plot)
 	}
 	p.apply(files[measureApply], files[measureMemory])
+	p.partitions(files[measureParts])
 	p.rules(files[measureRules])
 	p.cost(files[measureCost])
 	p.stall(files[measureStall])

@@ -75,7 +75,9 @@ type Run struct {
 type ApplyRun struct {
 	Order string `json:"order"` // of the rows: sequential, scattered
 	// Held means that apply waited until every change was in the backlog.
-	Held           bool    `json:"held"`
+	Held bool `json:"held"`
+	// Partitions are those of the new table, by a column that the followed key lacks; 0: none.
+	Partitions     int     `json:"partitions,omitempty"`
 	Round          int     `json:"round"`
 	Rows           int     `json:"rows"`
 	Error          string  `json:"error,omitempty"`
@@ -113,13 +115,14 @@ const (
 	measureDeadline  = "deadline"
 	measureUndo      = "undo"
 	measureFollower  = "follower"
+	measureParts     = "partitions"
 )
 
 func measurements() []string {
 	return []string{
 		measureRivals, measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
 		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement, measureForecast, measureDeadline,
-		measureUndo, measureFollower,
+		measureUndo, measureFollower, measureParts,
 	}
 }
 
