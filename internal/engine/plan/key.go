@@ -39,6 +39,7 @@ func (c *checker) chooseKey() (chosen candidate, reasons []string) {
 		return candidate{}, reasons
 	}
 	slices.SortStableFunc(usable, better)
+	c.prune(&usable[0].key)
 	return usable[0], nil
 }
 

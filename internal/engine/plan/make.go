@@ -107,6 +107,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.warnOfHelper(chosen.key)
 	c.warnOfNulls(chosen)
 	c.warnOfValues(chosen.key)
+	c.warnOfPartitions(chosen.key)
 	choice, err := c.choose()
 	if err == nil {
 		err = c.checkRecordGrants(choice)
@@ -232,6 +233,7 @@ var shadowOnly = []Code{
 // risksOfShadow are the codes of risks of a shadow, and of nothing else.
 var risksOfShadow = []Code{
 	CodeNoKey,
+	CodePartitions,
 	CodeUncompared,
 	CodeSwap,
 	CodeDistance,
