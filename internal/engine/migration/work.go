@@ -95,7 +95,7 @@ func (r *run) newWork(d *draft, from origin) *work {
 	w.backlog = backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		Remember:  r.plan.Lazy(),
-		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.AwaitsCopy, KeepRepeats: r.cfg.KeepRepeats,
+		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged && !spec.Loose, AwaitCopy: spec.AwaitsCopy, KeepRepeats: r.cfg.KeepRepeats,
 	}, from.tracker)
 	w.copier = r.newCopier(spec, w.syncer, w.backlog, from)
 	w.parents = newParents(w)

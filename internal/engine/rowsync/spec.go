@@ -71,8 +71,10 @@ type Spec struct {
 	Whole bool
 	// ByValue means that SourceIndex is not unique: a key is a value of it, with all of its rows.
 	ByValue bool
+	// Loose means that no unique key of the shadow keeps two syncs from inserting the rows of one key. ByValue is so, too.
+	Loose bool
 	// AwaitsCopy means that a list may not be synced while a chunk may begin that has one of its keys. With KeyChanged a chunk deletes
-	// nothing. With ByValue no unique key keeps two syncs from inserting the same rows.
+	// nothing, and with Loose two syncs insert the same rows.
 	AwaitsCopy  bool
 	Partitioned bool // the source has partitions
 	// ShadowIndex is an index of the shadow that begins with the key's columns, in their order unless
@@ -401,3 +403,6 @@ func anyValues(exprs []string) []string {
 	}
 	return out
 }
+
+// unsure reports whether a chunk that is tried again must delete first. With KeyChanged it can't.
+func unsure(s *Spec) bool { return s.Loose && !s.KeyChanged }

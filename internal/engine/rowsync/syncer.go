@@ -112,7 +112,7 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 	result, err := s.carried(ctx, session, p, "chunk")
 	if dbconn.Oversized(err) {
 		if halves, split := Halve(ctx, session, s.spec, r); split {
-			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh && !s.spec.ByValue) })
+			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh && !unsure(s.spec)) })
 		}
 	}
 	if s.unfit != nil && refusesRow(err) {
@@ -216,7 +216,7 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 		if !duplicate && !dbconn.Contended(err) && !dbconn.NoNumber(err) { // alone, no other sync is left
 			return result, err
 		}
-		p.fresh = p.fresh && !s.spec.ByValue // no unique key would find that the rows are there
+		p.fresh = p.fresh && !unsure(s.spec) // no unique key would find that the rows are there
 		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
 		if duplicate {
 			s.waryUntil.Store(int64(time.Since(s.begun) + wary))

@@ -152,7 +152,10 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 			spec.Counter = c.Name
 		}
 	}
-	spec.AwaitsCopy = spec.KeyChanged || spec.ByValue && !codec.Ordered()
+	spec.Loose = spec.ByValue || !slices.ContainsFunc(shadow.Keys, func(k schema.Key) bool {
+		return k.Unique && isWithin(k, spec.ShadowKey)
+	})
+	spec.AwaitsCopy = spec.KeyChanged || spec.Loose && !codec.Ordered()
 	spec.Upsert = !spec.KeyChanged && !spec.ByValue && spec.Rest == "" && upsertable(spec, shadow)
 	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
 	return spec, len(begun) > 0, nil
@@ -207,6 +210,13 @@ func isOn(k schema.Key, columns []string) bool {
 		}
 	}
 	return true
+}
+
+// isWithin reports whether a key has no other columns than these.
+func isWithin(k schema.Key, columns []string) bool {
+	return !slices.ContainsFunc(k.Parts, func(part schema.KeyPart) bool {
+		return part.Expression != "" || !slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, part.Column) })
+	})
 }
 
 // beginnings gives new columns with DEFAULT CURRENT_TIMESTAMP the time when the run began, as a

@@ -210,6 +210,19 @@ func (s *Spec) surplus(condition string, most int) string {
 	)
 }
 
+// repeated returns a query for the keys under a condition that the shadow has more than once: no unique key keeps it from that.
+func (s *Spec) repeated(condition string, most int) string {
+	var exprs, keys []string
+	for i, name := range s.Sync.ShadowKey {
+		exprs = append(exprs, schema.Quote(name)+" AS "+rowsync.KeyAlias(i))
+		keys = append(keys, rowsync.KeyAlias(i))
+	}
+	found := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", strings.Join(exprs, ", "), s.Sync.Shadow.Quoted(),
+		schema.Quote(s.Sync.ShadowIndex), s.Sync.OfShadow(condition))
+	return fmt.Sprintf("SELECT %s FROM (%s) AS found GROUP BY %s HAVING COUNT(*) > 1 LIMIT %d",
+		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), found, strings.Join(keys, ", "), most)
+}
+
 // same returns the condition that a column's value in joined is the shadow's. A member that is
 // a part of the key has found its row as the text that it is.
 func (s *Spec) same(c Column) string {

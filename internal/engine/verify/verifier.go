@@ -306,8 +306,14 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 	// Missing rows are among the suspects. The shadow's rows need a check only if they outnumber
 	// the source's rows less the suspects.
 	if inShadow > 0 && (inShadow > rows || len(suspects) > 0) && !spec.Sync.ByValue {
-		if err := session.Rows(ctx, spec.surplus(p.shadow, most), collect); err != nil {
-			return 0, nil, err
+		queries := []string{spec.surplus(p.shadow, most)}
+		if spec.Sync.Loose {
+			queries = append(queries, spec.repeated(p.shadow, most))
+		}
+		for _, query := range queries {
+			if err := session.Rows(ctx, query, collect); err != nil {
+				return 0, nil, err
+			}
 		}
 	}
 	if _, err = session.Exec(ctx, "COMMIT"); err != nil { // ends the read view
