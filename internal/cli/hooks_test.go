@@ -420,7 +420,7 @@ func TestLogFile(t *testing.T) {
 	if said["phasecopy"]["msg"] == nil || said["swapped<nil>"]["attempts"] != 1. || said["result"]["msg"] != "run ends: done" {
 		t.Errorf("it says\n%s", text)
 	}
-	stdout, stderr := run(exitAborted, "ADD COLUMN d INT", "--log-file=-", "--hook=before-cutover="+program(t, "exit 1"))
+	stdout, stderr := run(exitAborted, "ADD COLUMN d INT", "--log-file=-", "--hook-veto=abort", "--hook=before-cutover="+program(t, "exit 1"))
 	contains(
 		t, stderr, "level=INFO msg=\"copy: copying rows and applying changes\" table="+c.name,
 		"level=ERROR msg=\"run ends: aborted: aborted by the hook before-cutover=", "outcome=aborted", "exit_code=12",

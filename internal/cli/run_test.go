@@ -44,7 +44,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 	database, _, _ := strings.Cut(name, ".")
 	args := append(
 		[]string{
-			"run", "--method=shadow", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1",
+			"run", "--method=shadow", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1", "--explain=off",
 			"--apply-workers=1", "--chunk-time=50ms", "--database=" + database, "--table=t",
 			"--alter=RENAME COLUMN b TO bb",
 		},

@@ -31,7 +31,7 @@ const errNoSamples = 1054
 func samplesOf(ctx context.Context, db *sql.DB, t Tables) (list []sample, cut int, why string, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT COALESCE(schema_name, ''), query_sample_text, count_star, LENGTH(query_sample_text) >="+
 		" @@GLOBAL.performance_schema_max_sql_text_length FROM performance_schema.events_statements_summary_by_digest"+
-		" WHERE LOCATE(LOWER(?), LOWER(query_sample_text)) > 0 ORDER BY sum_timer_wait DESC LIMIT ?", t.Source.Table, read)
+		" WHERE LOCATE(LOWER(?), LOWER(query_sample_text)) > 0 AND last_seen > NOW() - INTERVAL 7 DAY ORDER BY sum_timer_wait DESC LIMIT ?", t.Source.Table, read)
 	switch {
 	case dbconn.Number(err) == errNoSamples:
 		return nil, 0, "the server keeps no texts of statements (MySQL 8.0 and later do)", nil
