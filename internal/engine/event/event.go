@@ -425,3 +425,15 @@ func (Resumed) event()      {}
 func (Deadline) event()     {}
 func (UnfitFound) event()   {}
 func (Parked) event()       {}
+
+// Count is the number of the rows, in words.
+func (f Finding) Count() string {
+	text := fmt.Sprintf("%d rows", f.Rows)
+	if f.Rows == 1 {
+		text = "1 row"
+	}
+	if f.AtLeast {
+		text = "at least " + text
+	}
+	return text
+}

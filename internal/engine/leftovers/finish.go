@@ -217,7 +217,7 @@ func (c *Cleaner) HasSwapped(
 		former = &old
 	}
 	now, err := schema.Load(ctx, c.pool.DB(), c.source)
-	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {
+	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.WithoutHelpers().SameColumns(saved.Start.Shadow.WithoutHelpers()) {
 		return nil, false, nil
 	}
 	return former, err == nil, err

@@ -153,7 +153,7 @@ func (f Fixer) reopen(ctx context.Context, session *dbconn.Session) error {
 
 // FixCarried finds the foreign keys and triggers that an earlier run may have left unfinished, and
 // fixes them: it restores their former state or, if that run has swapped, gives them their final
-// form.
+// form, and does the second act.
 //
 // REQUIRES: the source is claimed. gone means that the shadow is not needed any more: constraints
 // that have been on it from the beginning go too.
@@ -167,8 +167,12 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	if adopted && saved.Start == nil {
 		saved.Start, err = hardlyBegun(ctx, c)
 	}
+	helpers := false
+	if err == nil {
+		helpers, err = hasHelpers(ctx, c, saved.Start)
+	}
 	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil ||
-		!adopted && len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
+		!adopted && !helpers && len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
 		return nil
 	}
 	if err == nil {
@@ -188,7 +192,8 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 		f.Set.Acting = nil
 	}
 	do, what := f.Undeclare, "removed second foreign keys, or stand-ins of triggers, of an earlier run's swap"
-	if _, swapped, err := c.HasSwapped(ctx, saved, there); err != nil {
+	_, swapped, err := c.HasSwapped(ctx, saved, there)
+	if err != nil {
 		return err
 	} else if !swapped && adopted {
 		c.restoreMark(ctx, saved, there, wait, note)
@@ -198,6 +203,9 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	fixed, err := do(ctx)
 	if fixed && err == nil {
 		note(what)
+	}
+	if err == nil && swapped && helpers {
+		err = dropHelpers(ctx, c, saved.Start, wait, note)
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (r calibration) measureNative(ctx context.Context, pace *plan.Pace, q nativ
 		return nil
 	}
 	rows := int64(sampleRows)
-	if b := rowBytes(r.plan); b > 0 {
+	if b := plan.RowBytes(r.plan); b > 0 {
 		rows = min(rows, sampleBytes/b+1)
 	}
 	cost, err := native.Measure(ctx, r.pool, q, answer, before, rows)

@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -63,6 +64,20 @@ func (r *run) cleanUp() error {
 		return fmt.Errorf("%w: %w", failure.ErrLeftovers, err)
 	}
 	return nil
+}
+
+// secondAct drops what the new table has kept of the dropped key, unless the run has failed. What is there until then proves the swap.
+func secondAct(ctx context.Context, r *run, err error) error {
+	if err != nil || len(r.plan.Key.Dropped) == 0 {
+		return err
+	}
+	r.enter(event.PhaseCleanup)
+	start, terms := r.prepared.Load().start, func() lock.Terms { return r.control.Terms(r.plan.Server) }
+	_, err = leftovers.DropHelpers(ctx, r.pool, r.plan.Source.Name, &start, terms, r.emit)
+	if err != nil {
+		r.debts.keep, r.debts.helpers = true, start.Shadow.Helpers()
+	}
+	return err
 }
 
 // sweep removes the artefacts, by the rules of leftovers.Cleanup.

@@ -31,8 +31,9 @@ type debts struct {
 	// keep means that the run removes nothing. It is set if the outcome of the swap is unknown,
 	// another run has taken over, the server is another one, or the run can be resumed; and by
 	// Rehearsal.Keep.
-	keep bool
-	left []string // tables that could not be removed
+	keep    bool
+	left    []string // tables that could not be removed
+	helpers []string // columns that the second act could not drop
 
 	// The names are the plan's, or those of the earlier run that is resumed.
 

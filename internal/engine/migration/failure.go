@@ -68,6 +68,7 @@ func (r *run) endings(ctx context.Context, err error) []ending {
 
 	return []ending{
 		{when: debts.half, texts: r.halfDone},
+		{when: len(debts.helpers) > 0, texts: texts(leftovers.LeftHelpers(source, r.old(), state, debts.helpers))},
 		{when: is(cutover.ErrUnknown), texts: texts(
 			fmt.Sprintf("%s is either unchanged or swapped; %s, %s and %s were not touched.", source, debts.shadowName, r.old(), state),
 			failure.SameCommand+": it checks which, and resumes from there.",

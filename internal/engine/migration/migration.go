@@ -127,7 +127,7 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 				return err
 			}
 		}
-		return r.filled(ctx, (*work).cutOver)
+		return secondAct(ctx, r, r.filled(ctx, (*work).cutOver))
 	})
 	return r.result(), r.conclude(ctx, err)
 }

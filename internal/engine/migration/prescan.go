@@ -88,7 +88,7 @@ func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 	for _, f := range findings {
 		r.emit(f)
 		if f.Refused {
-			refused = append(refused, rowsText(f)+" "+f.What)
+			refused = append(refused, f.Count()+" "+f.What)
 		}
 	}
 	took := time.Since(started)
@@ -104,17 +104,6 @@ func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 		return fmt.Errorf("%w: %s", unfit, strings.Join(refused, "; "))
 	}
 	return nil
-}
-
-func rowsText(f event.Finding) string {
-	text := fmt.Sprintf("%d rows", f.Rows)
-	if f.Rows == 1 {
-		text = "1 row"
-	}
-	if f.AtLeast {
-		text = "at least " + text
-	}
-	return text
 }
 
 // prescanBefore is the prescan of a run.

@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/verify"
 	"midstream/internal/mysql/dbconn"
@@ -43,7 +44,7 @@ func (w *work) verify(ctx context.Context) error {
 	}
 	started := time.Now()
 	verifier := verify.New(w.cfg.Verify, verify.Deps{
-		Pool: w.pool, Spec: w.specs.Compare, Backlog: w.backlog, Unfit: w.unfit, Fence: w.intake.Fence, RowBytes: rowBytes(w.plan),
+		Pool: w.pool, Spec: w.specs.Compare, Backlog: w.backlog, Unfit: w.unfit, Fence: w.intake.Fence, RowBytes: plan.RowBytes(w.plan),
 		Gate: w.brakes.giveRoom, Chunk: w.brakes.chunk,
 	})
 	w.comparison.verifier = verifier

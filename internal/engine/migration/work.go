@@ -126,7 +126,7 @@ func (r *run) newCopier(spec *rowsync.Spec, syncer *rowsync.Syncer, pending *bac
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: from.tracker, Ended: pending.Wake, Emit: r.emit,
 		Gate: r.brakes.paceCopy, Chunk: r.brakes.chunk, Room: r.brakes.room(copyPart, r.brakes.copyMayBegin),
 		Workers: r.brakes.governor.Workers, Copied: r.brakes.governor.Copied,
-		RowBytes: rowBytes(r.plan), Before: from.copied,
+		RowBytes: plan.RowBytes(r.plan), Before: from.copied,
 		Fresh: spec.KeyChanged || from.fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 }
@@ -154,13 +154,6 @@ func (w *work) outstanding(ctx context.Context, but func(key.Key) bool) ([]key.K
 			return w.backlog.AgainBut(but), nil
 		}
 	}
-}
-
-func rowBytes(p *plan.Plan) int64 {
-	if p.Source.Rows <= 0 {
-		return 0
-	}
-	return p.Source.DataBytes / p.Source.Rows
 }
 
 // noteCopyEnd remembers, by the server's clock, when the last row was copied (law L10).

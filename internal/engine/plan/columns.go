@@ -118,7 +118,8 @@ func (u *unfollowed) Error() string { return u.why }
 // Columns pairs the columns of the source and of the altered shadow, and finds how the shadow is
 // searched by the source's key. It fails if the shadow isn't what the plan expected, or if only the
 // operator can know which columns belong together.
-func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
+func (p *Plan) Columns(made *schema.Table) (*Columns, error) {
+	shadow := made.WithoutHelpers()
 	m := mapper{source: p.Source, shadow: shadow, alter: p.Alter, user: p.Map}
 	pairs, err := m.pairs()
 	if err != nil {
@@ -127,6 +128,8 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	mariadb := p.Server.Version.MariaDB
 	c := &Columns{Mappings: stored(pairs, mariadb), Fills: fills(shadow, pairs, p.Server.TakesZeroDates(), mariadb)}
 	c.Pairs = pairsOf(pairs)
+	shadow = withDropped(p, made)
+	pairs = pairDropped(p, c, pairs, shadow)
 	if p.Back.Adopts() {
 		c.Fills, c.Kept = p.Back.fillsOf(pairs, shadow)
 	}
@@ -153,7 +156,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	p.refuseZeros(c, pairs)
 	p.pad(c, pairs)
 	p.refuseNulls(c, pairs)
-	if err := p.set(c, shadow); err != nil {
+	if err := p.set(c, made.WithoutHelpers()); err != nil {
 		return nil, err
 	}
 	index, reordered := indexOf(shadow, c.Key)

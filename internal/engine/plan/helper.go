@@ -40,7 +40,11 @@ func (p *Plan) Helper(altered *schema.Table) (string, error) {
 	if why := unhelped(altered); why != "" {
 		return "", &unfollowed{why}
 	}
-	return helperOf(altered, columns.Key)
+	index, err := helperOf(withDropped(p, altered), columns.Key)
+	if err != nil || len(p.Key.Dropped) == 0 {
+		return index, err
+	}
+	return helperColumns(p.Key) + ", ADD " + index, nil
 }
 
 // unhelped returns why the swap cannot drop an index of a table in an instant, or "".

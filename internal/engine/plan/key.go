@@ -55,7 +55,10 @@ func (c *checker) warnOfWhole(k Key) {
 
 // warnOfHelper tells of an index that the shadow has during the run.
 func (c *checker) warnOfHelper(k Key) {
-	if k.Helper {
+	switch {
+	case len(k.Dropped) > 0:
+		c.warnOfDropped(k)
+	case k.Helper:
 		c.warn(
 			CodeNoKey, fmt.Sprintf("the run finds rows of the new table by an index of its own, %s, and the swap drops it", schema.HelperIndex),
 			fmt.Sprintf("the ALTER leaves no index that begins with (%s)", strings.Join(k.Columns(), ", ")), "",
@@ -73,7 +76,9 @@ func (c *checker) noKey(reasons []string) {
 		why += " (" + strings.Join(reasons, "; ") + ")"
 	}
 	fix := c.waysToAKey()
-	if c.alter.DropsPrimaryKey && !c.alter.AddsPrimaryKey {
+	if steps := c.twoSteps(); steps != "" {
+		fix = steps
+	} else if c.alter.DropsPrimaryKey && !c.alter.AddsPrimaryKey {
 		fix = "Keep the primary key, or first add a UNIQUE key of NOT NULL columns"
 	}
 	if usable := c.usable(); c.options.Key != "" && len(usable) > 0 {
@@ -95,8 +100,8 @@ func (c *checker) usable() []string {
 
 // better orders candidates: the primary key first, then keys whose order the client knows, then
 // keys with fewer and smaller columns. A key with redefined columns, with more columns than its
-// index, that needs an index of ours, or without an order comes after all others, and an index that
-// is not unique comes last.
+// index, that needs an index of ours, or without an order comes after all others. Then come keys that
+// lose columns, and an index that is not unique comes last.
 func better(a, b candidate) int {
 	few := 1
 	if a.key.ByValue { // of more and longer columns, a value has fewer rows
@@ -104,6 +109,7 @@ func better(a, b candidate) int {
 	}
 	for _, d := range []int{
 		order(!a.key.ByValue, !b.key.ByValue),
+		order(len(a.key.Dropped) == 0, len(b.key.Dropped) == 0),
 		order(!a.nulls, !b.nulls),
 		order(!a.key.Whole, !b.key.Whole),
 		order(!a.key.Helper, !b.key.Helper),
@@ -156,14 +162,21 @@ func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 		found.key.Parts = append(found.key.Parts, key.Part{Column: col, Descending: p.Descending})
 		found.changed = found.changed || c.redefined(col)
 		found.key.Whole = found.key.Whole || c.otherOrder(col)
+		if contains(c.alter.Dropped, col.Name) {
+			found.key.Dropped = append(found.key.Dropped, col.Name)
+		}
 		found.size += max(col.Length, int64(col.Precision), 4)
 	}
 	found.key.Own = len(found.key.Parts)
 	if why := c.imageLacks(k); why != "" {
 		return found, why
 	}
-	why = c.unsearchable(found.key)
-	if why != "" {
+	if len(found.key.Dropped) > 0 {
+		if why := c.losesDropped(found); why != "" {
+			return found, why
+		}
+		found.key.Helper = true
+	} else if why = c.unsearchable(found.key); why != "" {
 		found.wide = !found.key.ByValue && c.widen(&found.key)
 		found.key.Helper = !found.wide && c.helps(found.key)
 		if found.wide || found.key.Helper {
@@ -199,7 +212,7 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 				"and the table has more than %d rows", col.Name, FewRows,
 		)
 	case contains(c.alter.Dropped, col.Name):
-		return col, fmt.Sprintf("the ALTER drops column %s", col.Name)
+		return col, "" // losesDropped judges it
 	}
 	for _, to := range c.alter.Defined {
 		if strings.EqualFold(c.origin(to.Name), col.Name) {

@@ -97,7 +97,7 @@ func free(name string, taken func(string) bool) string {
 // indexable proposes the columns of an index: those of which no value may be NULL, of a type that can be followed.
 func (c *checker) indexable() string {
 	for _, col := range c.table.Columns {
-		if _, why := c.keyColumn(schema.KeyPart{Column: col.Name}); why != "" || col.Nullable || contains(c.alter.Modified, col.Name) {
+		if _, why := c.keyColumn(schema.KeyPart{Column: col.Name}); why != "" || col.Nullable || contains(c.alter.Modified, col.Name) || contains(c.alter.Dropped, col.Name) {
 			continue
 		}
 		switch col.Family() {

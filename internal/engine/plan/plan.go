@@ -241,6 +241,9 @@ type Key struct {
 	// Helper means that the ALTER leaves no index by which a row of the key is found. The shadow has
 	// one of ours during the run (Plan.Helper), and the swap drops it.
 	Helper bool `json:",omitempty"`
+	// Dropped are the columns that the ALTER drops. The shadow has them under names of ours, next to the
+	// Helper, until the run's second act, just after the swap.
+	Dropped []string `json:",omitempty"`
 }
 
 // Codec returns the codec of the key. Make has proved that the codec exists.
@@ -300,4 +303,12 @@ type Server struct {
 	RequiresKeys bool
 	// LiteralNames means that % and _ are no wildcards in a GRANT (partial_revokes).
 	LiteralNames bool
+}
+
+// RowBytes is the mean length of a row of the source; 0 if that is not known.
+func RowBytes(p *Plan) int64 {
+	if p.Source.Rows <= 0 {
+		return 0
+	}
+	return p.Source.DataBytes / p.Source.Rows
 }

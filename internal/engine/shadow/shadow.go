@@ -200,8 +200,13 @@ func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *d
 	if err != nil {
 		return false, fmt.Errorf("read shadow %s: %w", s.Name, err)
 	}
+	return s.sameAs(now), nil
+}
+
+// sameAs reports whether the shadow has the columns, checks and indexes that it had when it was made.
+func (s *Shadow) sameAs(now *schema.Table) bool {
 	return s.Table.SameColumns(now) && slices.Equal(s.Table.Checks, now.Checks) &&
-		slices.EqualFunc(s.Table.Keys, now.Keys, func(a, b schema.Key) bool { return a.Definition == b.Definition }), nil
+		slices.EqualFunc(s.Table.Keys, now.Keys, func(a, b schema.Key) bool { return a.Definition == b.Definition })
 }
 
 // hasLiterals reports whether an expression of the definition has a text or a number.

@@ -249,9 +249,6 @@ const (
 // RowNumber is a column of our temporary tables on a server that refuses a table without a primary key.
 const RowNumber = "midstream_row"
 
-// HelperIndex is the name of an index that a shadow has during the run only.
-const HelperIndex = "midstream_helper"
-
 // Reserved reports whether our own queries use the name of a column.
 func Reserved(column string) bool {
 	name := strings.ToLower(column)
