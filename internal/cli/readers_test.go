@@ -17,6 +17,7 @@ import (
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 	"midstream/internal/mysql/binlog"
 )
 
@@ -85,7 +86,7 @@ func (l *lagging) url(t *testing.T) string {
 // come near. cutover --now does not wait for it. The URL's secret is printed nowhere.
 func TestL6_AReaderOfTheBinlogThatIsBehindHoldsTheSwap(t *testing.T) {
 	sideBySide(t)
-	c := toControl(t, 2000)
+	c := toControlIn(t, mysqltest.Own(t, "9.7", sandbox.Options{}), 2000) // plans of other tests would name the reader too
 	var client lagging
 	from, err := capture.End(t.Context(), c.i.Open(t, ""))
 	if err != nil {

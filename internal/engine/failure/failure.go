@@ -69,6 +69,7 @@ func NextAfter(ctx context.Context, err error) string {
 		{is(park.ErrUnfit), "Change the rows that are listed; or --park copies them to a table of their own and goes back without them."},
 		{is(ErrUnfit), "Change the rows that are listed, or the ALTER; or leave these rows out (--keep), or change their values (--set). With --no-prescan a run would stop at the first of them."},
 		{is(rowsync.ErrDuplicate) || dbconn.Duplicate(err), "Remove the duplicates, or change the ALTER."},
+		{dbconn.NoNumbersLeft(err), "Make the new AUTO_INCREMENT column BIGINT UNSIGNED: its numbers ran out, because each change of a row takes new ones."},
 		{dbconn.ValueRefused(err), "Change the row, or the ALTER."},
 		{dbconn.NoSuchDay(err), "Give the row a day that exists, or choose another key with --key: an expression of the table reads dates, so no day in the key may be an invalid one."},
 	} {

@@ -16,7 +16,7 @@ import (
 // gone is why a table as it was read cannot be the one that a change has made; "" if it can. failed is the error of reading it.
 func gone(table schema.Name, failed error) string {
 	switch {
-	case errors.Is(failed, schema.ErrNotFound):
+	case errors.Is(failed, schema.ErrNotFound), dbconn.NoSuchTable(failed), dbconn.NoSuchDatabase(failed): // dropped while it was read
 		return fmt.Sprintf("%s is gone", table)
 	case errors.Is(failed, schema.ErrNotBaseTable):
 		return fmt.Sprintf("%s is no table any more", table)

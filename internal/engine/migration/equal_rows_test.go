@@ -177,3 +177,17 @@ func TestL5_EqualRowsAreNotDoubledByAFault(t *testing.T) {
 		}
 	})
 }
+
+// TestL9_NumbersThatRunOutAreRefused: each change of a table that is followed by values takes new numbers for all rows of its value. So the
+// plan refuses a new AUTO_INCREMENT column that is small, and nothing is written.
+func TestL9_NumbersThatRunOutAreRefused(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.exec("CREATE TABLE t (v INT NOT NULL, a INT, KEY k (v))", "INSERT INTO t VALUES (1, 1), (1, 2)")
+		_, err := b.migrate(b.ctx(), "ADD id SMALLINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY")
+		var refused *plan.Refused
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "numbers of column id may run out") {
+			b.Errorf("the error is %v", err)
+		}
+		b.mustMigrate("ADD id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY")
+	})
+}

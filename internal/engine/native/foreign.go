@@ -80,6 +80,11 @@ func (q Question) addOne(
 			made.Index = k.Definition
 		}
 	}
+	for _, name := range made.Columns {
+		if column, there := after.table.Column(name); there {
+			made.Types = append(made.Types, column)
+		}
+	}
 	if len(made.Columns) == 0 {
 		return made, fmt.Errorf("%w: foreign key %s: the server has not made it", ErrRefused, fk.Constraint)
 	}

@@ -315,7 +315,7 @@ func swapping() []Setting {
 			func(c *Settings) *time.Duration { return &c.GiveUp },
 		),
 		duration(
-			"max-reader-lag", time.Second, 24*time.Hour,
+			"max-reader-lag", 100*time.Millisecond, 24*time.Hour,
 			"hold the swap while a reader of the binlog (--binlog-reader) is further behind than this",
 			func(c *Settings) *time.Duration { return &c.ReaderLag },
 		),

@@ -292,6 +292,23 @@ func (c *checker) origin(name string) string {
 	return m.origin(name).old
 }
 
+// checkSpent checks whether a new AUTO_INCREMENT column may run out of numbers. Where the table is followed by values, each change gives
+// all rows of its value new numbers: up to mostOfValue for one change.
+func (c *checker) checkSpent(name string) {
+	if !c.followed.ByValue {
+		return
+	}
+	const detail = "the table is followed by an index that is not unique: each change of a row gives all rows with its value new numbers, and uses up as many"
+	what := "the numbers of column " + name + " may run out"
+	switch at := slices.IndexFunc(c.alter.Defined, func(col schema.Column) bool { return strings.EqualFold(col.Name, name) }); {
+	case at < 0: // SERIAL is a BIGINT; what cannot be read is not judged
+	case slices.Contains([]string{"tinyint", "smallint", "mediumint"}, c.alter.Defined[at].DataType):
+		c.block(CodeNumbers, what, detail, "Make it BIGINT UNSIGNED")
+	case c.alter.Defined[at].DataType != "bigint":
+		c.warn(CodeNumbers, what, detail, "Make it BIGINT UNSIGNED if the table is written to")
+	}
+}
+
 // checkNumbers checks columns that are given AUTO_INCREMENT. The server numbers a row when it is
 // inserted without a value. A sync inserts chunks and changed keys, several at once, and inserts a
 // row again each time it changes. A new column of that kind is usually a key for rows that had
@@ -323,6 +340,7 @@ func (c *checker) checkNumbers() {
 					"connections at once, and again when they change: every row gets a unique number, but out of order and with gaps",
 				natively+" if the order of the numbers matters",
 			)
+			c.checkSpent(name)
 		case from.AutoIncrement:
 		case from.Nullable:
 			c.block(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT, and it may be NULL",

@@ -297,7 +297,7 @@ func Adopt(
 // state or the account's rights.
 func refused(err error) bool {
 	return err != nil && dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) &&
-		!dbconn.Denied(err) && !dbconn.Exhausted(err)
+		!dbconn.Denied(err) && !dbconn.Exhausted(err) && !dbconn.Passes(err)
 }
 
 func comment(table schema.Name, text string) string {

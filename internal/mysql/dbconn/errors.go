@@ -182,6 +182,9 @@ func ValueRefused(err error) bool {
 	return NoPartition(err) || class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
 }
 
+// NoNumbersLeft reports whether an AUTO_INCREMENT column has no number left: error 1467 of MySQL, and 167 of MariaDB's InnoDB.
+func NoNumbersLeft(err error) bool { return Number(err) == 1467 || Number(err) == 167 }
+
 // NoSuchDay reports whether a literal has a day that does not exist, which the sql_mode of the session refuses.
 func NoSuchDay(err error) bool { return Number(err) == 1525 }
 
