@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -82,7 +83,15 @@ var broken = []uint16{1054, 1136, 1176}
 
 // judge explains one query on both tables.
 func judge(ctx context.Context, session *dbconn.Session, s sample, moved ddl.Moved, t Tables, result *event.Explained) error {
-	before, failed, err := explainOn(ctx, session, s.database, moved.Here, moved.Names)
+	if s.database != "" {
+		if _, err := session.Exec(ctx, "USE "+schema.Quote(s.database)); dbconn.Number(err) != 0 {
+			result.Refused++
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	before, failed, err := explainOn(ctx, session, moved.Here, moved.Names)
 	if err != nil {
 		return err
 	}
@@ -91,13 +100,13 @@ func judge(ctx context.Context, session *dbconn.Session, s sample, moved ddl.Mov
 		return nil
 	}
 	names := append([]string{t.Shadow.Table}, moved.Names...)
-	after, failed, err := explainOn(ctx, session, s.database, moved.There, names)
+	after, failed, err := explainOn(ctx, session, moved.There, names)
 	if err != nil {
 		return err
 	}
 	how := ""
-	switch number := dbconn.Number(failed); {
-	case failed != nil && isBroken(number):
+	switch {
+	case failed != nil && slices.Contains(broken, dbconn.Number(failed)):
 		how = fmt.Sprintf("fails: %v", failed)
 	case failed != nil:
 		result.Refused++
@@ -112,24 +121,8 @@ func judge(ctx context.Context, session *dbconn.Session, s sample, moved ddl.Mov
 	return nil
 }
 
-func isBroken(number uint16) bool {
-	for _, n := range broken {
-		if n == number {
-			return true
-		}
-	}
-	return false
-}
-
 // explainOn explains a query. failed is the server's error about the query; err is another one.
-func explainOn(ctx context.Context, session *dbconn.Session, database, query string, names []string) (e explained, failed, err error) {
-	if database != "" {
-		if _, err := session.Exec(ctx, "USE "+schema.Quote(database)); dbconn.Number(err) != 0 {
-			return e, err, nil
-		} else if err != nil {
-			return e, nil, err
-		}
-	}
+func explainOn(ctx context.Context, session *dbconn.Session, query string, names []string) (e explained, failed, err error) {
 	var text string
 	err = session.Rows(ctx, "EXPLAIN FORMAT=JSON "+query, func(rows *sql.Rows) error { return rows.Scan(&text) })
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/mysql/dbconn"
@@ -24,16 +25,13 @@ type sample struct {
 	runs     int64
 }
 
-// errNoSamples is the number of the error of a server without QUERY_SAMPLE_TEXT: an unknown column.
-const errNoSamples = 1054
-
 // samplesOf returns the queries that name the source, and how many of their texts are cut. why is not "" if the server shows none.
 func samplesOf(ctx context.Context, db *sql.DB, t Tables) (list []sample, cut int, why string, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT COALESCE(schema_name, ''), query_sample_text, count_star, LENGTH(query_sample_text) >="+
 		" @@GLOBAL.performance_schema_max_sql_text_length FROM performance_schema.events_statements_summary_by_digest"+
 		" WHERE LOCATE(LOWER(?), LOWER(query_sample_text)) > 0 AND last_seen > NOW() - INTERVAL 7 DAY ORDER BY sum_timer_wait DESC LIMIT ?", t.Source.Table, read)
 	switch {
-	case dbconn.Number(err) == errNoSamples:
+	case dbconn.NoSuchColumn(err): // QUERY_SAMPLE_TEXT
 		return nil, 0, "the server keeps no texts of statements (MySQL 8.0 and later do)", nil
 	case dbconn.Denied(err):
 		return nil, 0, "the account may not read performance_schema", nil
@@ -64,10 +62,6 @@ func samplesOf(ctx context.Context, db *sql.DB, t Tables) (list []sample, cut in
 // isOurs reports whether a query is a run's own: it names one of the run's tables, or reads the table by a forced index with the table's
 // complete name, as runs do.
 func isOurs(text string, table schema.Name, ours []string) bool {
-	for _, name := range ours {
-		if strings.Contains(text, name) {
-			return true
-		}
-	}
-	return strings.Contains(text, table.Quoted()+" FORCE INDEX (")
+	return strings.Contains(text, table.Quoted()+" FORCE INDEX (") ||
+		slices.ContainsFunc(ours, func(name string) bool { return strings.Contains(text, name) })
 }

@@ -15,7 +15,6 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
-	"midstream/internal/mysql/dbconn"
 )
 
 // notUnique are indexes by which a run follows a table without a unique key, with literals of some values each.
@@ -31,44 +30,14 @@ var notUnique = []struct{ columns, index, value string }{
 // valueWriters write to table t until stop: they insert duplicates, and change and delete one of several equal rows.
 func (b *bench) valueWriters(value string, values int) (stop func()) {
 	b.Helper()
-	var stops []func()
-	for n := range 3 {
-		conn := b.conn()
-		if n == 1 {
-			if _, err := conn.ExecContext(b.ctx(), "SET SESSION binlog_row_image = 'MINIMAL'"); err != nil {
-				b.Fatal(err)
-			}
-		}
-		random := rand.New(rand.NewPCG(uint64(n), 7))
-		end, done := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(done)
-			for {
-				select {
-				case <-end:
-					return
-				default:
-				}
-				one, other := fmt.Sprintf(value, random.IntN(values)), fmt.Sprintf(value, random.IntN(values))
-				query := strings.NewReplacer(":one", one, ":other", other).Replace([]string{
-					"INSERT INTO t (v, x) VALUES (:one, 1), (:one, 1), (:one, 2)", "UPDATE t SET x = x + 1 WHERE v = :one LIMIT 1",
-					"DELETE FROM t WHERE v = :one LIMIT 1", "UPDATE t SET v = :other WHERE v = :one LIMIT 1", "INSERT INTO t (v, x) SELECT v, x FROM t WHERE v = :one LIMIT 2",
-					"DELETE FROM t WHERE v = :one LIMIT 3", "UPDATE t SET v = :other, x = 7 WHERE v = :one",
-				}[random.IntN(7)])
-				if _, err := conn.ExecContext(b.ctx(), query); err != nil && !dbconn.Contended(err) {
-					b.Errorf("%s: %v", query, err)
-					return
-				}
-				rest(0)
-			}
-		}()
-		stops = append(stops, func() { close(end); <-done })
-	}
-	return func() {
-		for _, stop := range stops {
-			stop()
-		}
-	}
+	return b.writers(3, true, 7, func(random *rand.Rand) string {
+		one, other := fmt.Sprintf(value, random.IntN(values)), fmt.Sprintf(value, random.IntN(values))
+		return strings.NewReplacer(":one", one, ":other", other).Replace([]string{
+			"INSERT INTO t (v, x) VALUES (:one, 1), (:one, 1), (:one, 2)", "UPDATE t SET x = x + 1 WHERE v = :one LIMIT 1",
+			"DELETE FROM t WHERE v = :one LIMIT 1", "UPDATE t SET v = :other WHERE v = :one LIMIT 1", "INSERT INTO t (v, x) SELECT v, x FROM t WHERE v = :one LIMIT 2",
+			"DELETE FROM t WHERE v = :one LIMIT 3", "UPDATE t SET v = :other, x = 7 WHERE v = :one",
+		}[random.IntN(7)])
+	})
 }
 
 // withoutUniqueKey makes table t with an index that is not unique, and rows of that many values.

@@ -12,7 +12,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowsync"
-	"midstream/internal/mysql/dbconn"
 )
 
 // withoutPrimaryKey makes a table whose only unique key is that of columns that may be NULL, with rows.
@@ -27,48 +26,21 @@ func (b *bench) withoutPrimaryKey(columns string) {
 // nullWriters write to it until stop, rows with NULL, too, once nulls is true. stop leaves no such row.
 func (b *bench) nullWriters(nulls *atomic.Bool) (stop func()) {
 	b.Helper()
-	writers := []func(){}
-	for n := range 2 {
-		conn := b.conn()
-		if n == 1 && b.version != "mariadb-10.11" {
-			if _, err := conn.ExecContext(b.ctx(), "SET SESSION binlog_row_image = 'MINIMAL'"); err != nil {
-				b.Fatal(err)
-			}
+	end := b.writers(2, b.version != "mariadb-10.11", 5, func(random *rand.Rand) string {
+		row, to := random.IntN(5000), random.IntN(5000)
+		kinds := 4
+		if nulls.Load() {
+			kinds = 10
 		}
-		random := rand.New(rand.NewPCG(uint64(n), 5))
-		end, done := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(done)
-			for {
-				select {
-				case <-end:
-					return
-				default:
-				}
-				row, to := random.IntN(5000), random.IntN(5000)
-				kinds := 4
-				if nulls.Load() {
-					kinds = 10
-				}
-				query := strings.NewReplacer(":row", fmt.Sprint(row), ":to", fmt.Sprint(to)).Replace([]string{
-					"UPDATE t SET v = v + 1 WHERE a = :row", "UPDATE IGNORE t SET a = :to, b = :to WHERE a = :row", "DELETE FROM t WHERE a = :row",
-					"INSERT IGNORE INTO t (a, b) VALUES (:row, :row)", "UPDATE t SET a = NULL WHERE a = :row", "UPDATE IGNORE t SET a = :row WHERE a IS NULL LIMIT 1",
-					"INSERT INTO t (a, b) VALUES (NULL, :row)", "UPDATE t SET b = NULL WHERE a = :row", "UPDATE t SET b = a WHERE b IS NULL",
-					"DELETE FROM t WHERE a IS NULL",
-				}[random.IntN(kinds)])
-				if _, err := conn.ExecContext(b.ctx(), query); err != nil && !dbconn.Contended(err) {
-					b.Errorf("%s: %v", query, err)
-					return
-				}
-				rest(0)
-			}
-		}()
-		writers = append(writers, func() { close(end); <-done })
-	}
+		return strings.NewReplacer(":row", fmt.Sprint(row), ":to", fmt.Sprint(to)).Replace([]string{
+			"UPDATE t SET v = v + 1 WHERE a = :row", "UPDATE IGNORE t SET a = :to, b = :to WHERE a = :row", "DELETE FROM t WHERE a = :row",
+			"INSERT IGNORE INTO t (a, b) VALUES (:row, :row)", "UPDATE t SET a = NULL WHERE a = :row", "UPDATE IGNORE t SET a = :row WHERE a IS NULL LIMIT 1",
+			"INSERT INTO t (a, b) VALUES (NULL, :row)", "UPDATE t SET b = NULL WHERE a = :row", "UPDATE t SET b = a WHERE b IS NULL",
+			"DELETE FROM t WHERE a IS NULL",
+		}[random.IntN(kinds)])
+	})
 	return func() {
-		for _, stop := range writers {
-			stop()
-		}
+		end()
 		b.exec("DELETE FROM t WHERE a IS NULL", "UPDATE t SET b = a WHERE b IS NULL")
 	}
 }

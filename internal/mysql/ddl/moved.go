@@ -8,7 +8,6 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/format"
-	"github.com/pingcap/tidb/pkg/parser/mysql"
 
 	"midstream/internal/mysql/schema"
 	"midstream/internal/mysql/schema/token"
@@ -27,11 +26,7 @@ var ErrNoQuery = errors.New("it is no query that the parser can read")
 // Move puts a table in the place of another in a query. Names without a database belong to database. mode is the sql_mode that the
 // query was written in. Names is empty if the query does not name the table. Both texts are the parser's.
 func Move(sql, mode, database string, from, to schema.Name) (Moved, error) {
-	sqlMode, err := mysql.GetSQLMode(mode)
-	if err != nil {
-		sqlMode = 0
-	}
-	nodes, err := parse(sql, sqlMode)
+	nodes, err := parse(sql, parserMode(mode))
 	if err != nil || len(nodes) != 1 {
 		return Moved{}, fmt.Errorf("%w: %w", ErrNoQuery, err)
 	}
@@ -79,10 +74,10 @@ func (m *mover) Enter(n ast.Node) (ast.Node, bool) {
 			n.Schema, n.Name = ast.NewCIStr(m.to.Schema), ast.NewCIStr(m.to.Table)
 		}
 	case *ast.ColumnName:
-		m.column(n)
+		n.Table = m.moved(n.Schema, n.Table)
 	case *ast.SelectField:
 		if n.WildCard != nil {
-			m.wild(n.WildCard)
+			n.WildCard.Table = m.moved(n.WildCard.Schema, n.WildCard.Table)
 		}
 	case *ast.TableOptimizerHint:
 		for i, table := range n.Tables {
@@ -97,18 +92,13 @@ func (m *mover) Enter(n ast.Node) (ast.Node, bool) {
 // Leave is ast.Visitor's.
 func (m *mover) Leave(n ast.Node) (ast.Node, bool) { return n, true }
 
-// column moves a column that is named with its table. A column with an alias that is the table's name is moved too, which the server
-// then refuses: such a query is not judged.
-func (m *mover) column(n *ast.ColumnName) {
-	if strings.EqualFold(n.Table.O, m.table.Table) && (n.Schema.O == "" || strings.EqualFold(n.Schema.O, m.table.Schema)) {
-		n.Table = ast.NewCIStr(m.to.Table)
+// moved is the table that a column is named with, after the move. A column with an alias that is the table's name is moved too, which the
+// server then refuses: such a query is not judged.
+func (m *mover) moved(database, table ast.CIStr) ast.CIStr {
+	if strings.EqualFold(table.O, m.table.Table) && (database.O == "" || strings.EqualFold(database.O, m.table.Schema)) {
+		return ast.NewCIStr(m.to.Table)
 	}
-}
-
-func (m *mover) wild(n *ast.WildCardField) {
-	if strings.EqualFold(n.Table.O, m.table.Table) && (n.Schema.O == "" || strings.EqualFold(n.Schema.O, m.table.Schema)) {
-		n.Table = ast.NewCIStr(m.to.Table)
-	}
+	return table
 }
 
 // queryWords begin the statements that Move reads.
@@ -117,11 +107,7 @@ var queryWords = []string{"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "WI
 // MayQuery reports whether a text, which may be cut or which the parser cannot read, seems to be a query that names a table. Names
 // without a database belong to database.
 func MayQuery(sql, mode, database string, table schema.Name) bool {
-	split := token.Split
-	if strings.Contains(mode, "NO_BACKSLASH_ESCAPES") {
-		split = token.SplitNoEscapes
-	}
-	tokens, _ := split(sql)
+	tokens := splitIn(mode, sql)
 	first := slices.IndexFunc(tokens, func(t token.Token) bool { return !t.Is("(") })
 	if first < 0 || !slices.ContainsFunc(queryWords, func(word string) bool { return tokens[first].Is(word) }) {
 		return false

@@ -28,21 +28,13 @@ const (
 // database. mode is the sql_mode that the text was written in. If the parser can't read a part,
 // UsesColumn searches it for names.
 func UsesColumn(text, mode, database string, t schema.Name, column string) Use {
-	split := token.Split
-	if strings.Contains(mode, "NO_BACKSLASH_ESCAPES") {
-		split = token.SplitNoEscapes
-	}
-	tokens, _ := split(text)
+	tokens := splitIn(mode, text)
 	r := referrer{sql: text, schema: database, table: t}
 	named := slices.ContainsFunc(tokens, func(tok token.Token) bool { return canName(tok) && strings.EqualFold(tok.Text, column) })
 	if !named || !r.named(tokens) {
 		return Unused
 	}
-	sqlMode, err := mysql.GetSQLMode(mode)
-	if err != nil {
-		sqlMode = 0
-	}
-	nodes, err := parse(text, sqlMode)
+	nodes, err := parse(text, parserMode(mode))
 	if err != nil {
 		return MayUse
 	}
@@ -51,6 +43,25 @@ func UsesColumn(text, mode, database string, t schema.Name, column string) Use {
 		node.Accept(&u)
 	}
 	return u.told()
+}
+
+// splitIn lexes a text as a session with the sql_mode does.
+func splitIn(mode, text string) []token.Token {
+	split := token.Split
+	if strings.Contains(mode, "NO_BACKSLASH_ESCAPES") {
+		split = token.SplitNoEscapes
+	}
+	tokens, _ := split(text)
+	return tokens
+}
+
+// parserMode is a sql_mode for the parser: none, if the parser does not know it.
+func parserMode(mode string) mysql.SQLMode {
+	known, err := mysql.GetSQLMode(mode)
+	if err != nil {
+		return 0
+	}
+	return known
 }
 
 // usage collects the references of a statement to a table and a column.
