@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/face/summary"
@@ -34,12 +35,12 @@ func (c *change) showing(title string, interrupt func(event.Phase, bool) summary
 
 // leave reports the end of a run at a second Ctrl-C.
 func (c *change) leave(phase event.Phase, i summary.Interrupt) {
-	err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: i.Left, next: i.Next}
+	err := &exit.Error{Code: exit.AtOnce, Err: errLeftAtOnce, Left: i.Left, Next: i.Next}
 	if c.output.json {
-		record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
+		record := c.app.resultOf(migration.Result{}, err, exit.AtOnce)
 		record.Phase, record.Swapped, record.Rehearsal = string(phase), i.Swapped, c.options.Purpose.Rehearsal()
 		session.Quickly(func() { c.app.record(record) })
 		session.LeaveResult(c.resultFile, record)
 	}
-	fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
+	fmt.Fprint(c.app.Stderr, c.app.complaint(err, exit.AtOnce))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/event"
@@ -55,13 +56,13 @@ var errUnshown = errors.New("the server does not record metadata locks")
 func (b *blockers) run(ctx context.Context, args []string) error {
 	cfg, notes, configErr := b.connection.config() // first: option files may say what the other flags didn't
 	if len(args) == 0 {
-		if err := usageOf("midstream help blockers", append(b.checks.Problems, configErr)...); err != nil {
+		if err := exit.UsageOf("midstream help blockers", append(b.checks.Problems, configErr)...); err != nil {
 			return err
 		}
 		return b.ofRuns(ctx)
 	}
 	name, nameErr := oneTable(b.app, b.database, args, "midstream blockers")
-	if err := usageOf("midstream help blockers", append(b.checks.Problems, nameErr, configErr)...); err != nil {
+	if err := exit.UsageOf("midstream help blockers", append(b.checks.Problems, nameErr, configErr)...); err != nil {
 		return err
 	}
 	if told, err := b.ofRun(ctx, name); told || err != nil {

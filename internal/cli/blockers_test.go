@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/record"
@@ -43,7 +44,7 @@ func TestBlockers(t *testing.T) {
 		exec := executing(t, i, database)
 		exec("CREATE TABLE t_other LIKE t", "INSERT INTO t_other SELECT * FROM t")
 		code, stdout, stderr := midstream(t, append(flagsTo(t, i), "blockers", name)...)
-		if code != exitDone || stdout != "No session holds a lock of "+name+".\n" {
+		if code != exit.Done || stdout != "No session holds a lock of "+name+".\n" {
 			t.Errorf("%s: exit code %d\n%s\n%s", version, code, stdout, stderr)
 		}
 		id, end := holding(t, i, "report", name, 7)
@@ -71,7 +72,7 @@ func TestBlockers(t *testing.T) {
 			t, stdout, fmt.Sprintf("Holding a lock of %s:\n  connection %d, ", name, id), "SHARED_READ",
 			"7 rows changed", "Waiting:", "ALTER TABLE t COMMENT",
 		)
-		if code != exitDone || len(seen.Holding) != 1 || len(seen.Waiting) != 1 {
+		if code != exit.Done || len(seen.Holding) != 1 || len(seen.Waiting) != 1 {
 			t.Fatalf("%s: exit code %d, %+v", version, code, seen)
 		}
 		h, w := seen.Holding[0], seen.Waiting[0]
@@ -87,7 +88,7 @@ func TestBlockers(t *testing.T) {
 	}
 	i := mysqltest.Server(t, "9.7")
 	code, _, stderr := midstream(t, append(flagsTo(t, i), "blockers", "nowhere.t")...)
-	if code == exitDone {
+	if code == exit.Done {
 		t.Error("a table that is not there")
 	}
 	contains(t, stderr, "nowhere.t: no such table", "check the table's name")
@@ -124,7 +125,7 @@ func TestKills(t *testing.T) {
 				r.await(&r.stdout, "is not killed: "+c.spared)
 				end()
 			}
-			if code := r.exit(); code != exitDone {
+			if code := r.exit(); code != exit.Done {
 				t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
 			if killed := strings.Contains(r.stdout.String(), "killed a session that blocked the swap for "); killed != (c.spared == "") {
@@ -152,11 +153,11 @@ func TestKillsNeedAPrivilege(t *testing.T) {
 	defer exec("DROP USER killer")
 	args := append(flagsTo(t, i), "plan", "--user=killer", "--password=secret", "ALTER TABLE "+name+" ADD COLUMN c INT")
 	code, stdout, stderr := midstream(t, append(args, "--kill-blockers-after=1s")...)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, "CONNECTION_ADMIN", "GRANT CONNECTION_ADMIN ON *.*")
-	if code, stdout, stderr = midstream(t, args...); code != exitDone {
+	if code, stdout, stderr = midstream(t, args...); code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -183,7 +184,7 @@ func TestHeld(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		if code := r.exit(); code != exitDone {
+		if code := r.exit(); code != exit.Done {
 			t.Errorf("%s: exit code %d\n%s\n%s", method, code, &r.stdout, &r.stderr)
 		}
 		if got := query("SELECT COUNT(*) FROM t WHERE a = 4711"); got != "1" || query(columns) != "id,a,b,c" {
@@ -195,13 +196,13 @@ func TestHeld(t *testing.T) {
 		r = start(t, command(t, append(args, "--cutover-window="+window)...))
 		r.await(&r.stdout, "held: the window "+window+" opens at ")
 		r.interrupt()
-		if code := r.exit(); code != exitAborted || query(columns) != "id,a,b,c" {
+		if code := r.exit(); code != exit.Aborted || query(columns) != "id,a,b,c" {
 			t.Errorf("%s: exit code %d, columns %s\n%s\n%s", method, code, query(columns), &r.stdout, &r.stderr)
 		}
 		contains(t, r.stderr.String(), "aborted in phase hold", "is untouched and nothing is left")
 	}
 	code, _, stderr := midstream(t, append(flagsTo(t, i), "run", "--cutover-window=2-4", "ALTER TABLE a.t ADD COLUMN d INT")...)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "--cutover-window 2-4", "must be FROM-TO, such as 02:00-04:00")

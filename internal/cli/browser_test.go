@@ -30,6 +30,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"midstream/internal/cli/exit"
 )
 
 // make browser runs this file; it needs a Chromium, and fails where there is none.
@@ -326,7 +328,7 @@ func TestBrowser(t *testing.T) {
 	); got != "1" {
 		t.Errorf("the column: %s", got)
 	}
-	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...); code != exitDone {
+	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	for len(b.problems) > 0 {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
@@ -133,7 +134,7 @@ func (c *change) told(ctx context.Context, result migration.Result, err error) r
 	if c.released != nil {
 		return *c.released
 	}
-	told := c.app.resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	told := c.app.resultOf(result, err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted)))
 	told.Rehearsal, told.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
 	return told
 }
@@ -143,7 +144,7 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 	if c.commanded != nil {
 		undo, err := c.commanded(c.run)
 		if err != nil {
-			return migration.Result{}, &coded{code: exitUsage, err: err, left: "nothing was written"}
+			return migration.Result{}, &exit.Error{Code: exit.WrongUsage, Err: err, Left: "nothing was written"}
 		}
 		defer undo()
 	}
@@ -152,8 +153,8 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 
 // sessionCodes are the exit codes of what becomes of a session.
 var sessionCodes = map[session.Outcome]int{
-	session.Unusable: exitUsage, session.Kept: exitStopped, session.Removed: exitAborted, session.Unremoved: exitLeftovers,
-	session.Refused: exitRefused,
+	session.Unusable: exit.WrongUsage, session.Kept: exit.Stopped, session.Removed: exit.Aborted, session.Unremoved: exit.Leftovers,
+	session.Refused: exit.Refused,
 }
 
 // unheld is an error of a session with its exit code.
@@ -169,7 +170,7 @@ func unheld(ctx context.Context, err error) error {
 	case ended.Outcome == session.Unread:
 		return unwritten(ctx, ended.Err, ended.Next)
 	}
-	return &coded{code: sessionCodes[ended.Outcome], err: ended.Err, left: ended.Left, next: ended.Next}
+	return &exit.Error{Code: sessionCodes[ended.Outcome], Err: ended.Err, Left: ended.Left, Next: ended.Next}
 }
 
 // migrate makes the plan and carries it out, as often as it takes while the server comes and

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 )
@@ -16,7 +17,7 @@ func TestACheckHasAVerdict(t *testing.T) {
 	name, _ := table(t, i, 10)
 	for _, clauses := range []string{"MODIFY a INT NOT NULL, ADD UNIQUE u (a, id)", "ADD COLUMN c INT"} {
 		code, stdout, stderr := midstream(t, append([]string{"check", "--no-color", "ALTER TABLE " + name + " " + clauses}, flagsTo(t, i)...)...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "\nDone in ", ": every row of "+name+" fits the altered table; nothing was changed.\n")
@@ -44,7 +45,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 		return midstream(t, append([]string{"check", flag, "ALTER TABLE " + name + " " + clauses}, flagsTo(t, i)...)...)
 	}
 	code, stdout, stderr := check("--no-color", "MODIFY a INT NOT NULL, ADD UNIQUE u (a), MODIFY b VARCHAR(50)")
-	if code != exitUnfit {
+	if code != exit.Unfit {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(
@@ -57,7 +58,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 	contains(t, stderr, "failed in phase prescan", "some rows don't fit the altered table", "nothing is left on the server", "next:")
 
 	code, stdout, _ = check("--json", "MODIFY b VARCHAR(50)")
-	if code != exitUnfit {
+	if code != exit.Unfit {
 		t.Errorf("exit code %d", code)
 	}
 	var finding record.Finding
@@ -75,23 +76,23 @@ func TestCheckTellsOfRows(t *testing.T) {
 		!strings.HasPrefix(finding.Query, "SELECT `id`, `b` FROM ") || finding.Fix == "" {
 		t.Errorf("%+v", finding)
 	}
-	if last.Outcome != "unfit" || last.ExitCode != exitUnfit || last.Phase != "prescan" || last.Swapped || last.Scanned != 1000 {
+	if last.Outcome != "unfit" || last.ExitCode != exit.Unfit || last.Phase != "prescan" || last.Swapped || last.Scanned != 1000 {
 		t.Errorf("%+v", last)
 	}
 
 	code, stdout, _ = check("--quiet", "MODIFY b VARCHAR(50)")
-	if code != exitUnfit {
+	if code != exit.Unfit {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stdout, "unfit: 1,000 rows")
 
 	code, stdout, stderr = check("--no-color", "MODIFY b VARCHAR(100)")
-	if code != exitDone || stderr != "" {
+	if code != exit.Done || stderr != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "all of 1,000 rows fit")
 	code, stdout, _ = check("--no-color", "ADD COLUMN c INT")
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stdout, "no row needs a check")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/checkpoint"
@@ -108,16 +109,16 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	var untold *leftovers.Untold
 	switch {
 	case errors.As(err, &untold):
-		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: untold.Next()}
+		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was dropped", Next: untold.Next()}
 	case errors.Is(err, checkpoint.ErrNewer):
-		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: failure.AfterNewer}
+		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was dropped", Next: failure.AfterNewer}
 	case errors.As(err, &denied):
-		return &coded{code: exitRefused, err: denial(denied), next: c.command(name)}
+		return &exit.Error{Code: exit.Refused, Err: denial(denied), Next: c.command(name)}
 	case dbconn.Denied(err):
 		next := "grant the account the missing privilege, and run the same command again"
-		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: next}
+		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was dropped", Next: next}
 	case errors.Is(err, leftovers.ErrClaimed), errors.Is(err, leftovers.ErrElsewhere), errors.Is(err, leftovers.ErrInUse):
-		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when that has ended"}
+		return &exit.Error{Code: exit.Refused, Err: fmt.Errorf("%w; nothing was dropped", err), Next: "try again when that has ended"}
 	case err != nil:
 		if interruptedBy(ctx, err) {
 			err = errInterrupted
@@ -126,9 +127,9 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		if agreed && len(found) > 0 {
 			left = "some of the tables may have been dropped"
 		}
-		return &coded{code: exitCode(err, false), err: err, left: left, next: c.command(name)}
+		return &exit.Error{Code: exit.Code(err, false), Err: err, Left: left, Next: c.command(name)}
 	case !agreed && ctx.Err() != nil:
-		return &coded{code: exitAborted, err: errInterrupted, left: "nothing was dropped"}
+		return &exit.Error{Code: exit.Aborted, Err: errInterrupted, Left: "nothing was dropped"}
 	case !agreed:
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
 		return nil
@@ -136,7 +137,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		return nil
 	case len(found) == 0 && missing:
 		err = fmt.Errorf("%s: %w; cleanup found nothing of earlier runs that it may drop", name, schema.ErrNotFound)
-		return &coded{code: exitRefused, err: err, next: checkName}
+		return &exit.Error{Code: exit.Refused, Err: err, Next: checkName}
 	case len(found) == 0:
 		fmt.Fprint(c.app.Stdout, summary.OfNothingLeft(name, leftovers.MovedByHand(ctx, s.Pool, name)))
 		return nil

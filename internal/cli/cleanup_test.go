@@ -9,6 +9,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
@@ -30,21 +31,21 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	exec("CREATE TABLE t_shadow (a INT)", "CREATE TABLE t_midstream (a INT)", "CREATE TABLE t_old (a INT)",
 		"CREATE TABLE u_shadow (a INT) COMMENT='midstream shadow of "+database+".u'")
 	code, stdout, stderr := cleanup()
-	if code != exitDone || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
+	if code != exit.Done || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	contains(t, stdout, "Nothing is left")
 
 	exec("ALTER TABLE t_shadow COMMENT='midstream shadow of "+name+"'", "ALTER TABLE t_midstream COMMENT='midstream state of "+name+"'")
 	code, stdout, stderr = cleanup()
-	if code != exitDone || tables() != "t,t_old,u_shadow" {
+	if code != exit.Done || tables() != "t,t_old,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 
 	// The mark goes from the shadow before the swap; the state table's checkpoint stays.
 	exec("CREATE TABLE t_shadow (a INT)",
 		"CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of "+name+"'")
-	if code, stdout, stderr = cleanup(); code != exitRefused || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
+	if code, stdout, stderr = cleanup(); code != exit.Refused || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	contains(t, stderr, "t_shadow has no mark", "nothing was dropped", "rename", database+".t_shadow, or drop it")
@@ -56,16 +57,16 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 		}
 	}
 	exec(state(`'{"Shadow": {"Columns": [{"Name": "b", "Definition": "int DEFAULT NULL"}]}}'`)...)
-	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+	if code, stdout, stderr = cleanup(); code != exit.Done || tables() != "t,t_old,t_shadow,u_shadow" {
 		t.Errorf("another table under the name: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	exec(state(`'{"Shadow": {"Columns": [{"Name": "a", "Definition": "int DEFAULT NULL"}]}}'`)...)
-	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,u_shadow" {
+	if code, stdout, stderr = cleanup(); code != exit.Done || tables() != "t,t_old,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	// A state table that says no more than that the shadow is about to be created.
 	exec(append(state("NULL"), "CREATE TABLE t_shadow (a INT)", "INSERT INTO t_shadow VALUES (1)")...)
-	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+	if code, stdout, stderr = cleanup(); code != exit.Done || tables() != "t,t_old,t_shadow,u_shadow" {
 		t.Errorf("rows that nobody copied: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	exec("TRUNCATE t_shadow")
@@ -73,12 +74,12 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // the server's clock of creations has seconds
 	}
 	exec(state("NULL")...)
-	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+	if code, stdout, stderr = cleanup(); code != exit.Done || tables() != "t,t_old,t_shadow,u_shadow" {
 		t.Errorf("an older table: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	exec("DROP TABLE t_shadow")
 	exec(append(state("NULL"), "CREATE TABLE t_shadow LIKE t")...)
-	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,u_shadow" {
+	if code, stdout, stderr = cleanup(); code != exit.Done || tables() != "t,t_old,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	exec("DROP TABLE u_shadow")
@@ -91,7 +92,7 @@ func TestCleanupOfNothing(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flagsTo(t, i)...)...)
-	if code != exitRefused || stdout != "" {
+	if code != exit.Refused || stdout != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, name+"x: no such table", "cleanup found nothing of earlier runs", "check the table's name")
@@ -103,7 +104,7 @@ func TestCleanupOfNothing(t *testing.T) {
 	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flagsTo(t, i)...)...)
 	if got := query(
 		"SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
-	); code != exitDone ||
+	); code != exit.Done ||
 		got != "t" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, got, stdout, stderr)
 	}
@@ -123,7 +124,7 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "RENAME TABLE t TO t_old"); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, stderr := cleanup(); code != exitRefused || query("SELECT COUNT(*) FROM t_old") != "10" {
+	if code, stdout, stderr := cleanup(); code != exit.Refused || query("SELECT COUNT(*) FROM t_old") != "10" {
 		t.Errorf("without the table: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	for _, s := range []string{"CREATE TABLE t LIKE t_old", "CREATE TABLE t_old2 LIKE t_old", "ALTER TABLE t_old COMMENT='midstream old of " + name + "; it was: x'"} {
@@ -139,7 +140,7 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := cleanup()
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("in use: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, "the table is in use", "holds a lock on it")
@@ -147,7 +148,7 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr = cleanup()
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "Dropped 1 table.", "t_old2 is left alone: it has no mark of an old table")
@@ -167,7 +168,7 @@ func TestCleanupTellsOfTriggers(t *testing.T) {
 	cleanup := func(says ...string) {
 		t.Helper()
 		code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
-		if code != exitDone || query("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()") != "0" {
+		if code != exit.Done || query("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()") != "0" {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, says...)
@@ -228,7 +229,7 @@ func TestCtrlCAtTheQuestion(t *testing.T) {
 	_ = cmd.Wait() // the exit code says it
 	ended.Stop()
 	<-screen.done
-	if code := cmd.ProcessState.ExitCode(); code != exitAborted {
+	if code := cmd.ProcessState.ExitCode(); code != exit.Aborted {
 		t.Errorf("exit code %d\n%s", code, screen)
 	}
 	contains(t, screen.String(), "midstream: aborted: interrupted", "left:  nothing was dropped")
@@ -256,11 +257,11 @@ func TestCleanupWithoutPrivileges(t *testing.T) {
 		args := []string{"cleanup", "--old", "--yes", "--host=" + host, "--port=" + port, "--user=cleaner", "--password=secret", name}
 		for granted := 0; ; granted++ {
 			code, stdout, stderr := midstream(t, args...)
-			if code == exitDone && granted > 1 {
+			if code == exit.Done && granted > 1 {
 				contains(t, stdout, "Dropped 1 table.")
 				break
 			}
-			if code != exitRefused || granted > 1 ||
+			if code != exit.Refused || granted > 1 ||
 				query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()") != "2" {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
@@ -295,7 +296,7 @@ func TestTheSizeOfAnOldTableIsThatOfNow(t *testing.T) {
 			t.Fatalf("a session of another program sees %s rows, and not %s", now, before)
 		}
 		code, stdout, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--old", "--yes", name)...)
-		if code != exitDone || !regexp.MustCompile(`t_old, about (9|1\d),\d{3} rows, \d\.\d MB`).MatchString(stdout) {
+		if code != exit.Done || !regexp.MustCompile(`t_old, about (9|1\d),\d{3} rows, \d\.\d MB`).MatchString(stdout) {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 )
@@ -188,25 +189,25 @@ func TestL6_ThePrintedCommandRuns(t *testing.T) {
 	sideBySide(t)
 	f := newFamily(t, "9.7")
 	before := f.definitions()
-	stdout := f.says("plan", exitDone, "ALTER TABLE customers MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'int unsigned'", []string{"--together"},
+	stdout := f.says("plan", exit.Done, "ALTER TABLE customers MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'int unsigned'", []string{"--together"},
 		"Next the complete command above", "swapped in one step with "+f.database+".orders")
 	_, texts := f.printed(stdout)
-	f.says("run", exitDone, texts[0], []string{"--together", "--rehearse-lock"}, "A run holds it longer, because it also moves foreign keys")
-	f.says("run", exitRefused, "ALTER TABLE t MODIFY missing INT; ALTER TABLE orders ADD COLUMN n INT", []string{"--together"}, "where: planning, 127.0.0.1:")
-	f.says("run", exitDone, texts[0], []string{"--together", "--drop-old"})
+	f.says("run", exit.Done, texts[0], []string{"--together", "--rehearse-lock"}, "A run holds it longer, because it also moves foreign keys")
+	f.says("run", exit.Refused, "ALTER TABLE t MODIFY missing INT; ALTER TABLE orders ADD COLUMN n INT", []string{"--together"}, "where: planning, 127.0.0.1:")
+	f.says("run", exit.Done, texts[0], []string{"--together", "--drop-old"})
 	f.compare(before, f.definitions(), []string{
 		"`id` int unsigned NOT NULL AUTO_INCREMENT COMMENT", "`id` bigint unsigned NOT NULL AUTO_INCREMENT COMMENT",
 		"`int` int unsigned", "`int` bigint unsigned", "`customer_id` int unsigned", "`customer_id` bigint unsigned",
 	})
 	f.are("customers,orders,t")
 	f.exec("CREATE TABLE alone (id INT NOT NULL PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES alone (id))")
-	f.says("plan", exitRefused, "ALTER TABLE alone MODIFY id BIGINT NOT NULL", []string{"--together", "--keep=alone: id > 0"}, "'--keep=id > 0' 'ALTER TABLE")
-	stdout = f.says("plan", exitDone, "ALTER TABLE alone MODIFY id BIGINT NOT NULL", []string{"--together"}, "The group has 1 table")
+	f.says("plan", exit.Refused, "ALTER TABLE alone MODIFY id BIGINT NOT NULL", []string{"--together", "--keep=alone: id > 0"}, "'--keep=id > 0' 'ALTER TABLE")
+	stdout = f.says("plan", exit.Done, "ALTER TABLE alone MODIFY id BIGINT NOT NULL", []string{"--together"}, "The group has 1 table")
 	command, texts := f.printed(stdout)
 	if strings.Contains(command, "--together") {
 		t.Errorf("a table with a foreign key to itself needs no group: %s", command)
 	}
-	f.says("plan", exitDone, texts[0], []string{"--undo=1h"}, "possible for 1 h after the swap")
+	f.says("plan", exit.Done, texts[0], []string{"--undo=1h"}, "possible for 1 h after the swap")
 }
 
 // TestL6_AnIncompleteGroupIsRefused: check and run name what is missing, and write nothing. So does --to.
@@ -217,18 +218,18 @@ func TestL6_AnIncompleteGroupIsRefused(t *testing.T) {
 	before := f.definitions()
 	for _, verb := range []string{"check", "run"} {
 		for _, statement := range []string{alter, alter + "; ALTER TABLE orders ADD COLUMN n INT"} {
-			f.says(verb, exitRefused, statement, []string{"--together", "--lock-wait=3s", "--keep=customers: id > 0"},
+			f.says(verb, exit.Refused, statement, []string{"--together", "--lock-wait=3s", "--keep=customers: id > 0"},
 				"column customer_id of "+f.database+".orders (int unsigned) needs the type bigint unsigned as well",
 				"foreign key itself of "+f.database+".customers binds it to column id of "+f.database+".customers",
 				"midstream "+verb+" ", "--together --lock-wait=3s '--keep="+f.database+".customers: id > 0' 'ALTER TABLE "+f.database+".customers MODIFY id",
 				"nothing was written")
 		}
 	}
-	f.says("run", exitUsage, "ALTER TABLE t MODIFY a BIGINT", []string{"--together"}, "--together needs several statements")
-	f.says("plan", exitRefused, "ALTER TABLE missing MODIFY a BIGINT", []string{"--together"}, "no such table")
-	f.says("plan", exitRefused, alter+"; ALTER TABLE orders MODIFY customer_id SMALLINT UNSIGNED NOT NULL", []string{"--together"},
+	f.says("run", exit.WrongUsage, "ALTER TABLE t MODIFY a BIGINT", []string{"--together"}, "--together needs several statements")
+	f.says("plan", exit.Refused, "ALTER TABLE missing MODIFY a BIGINT", []string{"--together"}, "no such table")
+	f.says("plan", exit.Refused, alter+"; ALTER TABLE orders MODIFY customer_id SMALLINT UNSIGNED NOT NULL", []string{"--together"},
 		"column customer_id gets the type smallint unsigned, and foreign key of_customer of "+f.database+".orders needs bigint unsigned")
-	stdout := f.says("run", exitRefused, alter, []string{"--together", "--json"})
+	stdout := f.says("run", exit.Refused, alter, []string{"--together", "--json"})
 	_, result, _ := records(t, stdout)
 	if result.Needed == nil || len(result.Problems) != 2 || !strings.Contains(result.Needed.Command, "ALTER TABLE "+f.database+".orders MODIFY `customer_id` bigint unsigned") {
 		text, _ := json.Marshal(result)
@@ -240,7 +241,7 @@ func TestL6_AnIncompleteGroupIsRefused(t *testing.T) {
 	for _, verb := range []string{"plan", "run"} {
 		code, _, stderr := midstream(t, append([]string{verb, "--together", "--database=" + f.database, "--to=" + folder}, flagsTo(t, f.i)...)...)
 		text := strings.Join(strings.Fields(stderr), " ")
-		if code != exitRefused {
+		if code != exit.Refused {
 			t.Errorf("%s: exit code %d", verb, code)
 		}
 		contains(t, text, fmt.Sprintf("column int of %s.customers (int unsigned) needs the type bigint unsigned as well", f.database))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/face/summary"
@@ -194,20 +195,20 @@ func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, 
 	meant := slices.DeleteFunc(runs, func(r *socket.Client) bool { return c.server != "" && r.Found.Server != c.server })
 	switch {
 	case len(meant) == 0 && table == "" && c.server != "":
-		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is active on this machine", c.server),
-			next: "midstream status  lists the active runs, with their servers"}
+		return nil, &exit.Error{Code: exit.NoRun, Err: fmt.Errorf("no run on the server %s is active on this machine", c.server),
+			Next: "midstream status  lists the active runs, with their servers"}
 	case len(meant) == 0 && table != "":
-		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on %s is active on this machine, or another user started it", table),
-			next: "midstream status  lists the active runs; --control-dir must be the folder that the run uses"}
+		return nil, &exit.Error{Code: exit.NoRun, Err: fmt.Errorf("no run on %s is active on this machine, or another user started it", table),
+			Next: "midstream status  lists the active runs; --control-dir must be the folder that the run uses"}
 	case len(meant) > 1 && table != "":
 		var servers []string
 		for _, r := range meant {
 			servers = append(servers, r.Found.Server)
 		}
-		return nil, &coded{
-			code: exitUsage,
-			err:  fmt.Errorf("runs change %s on several servers: %s", table, strings.Join(servers, ", ")),
-			next: "name one by --server",
+		return nil, &exit.Error{
+			Code: exit.WrongUsage,
+			Err:  fmt.Errorf("runs change %s on several servers: %s", table, strings.Join(servers, ", ")),
+			Next: "name one by --server",
 		}
 	}
 	return meant, nil
@@ -220,7 +221,7 @@ func findRuns(ctx context.Context, a *app, folder string) ([]*socket.Client, err
 	}
 	runs, err := socket.Find(ctx, folder)
 	if err != nil {
-		return nil, &coded{code: exitUsage, err: err, next: "name the folder of the runs by --control-dir"}
+		return nil, &exit.Error{Code: exit.WrongUsage, Err: err, Next: "name the folder of the runs by --control-dir"}
 	}
 	return runs, nil
 }
@@ -231,20 +232,20 @@ func commandError(err error) error {
 	if !errors.As(err, &p) {
 		return err
 	}
-	code := exitFailed
+	code := exit.Failed
 	switch p.Status {
 	case http.StatusConflict:
-		code = exitNotNow
+		code = exit.NotNow
 	case http.StatusUnprocessableEntity, http.StatusBadRequest:
-		code = exitUsage
+		code = exit.WrongUsage
 	}
-	return &coded{code: code, err: p, next: p.Next}
+	return &exit.Error{Code: code, Err: p, Next: p.Next}
 }
 
 // command is the body of a verb that changes something.
 func (c *commanding) command(ctx context.Context, args []string) error {
 	table, body, err := c.parse(args)
-	if err := usageOf("midstream help "+c.verb, append(c.checks.Problems, err)...); err != nil {
+	if err := exit.UsageOf("midstream help "+c.verb, append(c.checks.Problems, err)...); err != nil {
 		return err
 	}
 	runs, err := c.find(ctx, table)
@@ -252,7 +253,7 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(runs) == 0 {
-		return &coded{code: exitNoRun, err: errors.New("no run is active on this machine"), next: "--control-dir must be the folder that the runs use"}
+		return &exit.Error{Code: exit.NoRun, Err: errors.New("no run is active on this machine"), Next: "--control-dir must be the folder that the runs use"}
 	}
 	if set, is := body.(socket.SetCommand); is && len(set.Settings) == 0 {
 		return c.listSettings(ctx, runs)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/dbconn"
@@ -91,7 +92,7 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 	if c.ask {
 		secret, err := tui.AskPassword(ctx, c.app.Stdin, c.app.Stderr)
 		if errors.Is(err, tui.ErrNoTerminal) {
-			return nil, usageOf("midstream help run", err)
+			return nil, exit.UsageOf("midstream help run", err)
 		}
 		if err != nil {
 			return nil, err
@@ -117,13 +118,13 @@ func unreachable(ctx context.Context, err error) error {
 	if dbconn.Denied(err) {
 		next = "check the account and its password (-p asks for it)"
 	}
-	return &coded{code: exitFailed, err: err, left: "nothing was changed", next: next}
+	return &exit.Error{Code: exit.Failed, Err: err, Left: "nothing was changed", Next: next}
 }
 
 // reach checks a verb's command line, and connects. Option files come first: problems may need what they say, and reads the rest.
 func (c *connection) reach(ctx context.Context, out *output, help string, problems func() []error) (*server, error) {
 	cfg, notes, err := c.config()
-	if err := usageOf(help, append(problems(), err)...); err != nil {
+	if err := exit.UsageOf(help, append(problems(), err)...); err != nil {
 		return nil, err
 	}
 	for _, note := range notes {

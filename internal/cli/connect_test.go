@@ -13,6 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
 )
@@ -71,19 +72,19 @@ func TestSSLModesOnRealServers(t *testing.T) {
 				args []string
 				code int
 			}{
-				{"tls_only", nil, exitDone},
-				{"tls_only", []string{"--ssl-mode=DISABLED"}, exitFailed},
-				{"tls_only", []string{"--ssl-mode=required"}, exitDone},
-				{"tls_only", []string{ca}, exitDone},
-				{"tls_only", []string{ca, "--ssl-mode=VERIFY_CA"}, exitDone},
-				{"tls_only", []string{"--ssl-ca=" + other + "/ca.pem"}, exitFailed},
-				{"tls_only", []string{"--ssl-ca=" + other + "/ca.pem", "--ssl-mode=REQUIRED"}, exitDone},
-				{"tls_only", []string{ca, "--ssl-mode=VERIFY_IDENTITY"}, exitFailed}, // it is not made out to 127.0.0.1
-				{"tls_only", []string{"--ssl-mode=VERIFY_CA"}, exitUsage},
-				{"certified", []string{ca}, exitFailed},
-				{"certified", append([]string{ca}, pair...), exitDone},
-				{"plain", []string{"--ssl-mode=DISABLED"}, exitDone}, // by RSA: nothing is cached yet
-				{"plain", nil, exitDone},
+				{"tls_only", nil, exit.Done},
+				{"tls_only", []string{"--ssl-mode=DISABLED"}, exit.Failed},
+				{"tls_only", []string{"--ssl-mode=required"}, exit.Done},
+				{"tls_only", []string{ca}, exit.Done},
+				{"tls_only", []string{ca, "--ssl-mode=VERIFY_CA"}, exit.Done},
+				{"tls_only", []string{"--ssl-ca=" + other + "/ca.pem"}, exit.Failed},
+				{"tls_only", []string{"--ssl-ca=" + other + "/ca.pem", "--ssl-mode=REQUIRED"}, exit.Done},
+				{"tls_only", []string{ca, "--ssl-mode=VERIFY_IDENTITY"}, exit.Failed}, // it is not made out to 127.0.0.1
+				{"tls_only", []string{"--ssl-mode=VERIFY_CA"}, exit.WrongUsage},
+				{"certified", []string{ca}, exit.Failed},
+				{"certified", append([]string{ca}, pair...), exit.Done},
+				{"plain", []string{"--ssl-mode=DISABLED"}, exit.Done}, // by RSA: nothing is cached yet
+				{"plain", nil, exit.Done},
 			} {
 				n++
 				args := append([]string{"run", "--method=shadow", "--drop-old", "--host=" + host, "--port=" + port, "--user=" + c.user,
@@ -107,7 +108,7 @@ func TestServerWithoutTLS(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Own(t, "8.0", sandbox.Options{Settings: map[string]string{"skip_ssl": ""}})
 	name, query := table(t, i, 50)
-	for mode, want := range map[string]int{"PREFERRED": exitDone, "REQUIRED": exitFailed} {
+	for mode, want := range map[string]int{"PREFERRED": exit.Done, "REQUIRED": exit.Failed} {
 		code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "--drop-old", "--ssl-mode=" + mode,
 			"ALTER TABLE " + name + " ADD COLUMN " + mode + " INT"}, flagsTo(t, i)...)...)
 		if code != want {
@@ -132,7 +133,7 @@ func TestSocket(t *testing.T) {
 		code, stdout, stderr := midstream(
 			t,
 			append([]string{"run", "--method=shadow", "--drop-old", "--user=" + i.User, statement}, args...)...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 	}
@@ -162,16 +163,16 @@ func TestWhereAPasswordMayStand(t *testing.T) {
 		home bool
 		code int
 	}{
-		{"--defaults-file", []string{"plan", "--defaults-file=" + file, statement}, "", false, exitDone},
-		{"--defaults-extra-file", []string{"plan", "--defaults-extra-file=" + file, statement}, "", false, exitDone},
-		{"~/.my.cnf", []string{"plan", statement}, "", true, exitDone},
-		{"environment", append([]string{"plan"}, reach...), `MYSQL_PWD=p#1 "x`, false, exitDone},
-		{"file before environment", []string{"plan", "--defaults-file=" + file, statement}, "MYSQL_PWD=wrong", false, exitDone},
-		{"flag before file", []string{"plan", "--defaults-file=" + file, "--password=wrong", statement}, "", false, exitFailed},
-		{"-p attached", append([]string{"plan", `-pp#1 "x`}, reach...), "", false, exitDone},
-		{"--password=", append([]string{"plan", `--password=p#1 "x`}, reach...), "", false, exitDone},
-		{"none", append([]string{"plan"}, reach...), "", false, exitFailed},
-		{"nobody to ask", append([]string{"plan", "-p"}, reach...), "", false, exitUsage},
+		{"--defaults-file", []string{"plan", "--defaults-file=" + file, statement}, "", false, exit.Done},
+		{"--defaults-extra-file", []string{"plan", "--defaults-extra-file=" + file, statement}, "", false, exit.Done},
+		{"~/.my.cnf", []string{"plan", statement}, "", true, exit.Done},
+		{"environment", append([]string{"plan"}, reach...), `MYSQL_PWD=p#1 "x`, false, exit.Done},
+		{"file before environment", []string{"plan", "--defaults-file=" + file, statement}, "MYSQL_PWD=wrong", false, exit.Done},
+		{"flag before file", []string{"plan", "--defaults-file=" + file, "--password=wrong", statement}, "", false, exit.Failed},
+		{"-p attached", append([]string{"plan", `-pp#1 "x`}, reach...), "", false, exit.Done},
+		{"--password=", append([]string{"plan", `--password=p#1 "x`}, reach...), "", false, exit.Done},
+		{"none", append([]string{"plan"}, reach...), "", false, exit.Failed},
+		{"nobody to ask", append([]string{"plan", "-p"}, reach...), "", false, exit.WrongUsage},
 	} {
 		cmd := command(t, c.args...)
 		ownSession(cmd) // no terminal
@@ -252,7 +253,7 @@ func TestPasswordIsNotInPs(t *testing.T) {
 			t.Errorf("%s: ps shows %q", arg, shown)
 		}
 		r.interrupt()
-		if code := r.exit(); code != exitAborted {
+		if code := r.exit(); code != exit.Aborted {
 			t.Errorf("exit code %d\n%s", code, &r.stderr)
 		}
 		contains(t, r.stderr.String(), "other users can see a password on the command line", "midstream: aborted: interrupted\n")

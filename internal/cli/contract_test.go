@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/operator"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
@@ -20,8 +21,8 @@ import (
 // it; -update adds to it what is new, and removes nothing.
 func TestDocsContract(t *testing.T) {
 	var have []string
-	for _, o := range outcomes {
-		have = append(have, fmt.Sprintf("exit %d %s", o.code, o.name))
+	for _, o := range exit.Outcomes {
+		have = append(have, fmt.Sprintf("exit %d %s", o.Code, o.Name))
 	}
 	for name, record := range recordTypes() {
 		fieldsOf(&have, "event "+name+".", reflect.TypeOf(record).Elem())

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -106,7 +107,7 @@ func (c *controlling) tell(verb string, args ...string) (code int, stdout, stder
 func (c *controlling) obeys(verb string, args []string, texts ...string) {
 	c.t.Helper()
 	code, stdout, stderr := c.tell(verb, args...)
-	if code != exitDone {
+	if code != exit.Done {
 		c.t.Fatalf("%s %s: exit code %d\n%s\n%s", verb, args, code, stdout, stderr)
 	}
 	contains(c.t, stdout, texts...)
@@ -241,13 +242,13 @@ func TestPauseAndResume(t *testing.T) {
 	if s := c.status(); s.State != "paused" || !strings.Contains(s.PausedBy, fmt.Sprintf("(uid %d, process ", os.Getuid())) {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "pause", nil, "can't be paused: the run is paused since", c.at("resume")+"continues it")
+	c.refuses(exit.NotNow, "pause", nil, "can't be paused: the run is paused since", c.at("resume")+"continues it")
 	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "waits     paused by ")
 	c.obeys("resume", nil, "resumed")
-	c.refuses(exitNotNow, "resume", nil, "the run is not paused", c.at("cutover")+c.name)
+	c.refuses(exit.NotNow, "resume", nil, "the run is not paused", c.at("cutover")+c.name)
 	c.stopWriting()
 	c.obeys("throttle", []string{"100%"}, "no limit")
-	c.ends(exitDone)
+	c.ends(exit.Done)
 	contains(t, c.run.stdout.String(), "pause, by ", "waiting: paused by ", "resume, by ", "throttle 100%, by ", "all equal", "locked for")
 	c.swappedAll()
 }
@@ -263,7 +264,7 @@ func TestStopCapture(t *testing.T) {
 	if s := c.status(); s.State != "stopped" || s.PausedBy == "" {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "already stopped at a checkpoint")
+	c.refuses(exit.NotNow, "pause", []string{"--stop-capture"}, "already stopped at a checkpoint")
 	copied := c.query("SELECT COUNT(*) FROM t_shadow")
 	c.obeys("set", []string{"copy-share=100%"}, `copy-share is "100%", was "5%"`)
 	time.Sleep(300 * time.Millisecond)
@@ -272,7 +273,7 @@ func TestStopCapture(t *testing.T) {
 	}
 	c.stopWriting() // what it has written meanwhile, nobody has read
 	c.obeys("resume", nil, "resumed from the checkpoint")
-	c.ends(exitDone)
+	c.ends(exit.Done)
 	contains(
 		t, c.run.stdout.String(), `"command":"pause --stop-capture"`, "resuming an earlier run",
 		`"event":"verified"`, `"outcome":"done"`,
@@ -295,7 +296,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	}
 	applied := c.progress().Applied
 	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
-	c.refuses(exitNotNow, "hold", nil, "the swap is already held", c.at("cutover")+c.name, " releases it")
+	c.refuses(exit.NotNow, "hold", nil, "the swap is already held", c.at("cutover")+c.name, " releases it")
 	c.obeys("pause", nil, "the run is paused")
 	c.obeys("cutover", nil, "the run is paused by ")
 	c.obeys("resume", nil, "resumed")
@@ -306,7 +307,7 @@ func TestHoldUntilCutover(t *testing.T) {
 		t.Errorf("columns %s", got)
 	}
 	c.obeys("cutover", []string{"--now"}, "cuts over as soon as")
-	c.ends(exitDone)
+	c.ends(exit.Done)
 	contains(
 		t, c.run.stdout.String(), "on hold until an operator", "held: until midstream cutover ",
 		"cutover --now, by ", "locked for",
@@ -326,10 +327,10 @@ func TestAbort(t *testing.T) {
 		code         int
 		text, tables string
 	}{
-		{"at work", false, false, exitAborted, "is untouched and nothing is left", "t"},
-		{"kept", false, true, exitStopped, "t_shadow and ", "t,t_midstream,t_shadow"},
-		{"stopped", true, false, exitAborted, "is untouched and nothing is left", "t"},
-		{"stopped and kept", true, true, exitStopped, "t_shadow and ", "t,t_midstream,t_shadow"},
+		{"at work", false, false, exit.Aborted, "is untouched and nothing is left", "t"},
+		{"kept", false, true, exit.Stopped, "t_shadow and ", "t,t_midstream,t_shadow"},
+		{"stopped", true, false, exit.Aborted, "is untouched and nothing is left", "t"},
+		{"stopped and kept", true, true, exit.Stopped, "t_shadow and ", "t,t_midstream,t_shadow"},
 	} {
 		t.Run(how.name, func(t *testing.T) {
 			c := beginControlled(t, 5000, "--copy-share=1%")
@@ -350,10 +351,10 @@ func TestAbort(t *testing.T) {
 			if got := c.query(columns); got != "id,a,b" {
 				t.Errorf("columns %s", got)
 			}
-			if code, stdout, stderr := midstream(t, append(flagsTo(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
+			if code, stdout, stderr := midstream(t, append(flagsTo(t, c.i), "cleanup", "--yes", c.name)...); code != exit.Done {
 				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
-			c.refuses(exitNoRun, "abort", nil, "no run on "+c.name+" is active on this machine", c.at("status")+"lists")
+			c.refuses(exit.NoRun, "abort", nil, "no run on "+c.name+" is active on this machine", c.at("status")+"lists")
 		})
 	}
 }
@@ -373,13 +374,13 @@ func TestSet(t *testing.T) {
 	}
 	c.obeys("set", nil, "copy-share           0%", "0% to 100%", "lock-wait            250ms", "10ms to 30s")
 	c.refuses(
-		exitUsage, "set", []string{"lock-wait=1h", "copy-share=50%"},
+		exit.WrongUsage, "set", []string{"lock-wait=1h", "copy-share=50%"},
 		"lock-wait=1h is refused; nothing was changed", "between 10ms and 30s",
 	)
-	c.refuses(exitUsage, "set", []string{"speed=high"}, "unknown setting", "lists the settings")
-	c.refuses(exitUsage, "set", []string{"max-load=Threads_flying=3"}, "no status variable Threads_flying")
-	c.refuses(exitUsage, "throttle", []string{"150%"}, "between 0 and 100")
-	c.refuses(exitUsage, "set", []string{"lock-wait"}, "must be name=value")
+	c.refuses(exit.WrongUsage, "set", []string{"speed=high"}, "unknown setting", "lists the settings")
+	c.refuses(exit.WrongUsage, "set", []string{"max-load=Threads_flying=3"}, "no status variable Threads_flying")
+	c.refuses(exit.WrongUsage, "throttle", []string{"150%"}, "between 0 and 100")
+	c.refuses(exit.WrongUsage, "set", []string{"lock-wait"}, "must be name=value")
 	c.obeys("set", nil, "copy-share           0%", "lock-wait            250ms")
 	c.obeys("set", []string{"throttle-file=" + file, "copy-share=100%", "workers=4", "chunk-time=50ms"}, `workers is "4", was "2"`)
 	c.run.await(&c.run.stdout, "waiting: the file "+file)
@@ -391,7 +392,7 @@ func TestSet(t *testing.T) {
 	c.obeys("set", []string{"max-capture-delay=0s", "full-speed=true", "hold=true"}, `max-capture-delay is "0s", was "1ns"`)
 	c.phase("hold")
 	c.obeys("set", []string{"hold=false"}, `hold is "false"`)
-	c.ends(exitDone)
+	c.ends(exit.Done)
 	contains(
 		t, c.run.stdout.String(), "set copy-share=50% lock-wait=1h, by ",
 		"set chunk-time=50ms copy-share=100% throttle-file="+file+" workers=4, by ",
@@ -403,7 +404,7 @@ func TestSet(t *testing.T) {
 func TestTwoAtOnce(t *testing.T) {
 	sideBySide(t)
 	c := beginControlled(t, 5000, "--copy-share=1%", "--drop-old")
-	c.refuses(exitNotNow, "cutover", nil, "nothing holds the swap", "swaps by itself")
+	c.refuses(exit.NotNow, "cutover", nil, "nothing holds the swap", "swaps by itself")
 	c.phase("copy")
 	// A lock on a row that is to be copied? None is needed: the copy reads what is committed. The
 	// metadata lock of the shadow is what a sync waits for.
@@ -428,7 +429,7 @@ func TestTwoAtOnce(t *testing.T) {
 		first <- stdout + stderr
 	}()
 	c.await("a pause is under way", func() bool { return strings.HasPrefix(c.status().Command, "pause by ") })
-	c.refuses(exitNotNow, "throttle", []string{"50%"}, "another command is being carried out: pause by ", "(uid ", ", since ")
+	c.refuses(exit.NotNow, "throttle", []string{"50%"}, "another command is being carried out: pause by ", "(uid ", ", since ")
 	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +438,7 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Errorf("copy-share %s", share)
 	}
 	c.obeys("abort", nil, "nothing is left")
-	c.ends(exitAborted)
+	c.ends(exit.Aborted)
 }
 
 func (c *controlling) setting(name string) string {
@@ -473,7 +474,7 @@ func TestWatch(t *testing.T) {
 	args := append(flagsTo(t, c.i), "run", "--method=shadow", "--control-dir="+c.folder, "ALTER TABLE "+c.name+" ADD COLUMN c INT")
 	if code, _, stderr := midstream(
 		t,
-		args...); code != exitRefused ||
+		args...); code != exit.Refused ||
 		!strings.Contains(stderr, "another run of Midstream is working on the table") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
@@ -488,17 +489,17 @@ func TestWatch(t *testing.T) {
 	id, end := holding(t, c.i, "report", c.name, 0)
 	code, stdout, stderr := midstream(t, "blockers", "--control-dir="+c.folder)
 	end()
-	if code != exitDone || !strings.Contains(stdout, "Holding a lock of "+database+".t:") ||
+	if code != exit.Done || !strings.Contains(stdout, "Holding a lock of "+database+".t:") ||
 		!strings.Contains(stdout, fmt.Sprintf("connection %d, ", id)) {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	c.obeys("cutover", nil, "cuts over as soon as")
-	c.ends(exitDone)
-	if code := people.exit(); code != exitDone {
+	c.ends(exit.Done)
+	if code := people.exit(); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, &people.stderr)
 	}
 	contains(t, people.stdout.String(), "cutover, by ", "locked for", "the run has ended: done (exit code 0)")
-	if code := machine.exit(); code != exitDone {
+	if code := machine.exit(); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, &machine.stderr)
 	}
 	contains(t, machine.stdout.String(), `"event":"swapped"`, `"event":"result"`, `"outcome":"done"`)
@@ -507,7 +508,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%v: %s", err, line)
 		}
 	}
-	if code, stdout, _ := midstream(t, "status", "--control-dir="+c.folder); code != exitDone || stdout != noRuns+"\n" {
+	if code, stdout, _ := midstream(t, "status", "--control-dir="+c.folder); code != exit.Done || stdout != noRuns+"\n" {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
 }
@@ -521,7 +522,7 @@ func TestNativeAndControl(t *testing.T) {
 	_, end := holding(t, c.i, "app", c.name, 0)
 	c.obeys("cutover", nil, "as soon as no session blocks it")
 	c.phase("native")
-	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "the server itself changes the table")
+	c.refuses(exit.NotNow, "pause", []string{"--stop-capture"}, "the server itself changes the table")
 	c.obeys("pause", nil, "the run is paused")
 	c.await("the pause is seen", func() bool { return c.status().State == "paused" && c.status().Phase == "hold" })
 	end()
@@ -538,7 +539,7 @@ func TestNativeAndControl(t *testing.T) {
 	c.obeys("cutover", nil)
 	c.phase("native")
 	c.obeys("set", []string{"lock-give-up=300ms"}, `lock-give-up is "300ms"`)
-	c.ends(exitFailed)
+	c.ends(exit.Failed)
 	contains(t, c.run.stderr.String(), "the server did not grant the lock within 300ms", "is untouched and nothing is left")
 }
 
@@ -552,10 +553,10 @@ func TestNativeAtWork(t *testing.T) {
 			"SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'alter table%' AND processlist_info LIKE CONCAT('ALTER TABLE `', DATABASE(), '`.`t` %')",
 		) != "0"
 	})
-	c.refuses(exitNotNow, "pause", nil, "the server itself is already changing the table")
-	c.refuses(exitNotNow, "hold", nil, "the server itself is already changing the table")
+	c.refuses(exit.NotNow, "pause", nil, "the server itself is already changing the table")
+	c.refuses(exit.NotNow, "hold", nil, "the server itself is already changing the table")
 	c.obeys("abort", nil, "is untouched")
-	c.ends(exitAborted)
+	c.ends(exit.Aborted)
 }
 
 // TestTablesAndControl: a statement on whole tables heeds the window and a hold, is listed, paused
@@ -572,7 +573,7 @@ func TestTablesAndControl(t *testing.T) {
 	if s := c.status(); s.State != "held" || !strings.Contains(s.Why, file) || !strings.HasPrefix(s.Alter, "TRUNCATE") {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "cannot keep a part")
+	c.refuses(exit.NotNow, "pause", []string{"--stop-capture"}, "cannot keep a part")
 	c.obeys("pause", nil, "the run is paused")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -583,17 +584,17 @@ func TestTablesAndControl(t *testing.T) {
 	c.obeys("resume", nil)
 	c.phase("native")
 	code, stdout, _ := midstream(t, "blockers", "--control-dir="+c.folder)
-	if code != exitDone || !strings.Contains(stdout, "Holding a lock of") {
+	if code != exit.Done || !strings.Contains(stdout, "Holding a lock of") {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
 	c.obeys("hold", nil)
 	c.phase("hold")
 	c.obeys("abort", nil, "is untouched")
-	c.ends(exitAborted)
+	c.ends(exit.Aborted)
 	if rows := c.query("SELECT COUNT(*) FROM t"); rows == "0" {
 		t.Error("it was carried out")
 	}
 	c.begin("RENAME TABLE "+c.name+" TO "+c.name+"_moved", "--lock-give-up=300ms")
-	c.ends(exitFailed)
+	c.ends(exit.Failed)
 	contains(t, c.run.stderr.String(), "the server did not grant the lock within 300ms", "is untouched, and nothing is")
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"midstream/internal/cli/exit"
 )
 
 // hoursFrom is a window of two hours that opens so much later than now.
@@ -27,9 +29,9 @@ func TestCopyWindow(t *testing.T) {
 	if s := c.status(); s.State != "waiting" || s.Phase != "copy" || s.Held != "" {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitUsage, "set", []string{"copy-window=Mon-Fry 1:00-2:00"}, `unknown day "Fry"`)
+	c.refuses(exit.WrongUsage, "set", []string{"copy-window=Mon-Fry 1:00-2:00"}, `unknown day "Fry"`)
 	c.obeys("set", []string{"copy-window=" + hoursFrom(-time.Hour)}, "copy-window is ")
-	c.ends(exitDone)
+	c.ends(exit.Done)
 	contains(t, c.run.stdout.String(), "(in ", " min)", "resumed")
 }
 
@@ -43,17 +45,17 @@ func TestL6_OwnBuildWaitsForTheCopyWindow(t *testing.T) {
 	if s := c.status(); s.State != "held" || !strings.Contains(s.Why, "the copy window ") || !strings.Contains(s.Why, " opens at ") {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "cutover", nil, "the copy window ", c.at("set")+"TABLE")
+	c.refuses(exit.NotNow, "cutover", nil, "the copy window ", c.at("set")+"TABLE")
 	c.obeys("set", []string{"copy-window="}, "copy-window is ")
-	c.ends(exitDone)
+	c.ends(exit.Done)
 	args := append(flagsTo(t, c.i), "run", "--copy-window="+hoursFrom(3*time.Hour), "ALTER TABLE "+c.name+" ADD COLUMN c INT")
-	if code, stdout, stderr := midstream(t, args...); code != exitDone || !strings.Contains(stdout, "INSTANT") {
+	if code, stdout, stderr := midstream(t, args...); code != exit.Done || !strings.Contains(stdout, "INSTANT") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	args = append(flagsTo(t, c.i), "plan", "--copy-window=22:00-06:00 UTC", "--cutover-window=12:00-13:00 UTC",
 		"ALTER TABLE "+c.name+" ADD INDEX (a)")
 	code, stdout, stderr := midstream(t, args...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	told := strings.Join(strings.Fields(stdout), " ")

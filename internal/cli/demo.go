@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/event"
@@ -65,7 +66,7 @@ func (a *app) demoCommand() *cobra.Command {
 const demoRate = 100
 
 func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
-	if err := usageOf("midstream help demo", append(d.checks.Problems, session.OnlyClauses(d.options.Alter))...); err != nil {
+	if err := exit.UsageOf("midstream help demo", append(d.checks.Problems, session.OnlyClauses(d.options.Alter))...); err != nil {
 		return err
 	}
 	if d.app.Executable == "" {
@@ -111,8 +112,8 @@ func (d *demonstration) show(ctx context.Context, server *sandbox.Server) error 
 	}
 	fmt.Fprint(d.app.Stdout, summary.OfProof(proof, d.result))
 	if !proof.Good() {
-		err = &coded{code: exitMismatch, err: errors.New("the table differs from the writers' ledger, or from the requested definition"),
-			next: "run the demo with --keep, and compare the table yourself"}
+		err = &exit.Error{Code: exit.Mismatch, Err: errors.New("the table differs from the writers' ledger, or from the requested definition"),
+			Next: "run the demo with --keep, and compare the table yourself"}
 	}
 	if d.keep {
 		d.wait(ctx, server)
@@ -180,7 +181,7 @@ func (d *demonstration) wait(ctx context.Context, server *sandbox.Server) {
 // runChild runs this program, and returns the result. Its error has the exit code of the child.
 func (a *app) runChild(ctx context.Context, args []string, listen event.Listener) (*record.Result, error) {
 	result, err := session.RunChild(ctx, a.Executable, args, a.Interrupts.OnSecond, listen)
-	if err == nil && result.ExitCode != exitDone {
+	if err == nil && result.ExitCode != exit.Done {
 		err = childError(result)
 	}
 	return result, err
@@ -192,5 +193,5 @@ func childError(r *record.Result) error {
 	if r.Phase != "" {
 		text = "in phase " + r.Phase + ": " + text
 	}
-	return &coded{code: r.ExitCode, err: fmt.Errorf("run %s %s", r.Outcome, text), left: r.Left, next: r.Next}
+	return &exit.Error{Code: r.ExitCode, Err: fmt.Errorf("run %s %s", r.Outcome, text), Left: r.Left, Next: r.Next}
 }

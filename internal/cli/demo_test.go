@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
 )
@@ -64,7 +65,7 @@ func TestDemo(t *testing.T) {
 		command(t, "demo", "--rows=3000", "--rate=100", "--alter=DROP COLUMN legacy, RENAME COLUMN remark TO words, ADD INDEX (city)"),
 	)
 	address, folder := serverOf(t, r)
-	if code := r.exit(); code != exitDone {
+	if code := r.exit(); code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
 	contains(
@@ -89,7 +90,7 @@ func TestDemoLeavesNothing(t *testing.T) {
 			address, folder := serverOf(t, r)
 			r.await(&r.stdout, at)
 			r.interrupt()
-			if code := r.exit(); code != exitAborted {
+			if code := r.exit(); code != exit.Aborted {
 				t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
 			gone(t, address, folder)
@@ -103,7 +104,7 @@ func TestDemoLeavesNothing(t *testing.T) {
 		r.interrupt()
 		r.await(&r.stderr, "interrupted: stopping") // two signals at once may be one
 		r.interrupt()
-		if code := r.exit(); code != exitAtOnce && code != exitAborted {
+		if code := r.exit(); code != exit.AtOnce && code != exit.Aborted {
 			t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 		}
 		gone(t, address, folder)
@@ -123,7 +124,7 @@ func TestSandboxEndsWithItsServer(t *testing.T) {
 	if err := syscall.Kill(ready.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if code := r.exit(); code != exitFailed || !strings.Contains(r.stderr.String(), "ended by itself") {
+	if code := r.exit(); code != exit.Failed || !strings.Contains(r.stderr.String(), "ended by itself") {
 		t.Errorf("exit code %d\n%s", code, &r.stderr)
 	}
 }
@@ -141,7 +142,7 @@ func TestSandboxRun(t *testing.T) {
 		conn.Close()
 	}
 	r.interrupt()
-	if code := r.exit(); code != exitDone {
+	if code := r.exit(); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, &r.stderr)
 	}
 	if conn, err := net.DialTimeout("tcp", address, time.Second); err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/event"
 	"midstream/internal/face/tui"
 	"midstream/internal/lab/mysqltest"
@@ -194,8 +195,8 @@ func TestBarsOnATerminal(t *testing.T) {
 
 // TestResultOfAFailure has what a script needs.
 func TestResultOfAFailure(t *testing.T) {
-	err := &coded{code: exitFailed, err: errInterrupted, left: "nothing was written", next: "again"}
-	text, _ := json.Marshal((&app{}).resultOf(resultlessRun, err, exitFailed))
+	err := &exit.Error{Code: exit.Failed, Err: errInterrupted, Left: "nothing was written", Next: "again"}
+	text, _ := json.Marshal((&app{}).resultOf(resultlessRun, err, exit.Failed))
 	contains(
 		t, string(text), `"outcome":"failed"`, `"exit_code":1`, `"error":"interrupted"`,
 		`"left":"nothing was written"`, `"next":"again"`, `"problems":[]`,

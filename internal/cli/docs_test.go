@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/compat/ghost"
 	"midstream/internal/compat/ptosc"
 	"midstream/internal/ops/queue"
@@ -59,11 +60,11 @@ func exitCodesPage() string {
 	b.WriteString(
 		generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and an unlisted code is a failure.\n" +
 			"`midstream help exit-codes` prints the same.\nWith `--json` the last line has the code and its name.\n" +
-			ofSeveral + "\n\n" +
+			exit.OfSeveral + "\n\n" +
 			"| code | name | meaning | what to do, unless the message knows better |\n|---|---|---|---|\n",
 	)
-	for _, o := range outcomes {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", o.code, o.name, o.meaning, o.next)
+	for _, o := range exit.Outcomes {
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", o.Code, o.Name, o.Meaning, o.Next)
 	}
 	return b.String()
 }
@@ -164,12 +165,12 @@ func typeName(t reflect.Type) string {
 	return "number"
 }
 
-// TestEveryOutcomeIsListed keeps the list of the result's outcomes complete.
+// TestEveryOutcomeIsListed keeps the list of the result's exit.Outcomes complete.
 func TestEveryOutcomeIsListed(t *testing.T) {
 	field, _ := reflect.TypeFor[record.Result]().FieldByName("Outcome")
-	for _, o := range outcomes {
-		if !strings.Contains(field.Tag.Get("doc"), o.name) {
-			t.Errorf("docs/events.md does not list the outcome %s", o.name)
+	for _, o := range exit.Outcomes {
+		if !strings.Contains(field.Tag.Get("doc"), o.Name) {
+			t.Errorf("docs/events.md does not list the outcome %s", o.Name)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/event"
@@ -35,7 +36,7 @@ func (a *app) dropInCommand(name, short, long string, body func(ctx context.Cont
 	return &cobra.Command{
 		Use: name, Short: short, Long: long, DisableFlagParsing: true,
 		RunE: a.verb(func(ctx context.Context, args []string) error {
-			if code := body(ctx, args); code != exitDone {
+			if code := body(ctx, args); code != exit.Done {
 				return &told{code}
 			}
 			return nil

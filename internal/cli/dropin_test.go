@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/compat/ghost"
 	"midstream/internal/compat/ptosc"
 	"midstream/internal/engine/failure"
@@ -57,11 +58,11 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 		},
 	}
 	failed := &failure.Failure{Phase: "copy", Err: errors.New("x"), Kept: true, Next: "Give it up with: midstream cleanup  shop.orders"}
-	wrong := usageOf("midstream run --help", errors.New("--max-replica-lag x: it is no time"))
-	unseen := &coded{
-		code: exitFailed,
-		err:  errors.New("r1 can't be seen"),
-		next: "name reachable replicas by --replica, or use --unseen-replicas=ignore",
+	wrong := exit.UsageOf("midstream run --help", errors.New("--max-replica-lag x: it is no time"))
+	unseen := &exit.Error{
+		Code: exit.Failed,
+		Err:  errors.New("r1 can't be seen"),
+		Next: "name reachable replicas by --replica, or use --unseen-replicas=ignore",
 	}
 	for program, says := range map[string][]string{
 		ghostName: {"or a run without --attempt-instant-ddl, which waits\n", "midstream check --host=db1 --port=3306 --user=ann -p 'ALTER TABLE `shop`.`orders` ADD UNIQUE (a)' lists every row", "(max-capture-delay in [midstream] of ~/.my.cnf)",
@@ -74,11 +75,11 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 		c, _ := a.asRun(spokenBy(t)[program], nil)
 		told := ""
 		for _, err := range []error{refused, failed, wrong, unseen} {
-			told += unwrapped(a.complaint(err, exitCode(err, false)))
+			told += unwrapped(a.complaint(err, exit.Code(err, false)))
 		}
 		contains(t, told, says...)
 		contains(
-			t, a.complaint(usageOf(c.help, errors.New("x")), exitUsage),
+			t, a.complaint(exit.UsageOf(c.help, errors.New("x")), exit.WrongUsage),
 			"  where: command line, midstream "+program+"\n", "  next:  see midstream "+program+" --help\n",
 		)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
@@ -42,20 +43,20 @@ func TestErrorsPage(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(strings.Replace(generated, "TestDocs", "TestErrorsPage", 1) + errorsIntroduction)
 	for _, e := range []errorExample{
-		{"The command line is wrong", []string{"run", "--workers=0", "ALTER TABLE shop.orders ADD COLUMN n INT"}, exitUsage, nil},
-		{"The server can't be reached", []string{"run", "--host=127.0.0.1", "--port=1", "--user=dba", "ALTER TABLE shop.orders ADD COLUMN n INT"}, exitFailed, nil},
-		{"The plan refuses", []string{"run", "--method=shadow", "ALTER TABLE shop.log ADD COLUMN n INT"}, exitRefused, nil},
-		{"Rows don't fit", []string{"run", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exitUnfit, nil},
-		{"A row that does not fit is found by the copy", []string{"run", "--no-prescan", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exitUnfit, nil},
-		{"The operator aborts it", held, exitAborted, func(r *running) { r.interrupt() }},
-		{"It is stopped, and keeps its work", held, exitStopped, func(r *running) {
-			if code, _, stderr := midstream(t, "abort", "--keep", "--control-dir="+folder, database+".orders"); code != exitDone {
+		{"The command line is wrong", []string{"run", "--workers=0", "ALTER TABLE shop.orders ADD COLUMN n INT"}, exit.WrongUsage, nil},
+		{"The server can't be reached", []string{"run", "--host=127.0.0.1", "--port=1", "--user=dba", "ALTER TABLE shop.orders ADD COLUMN n INT"}, exit.Failed, nil},
+		{"The plan refuses", []string{"run", "--method=shadow", "ALTER TABLE shop.log ADD COLUMN n INT"}, exit.Refused, nil},
+		{"Rows don't fit", []string{"run", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exit.Unfit, nil},
+		{"A row that does not fit is found by the copy", []string{"run", "--no-prescan", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exit.Unfit, nil},
+		{"The operator aborts it", held, exit.Aborted, func(r *running) { r.interrupt() }},
+		{"It is stopped, and keeps its work", held, exit.Stopped, func(r *running) {
+			if code, _, stderr := midstream(t, "abort", "--keep", "--control-dir="+folder, database+".orders"); code != exit.Done {
 				t.Error(stderr)
 			}
 		}},
-		{"What was kept is another ALTER's", []string{"run", "--method=shadow", "ALTER TABLE shop.orders ADD COLUMN another INT"}, exitRefused, nil},
-		{"Two tables are not equal", []string{"verify", "shop.people", "shop.people_copy"}, exitMismatch, nil},
-		{"There is no such run", []string{"pause", "--control-dir=" + folder, "shop.orders"}, exitNoRun, nil},
+		{"What was kept is another ALTER's", []string{"run", "--method=shadow", "ALTER TABLE shop.orders ADD COLUMN another INT"}, exit.Refused, nil},
+		{"Two tables are not equal", []string{"verify", "shop.people", "shop.people_copy"}, exit.Mismatch, nil},
+		{"There is no such run", []string{"pause", "--control-dir=" + folder, "shop.orders"}, exit.NoRun, nil},
 	} {
 		args := []string{}
 		for _, arg := range e.args {
@@ -79,10 +80,10 @@ func TestErrorsPage(t *testing.T) {
 		told := asOnThePage(strings.NewReplacer(" --control-dir="+folder, "", i.Address, "db1:3306", database, "shop").Replace(r.stderr.String()))
 		fmt.Fprintf(
 			&page, "\n## %s\n\n```\n$ midstream %s\n%s```\n\nExit code %d, `%s`.\n", e.title,
-			strings.ReplaceAll(shown, " --control-dir="+folder, ""), told, e.code, outcomeOf(e.code).name,
+			strings.ReplaceAll(shown, " --control-dir="+folder, ""), told, e.code, exit.OutcomeOf(e.code).Name,
 		)
 	}
-	if code, _, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--yes", database+".orders")...); code != exitDone {
+	if code, _, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--yes", database+".orders")...); code != exit.Done {
 		t.Error(stderr)
 	}
 	path := filepath.Join("..", "..", "docs", "errors.md")
@@ -148,48 +149,48 @@ The examples below are real: a test makes each error on a real server and compar
 // Of every exit code, an error that says nothing but its cause gets all five parts, in words and in the record.
 func TestFiveParts(t *testing.T) {
 	causes := map[int]error{
-		exitFailed: errors.New(
+		exit.Failed: errors.New(
 			"x",
 		),
-		exitUsage:   usageOf("midstream run --help", errors.New("x")),
-		exitRefused: &plan.Refused{Blocking: []plan.Risk{{What: "x"}}},
-		exitAborted: errInterrupted,
-		exitUnknown: &failure.Failure{Phase: "cutover", Err: cutover.ErrUnknown},
-		exitMismatch: &failure.Failure{
+		exit.WrongUsage: exit.UsageOf("midstream run --help", errors.New("x")),
+		exit.Refused:    &plan.Refused{Blocking: []plan.Risk{{What: "x"}}},
+		exit.Aborted:    errInterrupted,
+		exit.Unknown:    &failure.Failure{Phase: "cutover", Err: cutover.ErrUnknown},
+		exit.Mismatch: &failure.Failure{
 			Phase: "verify",
 			Err:   failure.ErrMismatch,
 		},
-		exitLeftovers: &coded{code: exitLeftovers, err: failure.ErrLeftovers},
-		exitStopped: &failure.Failure{
+		exit.Leftovers: &exit.Error{Code: exit.Leftovers, Err: failure.ErrLeftovers},
+		exit.Stopped: &failure.Failure{
 			Phase: "copy",
 			Err:   errors.New("x"),
 			Kept:  true,
 		},
-		exitUnfit: &failure.Failure{Phase: "prescan", Err: failure.ErrUnfit},
-		exitNoRun: &coded{
-			code: exitNoRun,
-			err:  errors.New("x"),
+		exit.Unfit: &failure.Failure{Phase: "prescan", Err: failure.ErrUnfit},
+		exit.NoRun: &exit.Error{
+			Code: exit.NoRun,
+			Err:  errors.New("x"),
 		},
-		exitNotNow: &coded{code: exitNotNow, err: errors.New("x")},
-		exitAtOnce: &coded{code: exitAtOnce, err: errLeftAtOnce},
+		exit.NotNow: &exit.Error{Code: exit.NotNow, Err: errors.New("x")},
+		exit.AtOnce: &exit.Error{Code: exit.AtOnce, Err: errLeftAtOnce},
 	}
-	for _, o := range outcomes[1:] {
-		err, is := causes[o.code]
+	for _, o := range exit.Outcomes[1:] {
+		err, is := causes[o.Code]
 		if !is {
-			t.Errorf("no cause of exit code %d", o.code)
+			t.Errorf("no cause of exit code %d", o.Code)
 			continue
 		}
-		if code := exitCode(err, o.code == exitAborted); code != o.code {
-			t.Errorf("%v: exit code %d, not %d", err, code, o.code)
+		if code := exit.Code(err, o.Code == exit.Aborted); code != o.Code {
+			t.Errorf("%v: exit code %d, not %d", err, code, o.Code)
 		}
 		a := &app{}
 		a.at.Store(&place{verb: "run", command: "midstream run", stage: "planning", object: "shop.orders on db1:3306"})
-		told := a.resultOf(migration.Result{}, err, o.code)
+		told := a.resultOf(migration.Result{}, err, o.Code)
 		if told.Error == "" || told.Stage == "" || told.Object == "" || told.Left == "" || told.Next == "" {
-			t.Errorf("exit code %d: %+v", o.code, told)
+			t.Errorf("exit code %d: %+v", o.Code, told)
 		}
 		contains(
-			t, a.complaint(err, o.code), "midstream: ", "\n  where: "+told.Stage+", "+told.Object+"\n",
+			t, a.complaint(err, o.Code), "midstream: ", "\n  where: "+told.Stage+", "+told.Object+"\n",
 			"\n  left:  "+told.Left, "\n  next:  ",
 		)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
@@ -53,7 +54,7 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 	}
 	c.app.stands("undo", table.String()+" on "+address)
 	if next, why := session.CannotRelease(*c.undo, table); err == nil && why != nil {
-		return result, &coded{code: exitNotNow, err: why, left: "nothing was changed", next: next}
+		return result, &exit.Error{Code: exit.NotNow, Err: why, Left: "nothing was changed", Next: next}
 	}
 	if err != nil {
 		return result, commandError(err)
@@ -78,11 +79,11 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 func unreleased(table schema.Name, released *record.Result, err error) error {
 	switch {
 	case errors.Is(err, followers.ErrUnfit), errors.Is(err, followers.ErrHeld):
-		return &coded{code: exitUnfit, err: err, left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), next: followers.Advice(err, table)}
+		return &exit.Error{Code: exit.Unfit, Err: err, Left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), Next: followers.Advice(err, table)}
 	case err != nil:
 		return commandError(err)
-	case released.ExitCode != exitDone:
-		return &coded{code: released.ExitCode, err: errors.New(released.Error), left: released.Left, next: released.Next}
+	case released.ExitCode != exit.Done:
+		return &exit.Error{Code: released.ExitCode, Err: errors.New(released.Error), Left: released.Left, Next: released.Next}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -24,13 +25,13 @@ func TestU3_AFollowerWithoutItsOldTableNamesWhatIsPossible(t *testing.T) {
 			r.follower(following)
 			database, _, _ := strings.Cut(r.name, ".")
 			executing(t, r.i, database)(c.does)
-			r.ends(exitFailed)
+			r.ends(exit.Failed)
 			said := strings.Join(strings.Fields(r.run.stderr.String()), " ")
 			contains(t, said, c.cause, "the undo has ended, because", c.why, " --list "+r.name, " --end "+r.name)
 			lacks(t, said, "--cold")
-			_, stderr := r.undo(exitRefused, "--cold")
+			_, stderr := r.undo(exit.Refused, "--cold")
 			contains(t, stderr, "the last change cannot be taken back")
-			r.undo(exitDone, "--end")
+			r.undo(exit.Done, "--end")
 		})
 	}
 }

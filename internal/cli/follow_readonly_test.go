@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
 	"midstream/internal/ops/followers"
@@ -31,26 +32,26 @@ func TestU3_AFollowerWaitsForAReadOnlyServer(t *testing.T) {
 			contains(t, now.Why, "the server is read-only, and the run continues once it can be written")
 			_, status, _ := midstream(t, "status", "--control-dir="+c.folder, c.name)
 			contains(t, strings.Join(strings.Fields(status), " "), "state waiting: for its server: the server is read-only", "this process follows the table")
-			_, stderr := c.undo(exitNotNow)
+			_, stderr := c.undo(exit.NotNow)
 			contains(t, stderr, "its process waits for its server: the server is read-only")
 			contains(t, c.run.stdout.String()+c.run.stderr.String(), "the server is read-only")
 			if variable == "super_read_only" { // read_only stays ON: each new attempt is refused, and so is the undo
 				exec("SET GLOBAL super_read_only = OFF")
 				for range 40 {
-					c.undo(exitNotNow)
+					c.undo(exit.NotNow)
 				}
 			}
 			exec("SET GLOBAL read_only = OFF")
 			c.follower(following)
 			exec("INSERT INTO t (id, a) VALUES (5000, -6)")
-			c.undo(exitDone)
+			c.undo(exit.Done)
 			if got := c.query("SELECT COUNT(*) FROM t WHERE id = 5000"); got != "1" || c.columns() != "id,a,b" {
 				t.Errorf("the undo has left %s of the row, and the columns %s", got, c.columns())
 			}
-			if code := c.run.exit(); code != exitDone {
+			if code := c.run.exit(); code != exit.Done {
 				t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 			}
-			c.undo(exitDone, "--end")
+			c.undo(exit.Done, "--end")
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/followers"
 )
@@ -63,21 +64,21 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			}
 			database, _, _ := strings.Cut(c.name, ".")
 			executing(t, c.i, database)("UPDATE t SET a = -5 WHERE id = 1", "INSERT INTO t (id, a) VALUES (5000, -6)")
-			c.undo(exitDone, "--extend=1h")
-			_, ended := c.undo(exitRefused, "--end")
+			c.undo(exit.Done, "--extend=1h")
+			_, ended := c.undo(exit.Refused, "--end")
 			contains(t, ended, "where: undo, "+c.name, "midstream abort")
 			for _, statement := range []string{"ALTER TABLE " + c.name + " ADD COLUMN z INT", "DROP TABLE " + c.name} {
 				code, _, stderr := midstream(t, append([]string{"run", statement}, flagsTo(t, c.i)...)...)
-				if code != exitRefused {
+				if code != exit.Refused {
 					t.Errorf("%s while a process follows: exit code %d", statement, code)
 				}
 				contains(t, stderr, "the undo of the last change is at work on "+c.name, "; it is open until ", "midstream undo --end")
 			}
 			began := time.Now()
-			stdout, _ := c.undo(exitDone)
+			stdout, _ := c.undo(exit.Done)
 			t.Logf("taken back in %s", time.Since(began))
 			contains(t, stdout, "took back the last change of ", "To redo it, until ", " "+c.name+"\n")
-			if code := c.run.exit(); code != exitDone {
+			if code := c.run.exit(); code != exit.Done {
 				t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 			}
 			if got := c.columns(); got != "id,a,b" {
@@ -86,7 +87,7 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			if got := c.query("SELECT GROUP_CONCAT(id ORDER BY id) FROM t WHERE a < 0"); got != "1,5000" {
 				t.Errorf("of what was written since the change are left: %s", got)
 			}
-			c.undo(exitDone, "--end")
+			c.undo(exit.Done, "--end")
 		})
 	}
 }
@@ -105,23 +106,23 @@ func TestU4_AFollowerWithUnfitRowsFollowsOn(t *testing.T) {
 	if now := c.follower(func(s followers.Standing) bool { return s.Unfit == 2 }); len(now.Keys) != 2 {
 		t.Errorf("the keys of unfit rows are %q", now.Keys)
 	}
-	stdout, stderr := c.undo(exitUnfit)
+	stdout, stderr := c.undo(exit.Unfit)
 	contains(t, stdout, "Out of range", "5001", "SELECT * FROM")
 	contains(t, stderr, "follows on", "--park")
 	c.follower(following)
 	exec("DELETE FROM t WHERE id = 5001")
 	c.follower(func(s followers.Standing) bool { return s.Unfit == 1 && following(s) })
-	if stdout, _ := c.undo(exitDone, "--park", "--quiet"); !strings.Contains(stdout, "\nDone: took back the last change of "+c.name) {
+	if stdout, _ := c.undo(exit.Done, "--park", "--quiet"); !strings.Contains(stdout, "\nDone: took back the last change of "+c.name) {
 		t.Errorf("with --quiet it prints %q", stdout)
 	}
 	if got := c.query("SELECT GROUP_CONCAT(id) FROM t_parked"); got != "5002" {
 		t.Errorf("parked rows are %s", got)
 	}
 	exec("DROP TABLE t_parked")
-	if code := c.run.exit(); code != exitDone {
+	if code := c.run.exit(); code != exit.Done {
 		t.Errorf("the run that followed ended with %d", code)
 	}
-	c.undo(exitDone, "--end")
+	c.undo(exit.Done, "--end")
 }
 
 // TestU3_AFollowerThatEndsLeavesTheUndoOpen: SIGTERM ends a follower, and so does the end of its time. The undo can still be
@@ -136,7 +137,7 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	if err := c.run.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := c.run.exit(); code != exitDone {
+	if code := c.run.exit(); code != exit.Done {
 		t.Errorf("the run that followed ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
 	contains(t, c.run.stderr.String(), "any longer (compared ", "midstream undo ")
@@ -145,19 +146,19 @@ func TestU3_AFollowerThatEndsLeavesTheUndoOpen(t *testing.T) {
 	}
 	_, stdout, _ := midstream(t, append([]string{"undo", "--list", c.name}, flagsTo(t, c.i)...)...)
 	contains(t, stdout, ": open until ")
-	c.undo(exitDone)
+	c.undo(exit.Done)
 	if got := c.columns(); got != "id,a,b" {
 		t.Errorf("the undo has left the columns %s", got)
 	}
 
 	c.begin("ALTER TABLE "+c.name+" ADD COLUMN d INT", "--method=shadow", "--undo=15s", "--undo-mode=warm", "--end-undo", "--old-name=t_older")
-	if code := c.run.exit(); code != exitDone || !strings.Contains(c.run.stderr.String(), "no process follows ") {
+	if code := c.run.exit(); code != exit.Done || !strings.Contains(c.run.stderr.String(), "no process follows ") {
 		t.Errorf("the run whose time is over ended with %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
-	_, late := c.undo(exitAborted, "--hold") // it would follow without an end
+	_, late := c.undo(exit.Aborted, "--hold") // it would follow without an end
 	contains(t, late, "the time of the undo is over", "--extend=24h "+c.name)
-	c.undo(exitDone)
-	c.undo(exitDone, "--end")
+	c.undo(exit.Done)
+	c.undo(exit.Done, "--end")
 }
 
 // TestCutoverOfAllRunsLeavesAFollower: without a table, cutover releases each held run. It reports a follower, which has no
@@ -171,7 +172,7 @@ func TestCutoverOfAllRunsLeavesAFollower(t *testing.T) {
 	executing(t, c.i, database)("CREATE TABLE u LIKE t")
 	all := []string{"cutover", "--yes", "--control-dir=" + c.folder}
 	code, _, stderr := midstream(t, all...)
-	if code != exitNotNow {
+	if code != exit.NotNow {
 		t.Errorf("of a follower alone: exit code %d", code)
 	}
 	contains(t, stderr, "this process follows the table for an undo", c.at("undo")+c.name)
@@ -179,17 +180,17 @@ func TestCutoverOfAllRunsLeavesAFollower(t *testing.T) {
 	held := start(t, command(t, append(other, "--control-dir="+c.folder)...))
 	held.await(&held.stdout, "on hold")
 	code, stdout, stderr := midstream(t, all...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("of a held run and a follower: exit code %d\n%s", code, stderr)
 	}
 	contains(t, stdout, database+".u: the run cuts over")
 	contains(t, stderr, c.name+": there is no change to cut over: this process follows the table for an undo")
-	if code := held.exit(); code != exitDone {
+	if code := held.exit(); code != exit.Done {
 		t.Errorf("the held run: exit code %d\n%s\n%s", code, &held.stdout, &held.stderr)
 	}
 	c.follower(following)
-	c.undo(exitDone)
-	c.undo(exitDone, "--end")
+	c.undo(exit.Done)
+	c.undo(exit.Done, "--end")
 }
 
 // TestU3_AFollowerOfAnAlteredTable: another session has altered the table that a process follows. The process ends, and prints what
@@ -204,7 +205,7 @@ func TestU3_AFollowerOfAnAlteredTable(t *testing.T) {
 		c.follower(following)
 		database, _, _ := strings.Cut(c.name, ".")
 		executing(t, c.i, database)("ALTER TABLE t "+statement, "INSERT INTO t (a, b) VALUES (7, 'x')")
-		if code := c.run.exit(); code != exitFailed {
+		if code := c.run.exit(); code != exit.Failed {
 			t.Errorf("%s: the process ended with %d\n%s\n%s", statement, code, &c.run.stdout, &c.run.stderr)
 		}
 		state := map[string]string{"": "and the undo is still open", "--cold ": "and the undo is possible by all rows only (--cold), because column a"}[cold]
@@ -212,13 +213,13 @@ func TestU3_AFollowerOfAnAlteredTable(t *testing.T) {
 		contains(t, flat, "another session has changed "+c.name+", so this process can no longer follow it: connection ", "ALTER TABLE t "+statement,
 			"this process has changed nothing in "+c.name, state, " "+cold+c.name+" takes the change back", "--hold "+c.name+" follows the table again")
 		if cold == "" {
-			c.undo(exitDone)
+			c.undo(exit.Done)
 		} else {
-			c.undo(exitDone, "--cold")
+			c.undo(exit.Done, "--cold")
 		}
 		if got := c.columns(); got != "id,a,b" {
 			t.Errorf("%s: the undo has left the columns %s", statement, got)
 		}
-		c.undo(exitDone, "--end")
+		c.undo(exit.Done, "--end")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/operator"
 	"midstream/internal/lab/mysqltest"
 )
@@ -38,7 +39,7 @@ func TestFormerNamesOfFlags(t *testing.T) {
 	plan := append([]string{"plan", "ALTER TABLE " + name + " MODIFY a BIGINT"}, flagsTo(t, i)...)
 	for _, wish := range []string{"--native-locked=1h", "--native-max-lock=1h", "--defaults-extra-file=" + file} {
 		code, stdout, stderr := midstream(t, append(plan, wish)...)
-		if code != exitDone || !strings.Contains(stdout, "COPY by the server") {
+		if code != exit.Done || !strings.Contains(stdout, "COPY by the server") {
 			t.Errorf("%s: exit code %d\n%s\n%s", wish, code, stdout, stderr)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -163,7 +164,7 @@ func TestGhostOnReplica(t *testing.T) {
 	is(own, "0")
 	if code, stdout, stderr := midstream(
 		t,
-		append([]string{"cleanup", "--yes", database + ".t"}, flagsTo(t, follower)...)...); code != exitDone {
+		append([]string{"cleanup", "--yes", database + ".t"}, flagsTo(t, follower)...)...); code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	is(tables, "t")

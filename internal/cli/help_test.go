@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/operator"
 	"midstream/internal/ops/history"
@@ -23,7 +24,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 	sideBySide(t)
 	code, stdout, _ := midstream(t, "--help")
 	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
-	if code != exitDone || len(lines) > 23 { // and the prompt
+	if code != exit.Done || len(lines) > 23 { // and the prompt
 		t.Errorf("exit code %d, %d lines", code, len(lines))
 	}
 	for _, line := range lines {
@@ -102,7 +103,7 @@ func TestTheHelpOfAVerbBeginsWithItsOwnFlags(t *testing.T) {
 func offered(t *testing.T, args ...string) []string {
 	t.Helper()
 	code, stdout, stderr := midstream(t, append([]string{"__complete"}, args...)...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("%q: exit code %d: %s", args, code, stderr)
 	}
 	var words []string
@@ -176,7 +177,7 @@ func TestCompletionInBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if code, script, _ := midstream(t, "completion", shell); code != exitDone || !strings.Contains(script, "__complete") {
+		if code, script, _ := midstream(t, "completion", shell); code != exit.Done || !strings.Contains(script, "__complete") {
 			t.Errorf("%s: exit code %d, script of %d bytes", shell, code, len(script))
 		}
 	}
@@ -201,11 +202,11 @@ func TestVersion(t *testing.T) {
 		t,
 		"version",
 		"--json",
-	); code != exitDone || !strings.Contains(stdout, `"version":"test","commit":"`) ||
+	); code != exit.Done || !strings.Contains(stdout, `"version":"test","commit":"`) ||
 		!strings.Contains(stdout, `"go":"go1.`) {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
-	if code, stdout, _ := midstream(t, "version"); code != exitDone || !strings.Contains(stdout, "midstream test\ncommit ") {
+	if code, stdout, _ := midstream(t, "version"); code != exit.Done || !strings.Contains(stdout, "midstream test\ncommit ") {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
 }

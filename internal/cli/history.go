@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/ops/history"
 )
@@ -45,5 +46,5 @@ func (h historyFlags) story(app *app, word string) (*history.Story, error) {
 	if errors.Is(err, history.ErrNone) {
 		next = "midstream report --list lists all runs; " + next
 	}
-	return nil, &coded{code: exitNoRun, err: err, next: next}
+	return nil, &exit.Error{Code: exit.NoRun, Err: err, Next: next}
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/hook"
 )
@@ -146,7 +147,7 @@ func TestHooks(t *testing.T) {
 	c.phase("hold")
 	c.obeys("set", []string{"lock-wait=200ms"})
 	c.obeys("cutover", nil)
-	if code := c.run.exit(); code != exitDone {
+	if code := c.run.exit(); code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
 	moments := told.moments()
@@ -216,7 +217,7 @@ func TestL9_AHookThatDoesNotAgreeHoldsTheRun(t *testing.T) {
 			}
 			c.obeys("cutover", nil) // asks at once
 		}
-		if code := c.run.exit(); code != exitDone {
+		if code := c.run.exit(); code != exit.Done {
 			t.Fatalf("%s: exit code %d\n%s\n%s", how, code, &c.run.stdout, &c.run.stderr)
 		}
 		contains(t, c.run.stdout.String()+c.run.stderr.String(), "held: the hook before-cutover=", "ticket 12 is open", "asks again every 10s")
@@ -261,7 +262,7 @@ func TestVeto(t *testing.T) {
 			flagsTo(t, c.i),
 		)
 		code, stdout, stderr := midstream(t, args...)
-		if code != exitAborted {
+		if code != exit.Aborted {
 			t.Errorf("%s: exit code %d\n%s", v.hook, code, stdout)
 		}
 		moment, _, _ := strings.Cut(v.hook, "=")
@@ -291,7 +292,7 @@ func TestHookFails(t *testing.T) {
 		flagsTo(t, c.i),
 	)
 	code, stdout, stderr := midstream(t, args...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout+stderr, "hook on-phase=", "exit status 7")
@@ -301,7 +302,7 @@ func TestHookFails(t *testing.T) {
 		append(
 			[]string{"run", "--hook=at-noon=/bin/true", "--hook=on-end=/nowhere/x", "ALTER TABLE " + c.name + " ADD COLUMN d INT"},
 			flagsTo(t, c.i)...)...)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "unknown moment at-noon", "cannot call /nowhere/x as a program")
@@ -371,7 +372,7 @@ func TestExampleHooks(t *testing.T) {
 		return r.stderr.String()
 	}
 	write("freeze", "quarter's end <!channel>")
-	contains(t, run(exitAborted), "no changes of "+c.name+" now: quarter's end")
+	contains(t, run(exit.Aborted), "no changes of "+c.name+" now: quarter's end")
 	contains(
 		t, fmt.Sprint(got["/ticket"]), "Schema change of "+c.name+": aborted", "\n    error: ",
 		"quarter's end <!channel>", `DEFAULT '"\\'`, "nothing is left", "authorization:Bearer sesame",
@@ -381,7 +382,7 @@ func TestExampleHooks(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, "freeze")); err != nil {
 		t.Fatal(err)
 	}
-	run(exitDone)
+	run(exit.Done)
 	contains(t, fmt.Sprint(got["/pager"]), "event_action:resolve")
 	contains(t, fmt.Sprint(got["/chat"]), "done", ".html")
 }
@@ -401,7 +402,7 @@ func TestLogFile(t *testing.T) {
 		}
 		return stdout, stderr
 	}
-	run(exitDone, "ADD COLUMN c INT", "--log-file="+path, "--log-format=json", "--lock-work=2s")
+	run(exit.Done, "ADD COLUMN c INT", "--log-file="+path, "--log-format=json", "--lock-work=2s")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -420,7 +421,7 @@ func TestLogFile(t *testing.T) {
 	if said["phasecopy"]["msg"] == nil || said["swapped<nil>"]["attempts"] != 1. || said["result"]["msg"] != "run ends: done" {
 		t.Errorf("it says\n%s", text)
 	}
-	stdout, stderr := run(exitAborted, "ADD COLUMN d INT", "--log-file=-", "--hook-veto=abort", "--hook=before-cutover="+program(t, "exit 1"))
+	stdout, stderr := run(exit.Aborted, "ADD COLUMN d INT", "--log-file=-", "--hook-veto=abort", "--hook=before-cutover="+program(t, "exit 1"))
 	contains(
 		t, stderr, "level=INFO msg=\"copy: copying rows and applying changes\" table="+c.name,
 		"level=ERROR msg=\"run ends: aborted: aborted by the hook before-cutover=", "outcome=aborted", "exit_code=12",
@@ -428,6 +429,6 @@ func TestLogFile(t *testing.T) {
 	if strings.Contains(stdout, "level=") {
 		t.Errorf("it is on standard output:\n%s", stdout)
 	}
-	_, stderr = run(exitUsage, "ADD COLUMN e INT", "--log-file=/dev/null/x")
+	_, stderr = run(exit.WrongUsage, "ADD COLUMN e INT", "--log-file=/dev/null/x")
 	contains(t, stderr, "write the log", "nothing was written", "--log-file")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -90,27 +91,27 @@ func TestL9_NothingOfOthersIsObeyed(t *testing.T) {
 	reach, alter := flagsTo(t, i), "ALTER TABLE "+name.Quoted()+" "
 	note, column := "ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile), schema.Quote("c"+hostile)
 	for verb, cases := range map[string]map[string]int{
-		"plan": {alter + note: exitDone, alter + "DROP COLUMN `none" + hostile + "`": exitRefused, alter + "DROP COLUMN " + column: exitDone, alter + "RENAME COLUMN " + column + " TO `d" + hostile + "`": exitDone,
-			alter + "ADD COLUMN n INT DEFAULT " + schema.Literal("7"+hostile): exitRefused, alter + "ADD COLUMN n INT\n\x1b]0;o\x07 COMMENT 'x'": exitUsage,
-			"ALTER TABLE " + schema.Name{Schema: "none" + hostileName, Table: "x" + hostile}.Quoted() + " ADD COLUMN a INT": exitRefused, "nothing" + hostile: exitUsage,
-			"DROP TABLE " + name.Quoted(): exitDone, "TRUNCATE TABLE " + name.Quoted(): exitDone, "RENAME TABLE " + name.Quoted() + " TO " + name.Sibling("y"+hostileName).Quoted(): exitDone},
-		"check": {alter + "MODIFY " + column + " INT": exitUnfit, alter + "MODIFY " + column + " VARCHAR(100) NOT NULL": exitUnfit, alter + "ADD UNIQUE KEY `u" + hostile + "` (" + column + "(1))": exitDone},
+		"plan": {alter + note: exit.Done, alter + "DROP COLUMN `none" + hostile + "`": exit.Refused, alter + "DROP COLUMN " + column: exit.Done, alter + "RENAME COLUMN " + column + " TO `d" + hostile + "`": exit.Done,
+			alter + "ADD COLUMN n INT DEFAULT " + schema.Literal("7"+hostile): exit.Refused, alter + "ADD COLUMN n INT\n\x1b]0;o\x07 COMMENT 'x'": exit.WrongUsage,
+			"ALTER TABLE " + schema.Name{Schema: "none" + hostileName, Table: "x" + hostile}.Quoted() + " ADD COLUMN a INT": exit.Refused, "nothing" + hostile: exit.WrongUsage,
+			"DROP TABLE " + name.Quoted(): exit.Done, "TRUNCATE TABLE " + name.Quoted(): exit.Done, "RENAME TABLE " + name.Quoted() + " TO " + name.Sibling("y"+hostileName).Quoted(): exit.Done},
+		"check": {alter + "MODIFY " + column + " INT": exit.Unfit, alter + "MODIFY " + column + " VARCHAR(100) NOT NULL": exit.Unfit, alter + "ADD UNIQUE KEY `u" + hostile + "` (" + column + "(1))": exit.Done},
 	} {
 		for statement, code := range cases {
 			tells(t, code, append(reach, verb, statement)...)
 			tells(t, code, append(reach, verb, "--json", statement)...)
 		}
 	}
-	tells(t, exitMismatch, append(reach, "verify", "--settle=100ms", "--", name.Dotted(), name.Sibling("other").Dotted())...)
-	tells(t, exitRefused, append(reach, "cleanup", "--yes", "--", name.Sibling("none"+hostile).Dotted())...)
+	tells(t, exit.Mismatch, append(reach, "verify", "--settle=100ms", "--", name.Dotted(), name.Sibling("other").Dotted())...)
+	tells(t, exit.Refused, append(reach, "cleanup", "--yes", "--", name.Sibling("none"+hostile).Dotted())...)
 	for _, verb := range []string{"status", "pause", "cutover", "set", "hold", "abort", "watch"} {
-		tells(t, exitNoRun, verb, "--control-dir="+filepath.Join(t.TempDir(), "c"), "--", name.Dotted())
-		tells(t, exitUsage, verb, "--", "a"+hostile)
+		tells(t, exit.NoRun, verb, "--control-dir="+filepath.Join(t.TempDir(), "c"), "--", name.Dotted())
+		tells(t, exit.WrongUsage, verb, "--", "a"+hostile)
 	}
-	tells(t, exitUsage, "no"+hostile)
-	tells(t, exitUsage, "run", "--no"+hostile)
-	tells(t, exitUsage, "run", "--chunk-time="+hostile, alter+note)
-	tells(t, exitFailed, append(reach, "plan", "--user=u"+hostile, alter+note)...)
+	tells(t, exit.WrongUsage, "no"+hostile)
+	tells(t, exit.WrongUsage, "run", "--no"+hostile)
+	tells(t, exit.WrongUsage, "run", "--chunk-time="+hostile, alter+note)
+	tells(t, exit.Failed, append(reach, "plan", "--user=u"+hostile, alter+note)...)
 }
 
 // TestL9_ARunOfHostileNames: nor has anything that a run writes: its terminal, log, history,
@@ -143,14 +144,14 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 	defer end()
 	here := "--control-dir=" + folder
 	for _, verb := range [][]string{{"status"}, {"status", "--json"}, {"blockers"}, {"blockers", "--json"}, {"set"}, {"set", "lock-wait=300ms"}, {"pause"}, {"status"}, {"resume"}} {
-		tells(t, exitDone, append([]string{verb[0], here}, verb[1:]...)...)
+		tells(t, exit.Done, append([]string{verb[0], here}, verb[1:]...)...)
 	}
 	contains(
-		t, tells(t, exitDone, append(flagsTo(t, i), "blockers", here, "--host=127.0.0.1", "--", name.Dotted())...),
+		t, tells(t, exit.Done, append(flagsTo(t, i), "blockers", here, "--host=127.0.0.1", "--", name.Dotted())...),
 		fmt.Sprint("connection ", id),
 	)
-	tells(t, exitDone, "cutover", here, "--yes")
-	if code := run.exit(); code != exitDone {
+	tells(t, exit.Done, "cutover", here, "--yes")
+	if code := run.exit(); code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, &run.stdout, &run.stderr)
 	}
 	contains(t, run.stdout.String(), "killed a session that blocked the swap", "app")
@@ -182,11 +183,11 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tells(t, exitDone, "report", "--list", "--history-dir="+files)
+	tells(t, exit.Done, "report", "--list", "--history-dir="+files)
 	for _, form := range []string{"html", "md", "json"} {
-		tells(t, exitDone, "report", "--format="+form, "--history-dir="+files)
+		tells(t, exit.Done, "report", "--format="+form, "--history-dir="+files)
 	}
-	tells(t, exitDone, append(flagsTo(t, i), "cleanup", "--old", "--yes", "--", name.Dotted())...)
+	tells(t, exit.Done, append(flagsTo(t, i), "cleanup", "--old", "--yes", "--", name.Dotted())...)
 }
 
 // TestL9_HostileNamesOnATerminal: on a terminal nor.
@@ -269,13 +270,13 @@ func TestL9_HostileNamesInTheQueue(t *testing.T) {
 		clean(t, verb, stdout)
 		clean(t, verb, stderr)
 	}
-	ask(exitDone, "submit", append([]string{alter, "--server=main", "--id=h"}, held...)...)
-	ask(exitUsage, "submit", "nothing"+hostile, "--server=main")
-	ask(exitUsage, "submit", alter, "--server=none"+hostile)
+	ask(exit.Done, "submit", append([]string{alter, "--server=main", "--id=h"}, held...)...)
+	ask(exit.WrongUsage, "submit", "nothing"+hostile, "--server=main")
+	ask(exit.WrongUsage, "submit", alter, "--server=none"+hostile)
 	q.holds("h")
-	ask(exitDone, "submit", alter, "--server=main", "--id=next")
+	ask(exit.Done, "submit", alter, "--server=main", "--id=next")
 	for _, args := range [][]string{nil, {"h"}, {"next"}, {"--json"}, {"h", "--json"}} {
-		ask(exitDone, "queue", args...)
+		ask(exit.Done, "queue", args...)
 	}
 	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
 	if err != nil {
@@ -301,9 +302,9 @@ func TestL9_HostileNamesInTheQueue(t *testing.T) {
 		t.Fatalf("%d %s", status, text)
 	}
 	q.becomes("h", queue.StateDone)
-	ask(exitDone, "queue", "h")
+	ask(exit.Done, "queue", "h")
 	q.becomes("next", queue.StateFailed) // the column is there
-	ask(exitDone, "queue", "next")
+	ask(exit.Done, "queue", "next")
 	clean(t, "the daemon", q.daemon.stdout.String()+q.daemon.stderr.String())
 	q.daemon.interrupt()
 	q.daemon.exit()

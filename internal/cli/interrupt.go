@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/ops/session"
 )
 
 // Interrupts are the signals and commands that end a verb.
 type Interrupts = session.Interrupts
 
-// WatchInterrupts returns the context that the first signal ends. The second one ends the process by exit.
-func WatchInterrupts(parent context.Context, exit func(code int)) (context.Context, *Interrupts) {
-	return session.WatchInterrupts(parent, func() { exit(exitAtOnce) })
+// WatchInterrupts returns the context that the first signal ends. The second one ends the process by leave.
+func WatchInterrupts(parent context.Context, leave func(code int)) (context.Context, *Interrupts) {
+	return session.WatchInterrupts(parent, func() { leave(exit.AtOnce) })
 }
 
 // errInterrupted is the cause of the context once the operator wants to stop.

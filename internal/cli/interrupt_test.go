@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/session"
 )
@@ -30,7 +31,7 @@ func TestCtrlCWhileRowsAreCopied(t *testing.T) {
 	}
 	r.interrupt()
 	began := time.Now()
-	if code := r.exit(); code != exitAborted {
+	if code := r.exit(); code != exit.Aborted {
 		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
 	t.Logf("aborted within %s", time.Since(began))
@@ -66,11 +67,11 @@ func TestBlockedRun(t *testing.T) {
 
 	// The second finds the tables of the first, and is refused by that or by the claim.
 	code, stdout, stderr := midstream(t, args...)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, "another run of midstream is working on this table", "nothing was dropped")
@@ -78,7 +79,7 @@ func TestBlockedRun(t *testing.T) {
 	first.interrupt()
 	first.await(&first.stdout, "interrupted: aborting")
 	first.interrupt() // timeout(1) sends its signal twice
-	if code := first.exit(); code != exitAborted {
+	if code := first.exit(); code != exit.Aborted {
 		t.Errorf("exit code %d\n%s\n%s", code, &first.stdout, &first.stderr)
 	}
 	if got := query(columns); got != "id,a,b" {
@@ -124,25 +125,25 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	r.await(&r.stdout, "interrupted: aborting")
 	time.Sleep(session.Echo)
 	r.interrupt()
-	if code := r.exit(); code != exitAtOnce {
+	if code := r.exit(); code != exit.AtOnce {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
 	contains(t, r.stderr.String(), "left at once", name+" is unchanged; ", name+"_shadow", "midstream cleanup "+name)
 	hold("ROLLBACK")
 
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flagsTo(t, i)...)...)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("cleanup did not ask: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	cleanup := append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)
 	// The server lets go of the claim when it notices that the process is gone.
 	for end := time.Now().Add(20 * time.Second); ; {
 		code, stdout, stderr = midstream(t, cleanup...)
-		if code != exitRefused || time.Now().After(end) {
+		if code != exit.Refused || time.Now().After(end) {
 			break
 		}
 	}
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "To be dropped:", "Dropped ")

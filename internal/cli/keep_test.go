@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -25,8 +26,8 @@ func TestL6_KeepLeavesRowsOut(t *testing.T) {
 			{"v IS NULL OR note = 'it''s'", "3", "3 rows left out (--keep)"}, {"(id > 1) AND (id < 4) -- x", "2,3", "2 rows left out (--keep)"}, {"1", "1,2,3,4", "4 rows copied"},
 		} {
 			fill()
-			r.says("plan", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=" + c.keep}, "Rows", "the others stay in the old table", "t_old after the swap", "rows meet it, by the server's estimate")
-			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=" + c.keep}, "It has the rows that were left out", c.out)
+			r.says("plan", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=" + c.keep}, "Rows", "the others stay in the old table", "t_old after the swap", "rows meet it, by the server's estimate")
+			r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=" + c.keep}, "It has the rows that were left out", c.out)
 			if got := ids("t"); got != c.want {
 				r.Errorf("--keep %s: the table has the rows %q, want %q", c.keep, got, c.want)
 			}
@@ -37,12 +38,12 @@ func TestL6_KeepLeavesRowsOut(t *testing.T) {
 			if got := r.query("SELECT MAX(id) FROM t"); got != "5" {
 				r.Errorf("--keep %s: the next row has the key %s", c.keep, got)
 			}
-			r.says("undo", exitRefused, "t", []string{"--cold"})
+			r.says("undo", exit.Refused, "t", []string{"--cold"})
 		}
 		fill()
-		r.says("run", exitUnfit, "ALTER TABLE t MODIFY v TINYINT", []string{"--method=shadow"}, "or leave these rows out (--keep)")
-		r.says("check", exitDone, "ALTER TABLE t MODIFY v TINYINT", []string{"--keep=v < 100"})
-		r.says("run", exitDone, "ALTER TABLE t MODIFY v TINYINT NOT NULL, ADD UNIQUE KEY (v)", []string{"--keep=v < 100"})
+		r.says("run", exit.Unfit, "ALTER TABLE t MODIFY v TINYINT", []string{"--method=shadow"}, "or leave these rows out (--keep)")
+		r.says("check", exit.Done, "ALTER TABLE t MODIFY v TINYINT", []string{"--keep=v < 100"})
+		r.says("run", exit.Done, "ALTER TABLE t MODIFY v TINYINT NOT NULL, ADD UNIQUE KEY (v)", []string{"--keep=v < 100"})
 		if got := ids("t"); got != "1,4" {
 			r.Errorf("the table has the rows %s", got)
 		}
@@ -74,9 +75,9 @@ func TestKeepIsRefused(t *testing.T) {
 			{"DROP TABLE t", []string{"--keep=id > 5"}, "cannot choose rows"},
 			{"TRUNCATE TABLE t", []string{"--keep=id > 5"}, "cannot choose rows"},
 		} {
-			r.says("run", exitRefused, c.alter, c.flags, c.says)
+			r.says("run", exit.Refused, c.alter, c.flags, c.says)
 		}
-		r.says("run", exitUsage, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep= "}, "it has no condition") // an empty variable of a shell
+		r.says("run", exit.WrongUsage, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep= "}, "it has no condition") // an empty variable of a shell
 		r.exec("DROP TABLE c, p")
 	})
 }
@@ -89,9 +90,9 @@ func TestU4_ThePlanCountsRowsThatTakeThePlaceOfLeftOutOnes(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("DROP TABLE t", "CREATE TABLE t (id INT PRIMARY KEY, u INT, `a b` VARCHAR(9), s INT, UNIQUE KEY u (u), UNIQUE KEY ab (`a b`(3)))",
 			"INSERT INTO t VALUES (1, 1, 'abcx', 1), (2, 2, 'defx', 0), (3, 3, 'ghix', 0), (4, 4, 'jklx', NULL)")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=s = 1", "--undo=1h"})
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=s = 1", "--undo=1h"})
 		r.exec("INSERT INTO t VALUES (2, 20, 'x', 1, 1), (30, 3, 'y', 1, 1), (40, 40, 'jkly', 1, 1), (5, 5, 'z', 1, 1)")
-		plan := strings.Join(strings.Fields(r.says("undo", exitDone, "t", []string{"--plan"}, "the key, or a value of a unique key, of a row which --keep has left out")), " ")
+		plan := strings.Join(strings.Fields(r.says("undo", exit.Done, "t", []string{"--plan"}, "the key, or a value of a unique key, of a row which --keep has left out")), " ")
 		i, j := strings.Index(plan, "SELECT COUNT(*)"), strings.Index(plan, " counts them")
 		if i < 0 || j < i {
 			r.Fatalf("no SELECT in the plan: %s", plan)
@@ -99,8 +100,8 @@ func TestU4_ThePlanCountsRowsThatTakeThePlaceOfLeftOutOnes(t *testing.T) {
 		if got := r.query(plan[i:j]); got != "3" {
 			r.Errorf("%s gives %s", plan[i:j], got)
 		}
-		r.says("undo", exitUnfit, "t", nil, "some rows do not fit: 3", "which --keep had left out: key PRIMARY", "which --keep had left out: key u")
-		r.says("undo", exitDone, "t", []string{"--park"}, "Set aside: 3 rows")
+		r.says("undo", exit.Unfit, "t", nil, "some rows do not fit: 3", "which --keep had left out: key PRIMARY", "which --keep had left out: key u")
+		r.says("undo", exit.Done, "t", []string{"--park"}, "Set aside: 3 rows")
 		if got := r.query("SELECT GROUP_CONCAT(id ORDER BY id) FROM t"); got != "1,2,3,4,5" {
 			r.Errorf("the table has the rows %s", got)
 		}
@@ -116,12 +117,12 @@ func TestU4_AConditionIsUndone(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("DROP TABLE t", "CREATE TABLE t (id VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY, at DATE)",
 			"INSERT INTO t VALUES ('Ann', '2020-01-01'), ('Bob', '2024-01-01'), ('Cid', NULL)")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=at >= '2024-01-01'", "--undo=1h"}, "midstream undo")
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=at >= '2024-01-01'", "--undo=1h"}, "midstream undo")
 		r.exec("INSERT INTO t VALUES ('ann', '2024-02-01', 1), ('Dan', '2019-01-01', 1)", "UPDATE t SET id = 'BOB', at = '2000-01-01' WHERE id = 'Bob'")
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
-		r.says("undo", exitDone, "t", []string{"--plan"}, "which --keep had left out", "there is no redo", "counts them")
-		r.says("undo", exitUnfit, "t", nil, "which --keep had left out: key PRIMARY")
-		out := r.says("undo", exitDone, "t", []string{"--park"}, "Set aside: 1 row")
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
+		r.says("undo", exit.Done, "t", []string{"--plan"}, "which --keep had left out", "there is no redo", "counts them")
+		r.says("undo", exit.Unfit, "t", nil, "which --keep had left out: key PRIMARY")
+		out := r.says("undo", exit.Done, "t", []string{"--park"}, "Set aside: 1 row")
 		if strings.Contains(out, "redo brings") {
 			r.Errorf("the result promises a redo: %s", out)
 		}
@@ -132,9 +133,9 @@ func TestU4_AConditionIsUndone(t *testing.T) {
 			r.Errorf("the parked rows are %s", got)
 		}
 		r.exec("DROP TABLE t_parked, t_undone")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=at >= '2024-01-01'", "--undo=1h"})
-		r.says("undo", exitDone, "t", []string{"--end"}, "which is yours: no other table has the rows that --keep had left out")
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--keep=at >= '2024-01-01'", "--undo=1h"})
+		r.says("undo", exit.Done, "t", []string{"--end"}, "which is yours: no other table has the rows that --keep had left out")
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
 		if got := r.query("SELECT COUNT(*) FROM t_old"); got != "4" {
 			r.Errorf("the old table has %s rows", got)
 		}

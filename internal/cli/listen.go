@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/face/web"
 	"midstream/internal/ops/history"
@@ -45,9 +46,9 @@ func (l *listening) serve(
 	}
 	l.server, err = l.door.Open(source, map[string]http.Handler{"GET /metrics": metrics})
 	if err != nil {
-		failed := &coded{code: exitFailed, err: err, left: untouched}
+		failed := &exit.Error{Code: exit.Failed, Err: err, Left: untouched}
 		if closed := (*web.Closed)(nil); errors.As(err, &closed) {
-			failed.next = closed.Next
+			failed.Next = closed.Next
 		}
 		return nil, failed
 	}

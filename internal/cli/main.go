@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/help"
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/operator"
@@ -83,15 +84,15 @@ func Main(ctx context.Context, env Env) int {
 	}
 	root.SetArgs(args)
 	err := cmp.Or(root.ExecuteContext(ctx), a.unhelped)
-	var u *usage
+	var u *exit.Usage
 	if err != nil && !a.entered && !errors.As(err, &u) {
-		err = usageOf("midstream help", err)
+		err = exit.UsageOf("midstream help", err)
 	}
 	var told *told
 	if errors.As(err, &told) {
 		return told.code
 	}
-	code := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
+	code := exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted))
 	if err != nil {
 		fmt.Fprint(a.Stderr, a.complaint(err, code))
 	}
@@ -122,7 +123,7 @@ func (a *app) root() *cobra.Command {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 { // no verb, so its flags are unknown too
 			return cmd.Args(cmd, words)
 		}
-		return usageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
+		return exit.UsageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
 	})
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
@@ -165,7 +166,7 @@ func (a *app) onlyVerbs(group *cobra.Command) {
 		for _, verb := range cmd.SuggestionsFor(args[0]) {
 			verbs = append(verbs, strconv.Quote(verb))
 		}
-		return usageOf("midstream help"+strings.TrimPrefix(cmd.CommandPath(), "midstream"), meant(err, verbs))
+		return exit.UsageOf("midstream help"+strings.TrimPrefix(cmd.CommandPath(), "midstream"), meant(err, verbs))
 	}
 	group.RunE = func(cmd *cobra.Command, _ []string) error {
 		a.entered = true
@@ -255,9 +256,9 @@ func (a *app) explained(cmd *cobra.Command, _ []string) {
 // exitCodesTopic is a help topic: a command that can't be run.
 func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("Exit codes are a contract; a code that is not listed is a failure.\n" + ofSeveral + "\n")
-	for _, o := range outcomes {
-		fmt.Fprintf(&b, "\n%5d  %s", o.code, humanize.Wrapped(o.meaning, 90, "       "))
+	b.WriteString("Exit codes are a contract; a code that is not listed is a failure.\n" + exit.OfSeveral + "\n")
+	for _, o := range exit.Outcomes {
+		fmt.Fprintf(&b, "\n%5d  %s", o.Code, humanize.Wrapped(o.Meaning, 90, "       "))
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }

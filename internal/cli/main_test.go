@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/password"
@@ -159,7 +160,7 @@ func (r *running) exit() int {
 		r.t.Fatalf("it does not end\n%s\n%s", &r.stdout, &r.stderr)
 	}
 	code := r.cmd.ProcessState.ExitCode()
-	if code > exitDone && r.cmd.Stderr == &r.stderr {
+	if code > exit.Done && r.cmd.Stderr == &r.stderr {
 		r.fiveParts(code)
 	}
 	return code

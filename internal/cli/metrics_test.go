@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/metrics"
 	"midstream/internal/ops/record"
@@ -113,7 +114,7 @@ func TestMetricsOfARun(t *testing.T) { // alone: next to the writers of other te
 		}
 	}
 	c.obeys("cutover", nil)
-	if code := c.run.exit(); code != exitDone {
+	if code := c.run.exit(); code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
 	var result record.Result
@@ -154,7 +155,7 @@ func TestMetricsFileThatCantBe(t *testing.T) {
 	c := toControl(t, 10)
 	args := slices.Concat([]string{"run", "--metrics-file=/dev/null/x.prom", "ALTER TABLE " + c.name + " ADD COLUMN c INT"}, flagsTo(t, c.i))
 	code, stdout, stderr := midstream(t, args...)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	contains(t, stderr, "write the metrics", "nothing was written", "--metrics-file")

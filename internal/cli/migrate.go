@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
@@ -152,7 +153,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
 	statement, problems := c.asked(args, do.tables != nil)
 	problems = append(problems, configErr, c.output.check())
-	err = usageOf(c.help, problems...)
+	err = exit.UsageOf(c.help, problems...)
 	if err != nil {
 		return migration.Result{}, err
 	}
@@ -182,7 +183,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 	}
 	if c.taking != nil && statement.Kind == ddl.KindAlter {
 		undoing, problem, err := session.UndoOf(ctx, server, c.target, statement.Alter.Table, *c.undo, c.wishes, c.settings.When.Hold)
-		if err = cmp.Or(err, usageOf(c.help, problem)); err != nil {
+		if err = cmp.Or(err, exit.UsageOf(c.help, problem)); err != nil {
 			return migration.Result{}, unheld(ctx, err)
 		}
 		if undoing != nil {
@@ -321,9 +322,9 @@ func unplanned(ctx context.Context, err error) error {
 func unasked(ctx context.Context, err error, table schema.Name) error {
 	switch {
 	case errors.Is(err, native.ErrLeft):
-		return &coded{code: exitLeftovers, err: err, left: "an empty copy of " + table.String(), next: "midstream cleanup  " + table.Argument()}
+		return &exit.Error{Code: exit.Leftovers, Err: err, Left: "an empty copy of " + table.String(), Next: "midstream cleanup  " + table.Argument()}
 	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):
-		return &coded{code: exitRefused, err: err, left: "nothing was written", next: "correct the statement"}
+		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was written", Next: "correct the statement"}
 	}
 	return unwritten(ctx, err, "")
 }
@@ -348,7 +349,7 @@ func unwritten(ctx context.Context, err error, next string) error {
 	if errors.Is(err, checkpoint.ErrNewer) {
 		next = failure.AfterNewer
 	}
-	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
+	return &exit.Error{Code: exit.Code(err, false), Err: err, Left: "nothing was written", Next: next}
 }
 
 // carryOut makes the plan and does with it what do does.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 )
@@ -25,7 +26,7 @@ func TestAsTheServer(t *testing.T) {
 	for column, method := range map[string]string{"m": "instant", "n": "shadow"} {
 		code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "--drop-old", "--method="+method,
 			"ALTER TABLE "+name+" ADD COLUMN "+column+" REAL, ADD COLUMN "+column+"v VARCHAR(20) AS (a || 'x') VIRTUAL")...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("%s: exit code %d\n%s\n%s", method, code, stdout, stderr)
 		}
 		is := "SELECT column_type FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = '" + column + "'"
@@ -40,11 +41,11 @@ func TestAsTheServer(t *testing.T) {
 		t.Errorf("%s rows have their date", got)
 	}
 	code, stdout, stderr := midstream(t, append(flagsTo(t, i), "plan", "--calibrate", "ALTER TABLE "+name+" FORCE")...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("calibration: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = midstream(t, append(flagsTo(t, i), "run", "ALTER TABLE "+name+" ADD COLUMN d DATE NOT NULL")...)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("a date without a value: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, "adds column d DATE NOT NULL without a default", "NO_ZERO_DATE", "Give it a DEFAULT")
@@ -67,7 +68,7 @@ func TestBackupIsNamed(t *testing.T) {
 	if _, err := backup.ExecContext(t.Context(), "UNLOCK INSTANCE"); err != nil {
 		t.Fatal(err)
 	}
-	if code == exitDone {
+	if code == exit.Done {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	contains(t, stderr, "blocked by connection ", "holds the lock of LOCK INSTANCE FOR BACKUP", "nothing was written")
@@ -88,7 +89,7 @@ func TestForeignKeysOfItsOwn(t *testing.T) {
 		exec("CREATE TABLE c (id INT PRIMARY KEY, pid INT, y INT, CONSTRAINT fk FOREIGN KEY (pid) REFERENCES t (id))")
 		for clauses, want := range map[string]string{"RENAME COLUMN y TO z": "", "ALTER COLUMN pid SET DEFAULT 4": "", "DROP INDEX fk": "needed in a foreign key constraint"} {
 			code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "ALTER TABLE "+database+".c "+clauses)...)
-			if code == exitDone != (want == "") {
+			if code == exit.Done != (want == "") {
 				t.Errorf("%s, %s: exit code %d\n%s\n%s", version, clauses, code, stdout, stderr)
 			}
 			if want != "" {
@@ -110,7 +111,7 @@ func TestChecksForgotten(t *testing.T) {
 	i := mysqltest.Server(t, "8.0")
 	name, _ := table(t, i, 10)
 	code, stdout, stderr := midstream(t, append(flagsTo(t, i), "plan", "ALTER TABLE "+name+" ADD CHECK (a > 0)")...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "Nothing to do: ", "the ALTER has a CHECK constraint", "ignores it")
@@ -155,7 +156,7 @@ func TestL3_ParentsOfANewTable(t *testing.T) {
 	code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "--json", "--database="+database, to)...)
 	took := time.Since(began)
 	close(over)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	var blocked bool

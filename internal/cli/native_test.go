@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
@@ -40,7 +41,7 @@ func TestLightestWay(t *testing.T) {
 			flags := append(flagsTo(t, i), c.flags...)
 			code, stdout, stderr := midstream(t, append(append([]string{"plan", "--json"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
 			var plan record.Plan
-			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
+			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exit.Done {
 				t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
 			}
 			if plan.Method != c.method || !strings.Contains(plan.Why, c.why) {
@@ -49,7 +50,7 @@ func TestLightestWay(t *testing.T) {
 			code, stdout, stderr = midstream(
 				t,
 				append(append([]string{"run", "--drop-old"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Fatalf("%s: exit code %d\n%s\n%s", c.clauses, code, stdout, stderr)
 			}
 			contains(t, stdout, c.says, "altered "+name)
@@ -75,7 +76,7 @@ func TestCalibration(t *testing.T) {
 			args := append(flagsTo(t, i), "--calibrate", "--method="+c.method, "ALTER TABLE "+name+" "+c.clauses)
 			code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, args...)...)
 			var plan record.Plan
-			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
+			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exit.Done {
 				t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
 			}
 			p := plan.Prediction
@@ -89,7 +90,7 @@ func TestCalibration(t *testing.T) {
 				t.Errorf("%s: the tables are %s", c.clauses, got)
 			}
 			code, stdout, stderr = midstream(t, append([]string{"run", "--drop-old", "--verbose"}, args...)...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Fatalf("%s: exit code %d\n%s\n%s", c.clauses, code, stdout, stderr)
 			}
 			contains(t, stdout, "measured with rows of this table", "Cost ", "of disk (predicted", "of redo log (predicted")
@@ -108,7 +109,7 @@ func TestShadowTakesOver(t *testing.T) {
 			t,
 			append(flagsTo(t, i), "run", "--json", "--drop-old", "--host="+host, "--port="+port, "--ssl-mode=DISABLED",
 				"ALTER TABLE "+name+" ADD INDEX (b)")...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(t, stdout, `"method":"inplace"`, "a shadow takes over", `"phase":"cutover"`, `"method":"shadow","outcome":"done"`)
@@ -130,22 +131,22 @@ func TestMethodAskedFor(t *testing.T) {
 		return midstream(t, append(append([]string{"run"}, flagsTo(t, i)...), args...)...)
 	}
 	code, stdout, stderr := run("--verbose", "--method=copy", "ALTER TABLE "+name+" ADD COLUMN c INT")
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "COPY by the server: you asked for it", "although the server could do it by instant")
 	code, stdout, stderr = run("ALTER TABLE " + name + " ADD COLUMN d INT, ALGORITHM=INPLACE, LOCK=NONE")
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "INPLACE: ")
 	code, _, stderr = run("--method=inplace", "ALTER TABLE "+name+" MODIFY a BIGINT")
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "cannot do the ALTER by the method inplace", "Cannot change column type INPLACE", "--method=shadow")
 	code, _, stderr = run("ALTER TABLE " + name + " MODIFY a INT DEFAULT 'x'")
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "the server refuses the statement", "Invalid default", "left:  nothing was written", "correct the statement")
@@ -177,7 +178,7 @@ func TestCleanupOfAClone(t *testing.T) {
 	}
 	exec("CREATE TABLE t_midstream_y LIKE t", "CREATE TABLE "+unmarked+" LIKE t")
 	code, _, stderr := midstream(t, append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN z INT"}, flagsTo(t, i)...)...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, stderr, "removed what a killed plan", "midstream_"+dead)
@@ -189,7 +190,7 @@ func TestCleanupOfAClone(t *testing.T) {
 		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
 	}
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(
@@ -213,7 +214,7 @@ func TestInTwoStatements(t *testing.T) {
 		code, stdout, stderr := midstream(
 			t,
 			append(flagsTo(t, i), "run", "--native-max-build=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(t, stdout, "INPLACE: in two statements", "next: ALTER TABLE", "Done in ")
@@ -224,7 +225,7 @@ func TestInTwoStatements(t *testing.T) {
 		}
 		code, stdout, stderr = midstream(t, append(flagsTo(t, i), "run", "--native-max-build=130ms", "--host=127.0.0.1",
 			"ALTER TABLE "+name+" ADD COLUMN d INT, ADD UNIQUE INDEX (b)")...)
-		if code != exitUnfit {
+		if code != exit.Unfit {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		if got := query(
@@ -258,7 +259,7 @@ func TestCtrlCInTheServersOwnWay(t *testing.T) {
 			)
 			r.await(&r.stdout, when)
 			r.interrupt()
-			if code := r.exit(); code != exitAborted {
+			if code := r.exit(); code != exit.Aborted {
 				t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
 			contains(t, r.stderr.String(), "aborted in phase native: ", name+" is untouched and nothing is left")
@@ -287,16 +288,16 @@ func TestForeignKeys(t *testing.T) {
 			name, query := table(t, i, 100)
 			database, _, _ := strings.Cut(name, ".")
 			executing(t, i, database)("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES t (id))")
-			built := map[string]int{"9.7": exitDone, "8.0": exitRefused}[version]
+			built := map[string]int{"9.7": exit.Done, "8.0": exit.Refused}[version]
 			for clauses, want := range map[string]int{
-				"ADD COLUMN c INT": exitDone, "ADD INDEX (b)": exitDone,
-				"FORCE": built, "MODIFY id BIGINT NOT NULL AUTO_INCREMENT": exitRefused,
+				"ADD COLUMN c INT": exit.Done, "ADD INDEX (b)": exit.Done,
+				"FORCE": built, "MODIFY id BIGINT NOT NULL AUTO_INCREMENT": exit.Refused,
 			} {
 				code, stdout, stderr := midstream(t, append(flagsTo(t, i), "run", "ALTER TABLE "+name+" "+clauses)...)
 				if code != want {
 					t.Errorf("%s: exit code %d\n%s\n%s", clauses, code, stdout, stderr)
 				}
-				if want == exitRefused {
+				if want == exit.Refused {
 					contains(t, stderr, "foreign key", "child")
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/dbconn"
@@ -51,7 +52,7 @@ func TestKillsSpareBackups(t *testing.T) {
 		c.obeys("cutover", nil)
 		c.run.await(&c.run.stdout, "is not killed: it is a backup")
 		c.lives(backup, how.statement)
-		c.ends(exitDone)
+		c.ends(exit.Done)
 	}
 }
 
@@ -72,7 +73,7 @@ func TestKillsBeginAnew(t *testing.T) {
 	c.phase("native")
 	time.Sleep(time.Second)
 	c.lives(app, "a transaction that is a second old")
-	c.ends(exitDone)
+	c.ends(exit.Done)
 }
 
 // TestL5_AbortAfterResume: the attempt that goes on from a checkpoint is ended while it looks at
@@ -82,10 +83,10 @@ func TestL5_AbortAfterResume(t *testing.T) {
 	c := beginControlled(t, 8000, "--copy-share=1%")
 	c.phase("copy")
 	c.obeys("pause", []string{"--stop-capture"}, "stopped at a checkpoint")
-	c.refuses(exitNotNow, "set", []string{"max-load=Threads_flying=3"}, "stopped or still checks the server")
+	c.refuses(exit.NotNow, "set", []string{"max-load=Threads_flying=3"}, "stopped or still checks the server")
 	c.obeys("resume", nil, "resumed from the checkpoint")
 	c.obeys("abort", nil, "nothing is left on the server")
-	c.ends(exitAborted)
+	c.ends(exit.Aborted)
 	if left := c.query(
 		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE 't\\_%'",
 	); left != "0" {
@@ -121,14 +122,14 @@ func TestPauseAtTheLastChunk(t *testing.T) {
 		t.Errorf("%s indexes while it is paused", got)
 	}
 	c.obeys("resume", nil)
-	c.ends(exitDone)
+	c.ends(exit.Done)
 }
 
 // TestOtherCase: another table than the one that is named is not meant, unless its server tells no
 // letter cases apart.
 func TestOtherCase(t *testing.T) {
 	sideBySide(t)
-	for anyCase, want := range map[bool]int{false: exitNoRun, true: exitDone} {
+	for anyCase, want := range map[bool]int{false: exit.NoRun, true: exit.Done} {
 		folder := filepath.Join(t.TempDir(), "c")
 		s, err := socket.Serve(
 			folder,
@@ -160,12 +161,12 @@ func TestGiveUp(t *testing.T) {
 	_, end := holding(t, c.i, "app", c.name, 0)
 	defer end()
 	c.obeys("set", []string{"lock-give-up=300ms", "hold=false"}, `lock-give-up is "300ms", was "0s"`)
-	c.ends(exitStopped)
+	c.ends(exit.Stopped)
 	contains(
 		t, c.run.stderr.String(), "the cut-over did not get its lock within 300ms", "t_shadow and ",
 		"Run the same command again to resume",
 	)
-	if code, stdout, stderr := midstream(t, append(flagsTo(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
+	if code, stdout, stderr := midstream(t, append(flagsTo(t, c.i), "cleanup", "--yes", c.name)...); code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }

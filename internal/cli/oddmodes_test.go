@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
@@ -77,7 +78,7 @@ func TestL11_OddNamesInEveryWay(t *testing.T) {
 					}
 					tells(
 						t,
-						exitDone,
+						exit.Done,
 						append(append(flagsTo(t, i), append([]string{verb}, args...)...), "ALTER TABLE "+name.Quoted()+" "+add)...)
 				})
 			}
@@ -117,17 +118,17 @@ func TestL11_OddNamesInEveryWay(t *testing.T) {
 				); err != nil {
 					t.Fatal(err)
 				}
-				tells(t, exitDone, append(flagsTo(t, i), "run", "--to="+file, "--table="+name.Dotted())...)
+				tells(t, exit.Done, append(flagsTo(t, i), "run", "--to="+file, "--table="+name.Dotted())...)
 				moved := name.Sibling("moved %d ?")
 				for _, s := range []string{"RENAME TABLE " + name.Quoted() + " TO " + moved.Quoted(), "TRUNCATE TABLE " + moved.Quoted(), "DROP TABLE " + moved.Quoted()} {
-					tells(t, exitDone, append(flagsTo(t, i), "run", s)...)
+					tells(t, exit.Done, append(flagsTo(t, i), "run", s)...)
 				}
 			})
 			t.Run("family", func(t *testing.T) {
 				name := oddFamily(t, i, table, true)
-				code := exitDone
+				code := exit.Done
 				if version == "8.0" || strings.HasPrefix(version, "mariadb") || version == "5.7" {
-					code = exitRefused // of tables that others refer to
+					code = exit.Refused // of tables that others refer to
 				}
 				tells(t, code, append(flagsTo(t, i), "run", "--method=shadow", "ALTER TABLE "+name.Quoted()+" "+add)...)
 			})
@@ -146,6 +147,6 @@ func TestL9_OddColumnsAreCompared(t *testing.T) {
 		"CREATE TABLE other LIKE "+name.Quoted(), "INSERT INTO other SELECT * FROM "+name.Quoted(),
 		"UPDATE other SET `%d` = 'another' WHERE `id %` = 2",
 	)
-	text := tells(t, exitMismatch, append(flagsTo(t, i), "verify", "--settle=100ms", name.Dotted(), name.Sibling("other").Dotted())...)
+	text := tells(t, exit.Mismatch, append(flagsTo(t, i), "verify", "--settle=100ms", name.Dotted(), name.Sibling("other").Dotted())...)
 	contains(t, text, "row id %=2, column %d: ? | another")
 }

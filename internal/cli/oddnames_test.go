@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/socket"
@@ -96,7 +97,7 @@ func holdOdd(t *testing.T, i *mysqltest.Instance, table string) *odd {
 	}
 	code, stdout, stderr := midstream(t, "status", "--control-dir="+o.folder)
 	shown := printed.FindStringSubmatch(stdout)
-	if code != exitDone || shown == nil {
+	if code != exit.Done || shown == nil {
 		t.Fatalf("status: %d\n%s\n%s", code, stdout, stderr)
 	}
 	o.spellings = [][]string{shellWords(t, o.name.Argument()), {o.name.Quoted()}, shellWords(t, shown[1])}
@@ -130,38 +131,38 @@ func TestL9_OddNamesAreTaken(t *testing.T) {
 			here, told, reach := "--control-dir="+o.folder, "--history-dir="+o.histories, flagsTo(t, i)
 			for _, table := range o.spellings {
 				for _, verb := range []string{"pause", "status", "resume"} {
-					if code, stdout, stderr := midstream(t, append([]string{verb, here}, table...)...); code != exitDone {
+					if code, stdout, stderr := midstream(t, append([]string{verb, here}, table...)...); code != exit.Done {
 						t.Errorf("%s %q: exit code %d\n%s\n%s", verb, table, code, stdout, stderr)
 					}
 				}
 			}
-			o.each(exitNotNow, []string{"hold", here}) // it is held already
-			o.each(exitDone, []string{"throttle", here}, "30%")
-			o.each(exitDone, []string{"set", here}, "lock-wait=300ms")
-			o.each(exitDone, []string{"set", here})
-			o.each(exitDone, []string{"blockers", here})
-			o.each(exitDone, []string{"report", "--format=json", told})
-			o.each(exitDone, []string{"report", "--list", told})
+			o.each(exit.NotNow, []string{"hold", here}) // it is held already
+			o.each(exit.Done, []string{"throttle", here}, "30%")
+			o.each(exit.Done, []string{"set", here}, "lock-wait=300ms")
+			o.each(exit.Done, []string{"set", here})
+			o.each(exit.Done, []string{"blockers", here})
+			o.each(exit.Done, []string{"report", "--format=json", told})
+			o.each(exit.Done, []string{"report", "--list", told})
 			if _, err := i.Open(t, o.name.Schema).Exec("UPDATE " + o.name.Quoted() + " SET `?` = '%' WHERE id = 2"); err != nil {
 				t.Fatal(err)
 			}
-			if code, stdout, stderr := midstream(t, append([]string{"cutover", here}, o.spellings[2]...)...); code != exitDone {
+			if code, stdout, stderr := midstream(t, append([]string{"cutover", here}, o.spellings[2]...)...); code != exit.Done {
 				t.Fatalf("cutover: %d\n%s\n%s", code, stdout, stderr)
 			}
-			if code := o.run.exit(); code != exitDone {
+			if code := o.run.exit(); code != exit.Done {
 				t.Fatalf("run: %d\n%s\n%s", code, &o.run.stdout, &o.run.stderr)
 			}
-			o.each(exitDone, append(reach, "blockers", here))
+			o.each(exit.Done, append(reach, "blockers", here))
 			old := o.name.Sibling(table + "_old")
 			for _, pair := range [][]string{{o.name.Quoted(), old.Quoted()}, {o.name.Dotted(), old.Dotted()}} {
-				if code, stdout, stderr := midstream(t, append(reach, "verify", "--", pair[0], pair[1])...); code != exitDone {
+				if code, stdout, stderr := midstream(t, append(reach, "verify", "--", pair[0], pair[1])...); code != exit.Done {
 					t.Errorf("verify: %d\n%s\n%s", code, stdout, stderr)
 				}
 			}
 			if got := o.query("SELECT GROUP_CONCAT(COALESCE(`?`, '-') ORDER BY id) FROM " + o.name.Quoted()); got != "%s,%,-" {
 				t.Errorf("the rows have %s", got)
 			}
-			o.each(exitDone, append(reach, "cleanup", "--old", "--yes"))
+			o.each(exit.Done, append(reach, "cleanup", "--old", "--yes"))
 			if n := o.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); n != "1" {
 				t.Errorf("%s tables are there", n)
 			}
@@ -203,17 +204,17 @@ func TestL9_OddNamesAborted(t *testing.T) {
 			watch := start(t, command(t, append([]string{"watch", "--control-dir=" + folder}, argument...)...))
 			watch.await(&watch.stdout, "hold")
 			code, stdout, stderr := midstream(t, append([]string{"abort", "--keep", "--control-dir=" + folder}, argument...)...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Errorf("abort: %d\n%s\n%s", code, stdout, stderr)
 			}
-			if code := watch.exit(); code != exitDone {
+			if code := watch.exit(); code != exit.Done {
 				t.Errorf("watch: %d\n%s", code, &watch.stderr)
 			}
-			if code := run.exit(); code != exitStopped {
+			if code := run.exit(); code != exit.Stopped {
 				t.Errorf("run: %d\n%s\n%s", code, &run.stdout, &run.stderr)
 			}
 			code, stdout, stderr = midstream(t, append(append(flagsTo(t, i), "cleanup", "--yes"), argument...)...)
-			if code != exitDone || !strings.Contains(stdout, "Dropped") {
+			if code != exit.Done || !strings.Contains(stdout, "Dropped") {
 				t.Errorf("cleanup: %d\n%s\n%s", code, stdout, stderr)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/face/web"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
@@ -37,11 +38,11 @@ func (p *page) show(c *change, s *session.Session, told record.Run) (end func(re
 		return nil, nil
 	}
 	if s.Handler() == nil || s.History() == "" {
-		return nil, &coded{
-			code: exitFailed,
-			err:  errors.New("the page of a run needs its control socket and its history"),
-			left: "nothing was written",
-			next: "name usable folders by --control-dir and --history-dir, or leave out --listen",
+		return nil, &exit.Error{
+			Code: exit.Failed,
+			Err:  errors.New("the page of a run needs its control socket and its history"),
+			Left: "nothing was written",
+			Next: "name usable folders by --control-dir and --history-dir, or leave out --listen",
 		}
 	}
 	begun := p.runs.Begin(told, s.History(), s.Handler()) // before a reader can know the page's address

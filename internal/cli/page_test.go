@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -127,7 +128,7 @@ func TestPageOfARun(t *testing.T) {
 		contains(t, string(data), `"state":"done"`, "Predicted and actual", "Left on the server")
 		break
 	}
-	if code := c.run.exit(); code != exitDone {
+	if code := c.run.exit(); code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 	}
 	if _, err := http.Get(l.url + "/healthz"); err == nil {
@@ -142,7 +143,7 @@ func TestPageOfARun(t *testing.T) {
 func TestPageRefused(t *testing.T) {
 	sideBySide(t)
 	code, _, stderr := midstream(t, "run", "ALTER TABLE a.b ADD COLUMN c INT", "--listen=0.0.0.0:1", "--no-history", "--no-control")
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d", code)
 	}
 	contains(

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/event"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/history"
@@ -36,7 +37,7 @@ func TestPlanKnowsTheLoadFromEarlierRuns(t *testing.T) {
 	}{{nil, true}, {[]string{"--no-history"}, false}, {[]string{"--history-dir=" + t.TempDir()}, false}} {
 		args := append([]string{"plan", "--method=shadow", "--history-dir=" + folder}, c.flags...)
 		code, stdout, stderr := midstream(t, append(append(args, flagsTo(t, i)...), "ALTER TABLE "+name+" ADD COLUMN c INT")...)
-		if code != exitDone || strings.Contains(strings.Join(strings.Fields(stdout), " "), known) != c.knows {
+		if code != exit.Done || strings.Contains(strings.Join(strings.Fields(stdout), " "), known) != c.knows {
 			t.Errorf("%s: exit code %d\n%s\n%s", c.flags, code, stdout, stderr)
 		}
 	}

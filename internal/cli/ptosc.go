@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/compat/ptosc"
 	"midstream/internal/ops/password"
 	"midstream/internal/ops/session"
@@ -54,6 +55,6 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	defer undo()
 	drive := ptosc.Drive{Asked: asked, Speaker: speaker, Steps: c.steps(more)}
 	err = c.conduct(ctx, nil, driven(drive.Alter, nil))
-	own := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
+	own := exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted))
 	return speaker.End(err, drive.Met, a.complaint(err, own))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/socket"
@@ -81,7 +82,7 @@ func (r *running) follows(d *drop) {
 // ends runs a verb on the table.
 func (d *drop) ends(verb string, args ...string) {
 	d.t.Helper()
-	if code, stdout, stderr := midstream(d.t, append(append([]string{verb, d.name}, args...), flagsTo(d.t, d.i)...)...); code != exitDone {
+	if code, stdout, stderr := midstream(d.t, append(append([]string{verb, d.name}, args...), flagsTo(d.t, d.i)...)...); code != exit.Done {
 		d.t.Fatalf("%s: exit code %d\n%s\n%s", verb, code, stdout, stderr)
 	}
 }

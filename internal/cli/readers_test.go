@@ -15,6 +15,7 @@ import (
 	"github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/capture"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
@@ -119,7 +120,7 @@ func TestL6_AReaderOfTheBinlogThatIsBehindHoldsTheSwap(t *testing.T) {
 		} else {
 			client.set(false)
 		}
-		if code := c.run.exit(); code != exitDone {
+		if code := c.run.exit(); code != exit.Done {
 			t.Fatalf("exit code %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
 		}
 		if all := c.run.stdout.String() + c.run.stderr.String(); strings.Contains(all, "sesame") || !strings.Contains(all, "has to reach") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -22,7 +23,7 @@ func TestL11_EveryVerbRefusesWhatTheServerCannotRead(t *testing.T) {
 			{"plan"}, {"plan", "--method=shadow"}, {"check"}, {"run"}, {"run", "--method=shadow"}, {"run", "--rehearse"},
 		} {
 			code, stdout, stderr := midstream(t, append(append(flagsTo(t, i), command...), "ALTER TABLE "+name+" "+clauses)...)
-			if code != exitRefused || !strings.Contains(stderr, words) {
+			if code != exit.Refused || !strings.Contains(stderr, words) {
 				t.Errorf("%v of %s: exit code %d\n%s\n%s", command, clauses, code, stdout, stderr)
 			}
 		}
@@ -30,7 +31,7 @@ func TestL11_EveryVerbRefusesWhatTheServerCannotRead(t *testing.T) {
 	for _, statement := range []string{"CREATE TABLE " + database + ".u (id INT PRIMARY KEY, q NOSUCHTYPE)", "CREATE INDEX i ON " + name + " (a) FOO"} {
 		for _, verb := range []string{"plan", "run"} {
 			code, stdout, stderr := midstream(t, append(flagsTo(t, i), verb, statement)...)
-			if code != exitRefused || !strings.Contains(stderr, "near '") {
+			if code != exit.Refused || !strings.Contains(stderr, "near '") {
 				t.Errorf("%s of %s: exit code %d\n%s\n%s", verb, statement, code, stdout, stderr)
 			}
 		}
@@ -54,7 +55,7 @@ func TestL11_EveryStatementIsReadAsTheServerReadsIt(t *testing.T) {
 		t.Helper()
 		if code, stdout, stderr := midstream(
 			t,
-			append(flagsTo(t, i), append([]string{"run", "--database=" + database}, args...)...)...); code != exitDone {
+			append(flagsTo(t, i), append([]string{"run", "--database=" + database}, args...)...)...); code != exit.Done {
 			t.Fatalf("%v: exit code %d\n%s\n%s", args, code, stdout, stderr)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 )
@@ -21,7 +22,7 @@ func TestRehearse(t *testing.T) {
 			statement := "ALTER TABLE " + name + " MODIFY a BIGINT, ADD COLUMN c INT"
 			reach := append([]string{"run", "--method=shadow", statement}, flagsTo(t, i)...)
 			code, stdout, stderr := midstream(t, append(reach, "--rehearse")...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 			contains(
@@ -34,7 +35,7 @@ func TestRehearse(t *testing.T) {
 			}
 
 			code, stdout, stderr = midstream(t, append(reach, "--rehearse-lock", "--keep-shadow")...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 			contains(
@@ -51,12 +52,12 @@ func TestRehearse(t *testing.T) {
 			}
 
 			code, stdout, _ = midstream(t, append([]string{"verify", name, name + "_shadow", "--settle=100ms"}, flagsTo(t, i)...)...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Errorf("verify: exit code %d\n%s", code, stdout)
 			}
 			contains(t, stdout, "Equal in 3 columns")
 			code, stdout, _ = midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Errorf("cleanup: exit code %d\n%s", code, stdout)
 			}
 			contains(t, stdout, "Dropped 2 tables")
@@ -74,7 +75,7 @@ func TestRehearseTellsJSON(t *testing.T) {
 	name, _ := table(t, i, 2000)
 	reach := append([]string{"run", "--rehearse-lock", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, append(reach, "--json")...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
@@ -89,7 +90,7 @@ func TestRehearseTellsJSON(t *testing.T) {
 	}
 	contains(t, stdout, `"rehearsal":"rehearsal","table"`, `"phase":"lock"`)
 	code, stdout, stderr = midstream(t, append(reach, "--quiet")...)
-	if code != exitDone || stdout == "" || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "is unchanged: rehearsed in") {
+	if code != exit.Done || stdout == "" || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "is unchanged: rehearsed in") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -107,7 +108,7 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 		code, stdout, stderr := midstream(
 			t,
 			append([]string{"run", "--rehearse-lock", "ALTER TABLE " + name + " " + clauses}, flagsTo(t, i)...)...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("%s: exit code %d\n%s\n%s", clauses, code, stdout, stderr)
 		}
 		contains(t, stdout, append(wants, "nothing is done", ": "+name+" is unchanged", "nothing was done")...)
@@ -129,13 +130,13 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 func TestRehearsalFlags(t *testing.T) {
 	sideBySide(t)
 	code, _, stderr := midstream(t, "run", "--keep-shadow", "ALTER TABLE a.b ADD COLUMN c INT")
-	if code != exitUsage || !strings.Contains(stderr, "--keep-shadow needs --rehearse") {
+	if code != exit.WrongUsage || !strings.Contains(stderr, "--keep-shadow needs --rehearse") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	code, _, stderr = midstream(t, append([]string{"plan", "--on-replica", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
-	if code != exitRefused || !strings.Contains(stderr, "does not replicate from another one") {
+	if code != exit.Refused || !strings.Contains(stderr, "does not replicate from another one") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -156,7 +157,7 @@ func TestOnReplicaNeedsASilentAccount(t *testing.T) {
 				t, "run", "--on-replica", "--host="+host, "--port="+port, "--user=loud", "--password=x",
 				"ALTER TABLE "+name+" ADD COLUMN c INT",
 			)
-			if code != exitRefused {
+			if code != exit.Refused {
 				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 			contains(t, stderr, "does not replicate from another one", "GRANT "+privilege+" ON *.* TO 'loud'@'%'")
@@ -176,13 +177,13 @@ func TestL8_ARehearsalChangesNoWholeTable(t *testing.T) {
 		"DROP TABLE t": "DROP TABLE", "TRUNCATE TABLE t": "TRUNCATE TABLE", "RENAME TABLE t TO u": "RENAME TABLE", "CREATE TABLE u (id INT PRIMARY KEY)": "CREATE TABLE",
 	} {
 		for _, flag := range []string{"--rehearse", "--rehearse-lock"} {
-			r.says("run", exitUsage, statement, []string{flag}, "a "+kind+" cannot be rehearsed")
+			r.says("run", exit.WrongUsage, statement, []string{flag}, "a "+kind+" cannot be rehearsed")
 		}
 	}
 	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);"})
 	args := append([]string{"run", "--rehearse", "--method=auto", "--database=" + database, to}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, strings.Join(strings.Fields(stdout), " "), "2 tables: 1 to be changed or created, 1 rehearsed")

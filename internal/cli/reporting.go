@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/face/report"
@@ -50,7 +51,7 @@ func (a *app) reportCommand() *cobra.Command {
 	r.checks.Flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
 	r.checks.Flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
 	cmd.RunE = a.verb(func(_ context.Context, args []string) error {
-		if err := usageOf("midstream report --help", r.checks.Problems...); err != nil {
+		if err := exit.UsageOf("midstream report --help", r.checks.Problems...); err != nil {
 			return err
 		}
 		a.stands("report", strings.Join(args, ""))
@@ -70,12 +71,12 @@ func (r *reporting) write(word string) error {
 	made, form := report.Of(story), report.FormOf(r.form)
 	if r.out == "-" {
 		if err := form.Fits(onTerminal(r.app.Env.Stdout)); err != nil {
-			return usageOf("midstream report --help", err)
+			return exit.UsageOf("midstream report --help", err)
 		}
 		return form.Write(made, r.app.Env.Stdout) // each form escapes by itself
 	}
 	if err := report.WriteFile(r.out, func(out io.Writer) error { return form.Write(made, out) }); err != nil {
-		return &coded{code: exitFailed, err: fmt.Errorf("write the report: %w", err), next: "name another file by --out"}
+		return &exit.Error{Code: exit.Failed, Err: fmt.Errorf("write the report: %w", err), Next: "name another file by --out"}
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ type listed struct {
 func (r *reporting) listRuns(table string) error {
 	entries, err := history.List(r.history.in(r.app))
 	if err != nil {
-		return &coded{code: exitFailed, err: err, next: "--history-dir names another folder"}
+		return &exit.Error{Code: exit.Failed, Err: err, Next: "--history-dir names another folder"}
 	}
 	for _, e := range entries {
 		switch {

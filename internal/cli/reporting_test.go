@@ -10,6 +10,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/face/report"
 	"midstream/internal/lab/mysqltest"
 )
@@ -32,7 +33,7 @@ func TestEveryRunHasAReport(t *testing.T) {
 	told := func(args ...string) string {
 		t.Helper()
 		code, stdout, stderr := midstream(t, append([]string{"report", "--history-dir=" + folder}, args...)...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		return stdout
@@ -44,7 +45,7 @@ func TestEveryRunHasAReport(t *testing.T) {
 		}
 		return r
 	}
-	run("ALTER TABLE "+name+" ADD COLUMN c INT", exitDone)
+	run("ALTER TABLE "+name+" ADD COLUMN c INT", exit.Done)
 	r := read()
 	if r.State != "done" || r.Run.Table != name || r.Run.Alter != "ADD COLUMN c INT" || r.Plan == nil || r.Plan.Method != "shadow" ||
 		r.Result.RowsCopied != 2000 {
@@ -63,11 +64,11 @@ func TestEveryRunHasAReport(t *testing.T) {
 			t.Errorf("the report as %s: %v\n%.200s", end, err, text)
 		}
 	}
-	run("ALTER TABLE "+name+" ADD COLUMN d INT, ADD PRIMARY KEY (b)", exitRefused, "--json")
-	if r := read(name); r.State != "refused" || r.Result.ExitCode != exitRefused {
+	run("ALTER TABLE "+name+" ADD COLUMN d INT, ADD PRIMARY KEY (b)", exit.Refused, "--json")
+	if r := read(name); r.State != "refused" || r.Result.ExitCode != exit.Refused {
 		t.Errorf("of a run that was refused: %+v", r)
 	}
-	run("ALTER TABLE "+name+" ADD COLUMN d INT", exitDone, "--no-history")
+	run("ALTER TABLE "+name+" ADD COLUMN d INT", exit.Done, "--no-history")
 	if list := strings.TrimSpace(
 		told("--list"),
 	); strings.Count(list, "\n") != 1 || !strings.Contains(list, "done, after") ||
@@ -79,7 +80,7 @@ func TestEveryRunHasAReport(t *testing.T) {
 	if page, err := os.ReadFile(out); err != nil || !strings.Contains(string(page), "<!doctype html>") {
 		t.Errorf("%v: %.100s", err, page)
 	}
-	for form, want := range map[string]int{"html": exitUsage, "md": exitDone, "json": exitDone} {
+	for form, want := range map[string]int{"html": exit.WrongUsage, "md": exit.Done, "json": exit.Done} {
 		cmd := command(t, "report", "--format="+form, "--history-dir="+folder)
 		terminal, err := pty.Start(cmd)
 		if err != nil {
@@ -93,11 +94,11 @@ func TestEveryRunHasAReport(t *testing.T) {
 		}
 	}
 	code, _, stderr := midstream(t, "report", "shop.nothing", "--history-dir="+folder)
-	if code != exitNoRun || !strings.Contains(stderr, "report --list") {
+	if code != exit.NoRun || !strings.Contains(stderr, "report --list") {
 		t.Errorf("of no run: exit code %d\n%s", code, stderr)
 	}
 	args := append([]string{"run", "--history-dir=/dev/null/x", "ALTER TABLE " + name + " ADD COLUMN e INT"}, flagsTo(t, i)...)
-	if code, _, stderr := midstream(t, args...); code != exitUsage || !strings.Contains(stderr, "nothing was written") {
+	if code, _, stderr := midstream(t, args...); code != exit.WrongUsage || !strings.Contains(stderr, "nothing was written") {
 		t.Errorf("a folder that can't be: exit code %d\n%s", code, stderr)
 	}
 }
@@ -117,7 +118,7 @@ func TestReportOfARunThatWentOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-killed.done
-	if code, stdout, stderr := midstream(t, args...); code != exitDone {
+	if code, stdout, stderr := midstream(t, args...); code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, stdout, stderr := midstream(t, "report", "--format=json", "--history-dir="+folder)

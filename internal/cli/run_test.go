@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 )
@@ -21,7 +22,7 @@ func TestRunChangesATable(t *testing.T) {
 			name, query := table(t, i, 5000)
 			args := append([]string{"run", "--method=shadow", "--verbose"}, flagsTo(t, i)...)
 			code, stdout, stderr := midstream(t, append(args, "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (c)")...)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 			contains(t, stdout, name+" on ", "Statement  ADD COLUMN c INT, ADD INDEX (c)", "PRIMARY (id)",
@@ -50,7 +51,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 		},
 		flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
-	if code != exitDone || stderr != "" {
+	if code != exit.Done || stderr != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	if lines := strings.Count(stdout, "\n"); lines != 1 {
@@ -73,7 +74,7 @@ func TestQuietTellsOfTheOldTable(t *testing.T) {
 	code, stdout, stderr := midstream(
 		t,
 		append([]string{"run", "--method=shadow", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
-	if code != exitDone || strings.Count(stdout, "\n") != 1 {
+	if code != exit.Done || strings.Count(stdout, "\n") != 1 {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "the old table is kept as "+name+"_old")
@@ -88,7 +89,7 @@ func TestRunTellsJSON(t *testing.T) {
 	code, stdout, stderr := midstream(
 		t,
 		append([]string{"run", "--method=shadow", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...)
-	if code != exitDone || stderr != "" {
+	if code != exit.Done || stderr != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	seen := map[string]int{}
@@ -131,7 +132,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	name, query := table(t, i, 100)
 	statement := "ALTER TABLE " + name + " ADD COLUMN c INT"
 	code, stdout, stderr := midstream(t, append([]string{"plan", "--method=shadow", "--verbose", statement}, flagsTo(t, i)...)...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, name+"_shadow", name+"_midstream", name+"_old", "filled while rows are copied")
@@ -157,7 +158,7 @@ func TestPlanTakesTheFlagsOfRun(t *testing.T) {
 	}
 	for _, drop := range []string{"--drop-old", "--defaults-file=" + file} {
 		code, stdout, stderr := midstream(t, append(args, drop)...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(t, stdout, "the old table is dropped")
@@ -171,16 +172,16 @@ func TestQuietTellsOfRisks(t *testing.T) {
 	name, _ := table(t, i, 10)
 	reach := append([]string{"-q"}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ADD UNIQUE KEY (b)")...)
-	if code != exitDone || strings.Contains(stdout, "  Method ") {
+	if code != exit.Done || strings.Contains(stdout, "  Method ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, name, "a duplicate stops the run")
 	code, stdout, stderr = midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ADD COLUMN c INT")...)
-	if code != exitDone || stdout != "" {
+	if code != exit.Done || stdout != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, _, stderr = midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ENGINE=MyISAM")...)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "cannot change "+name, "changes the engine")
@@ -205,34 +206,34 @@ func TestExitCodes(t *testing.T) {
 		code   int
 		stderr []string
 	}{
-		{"no verb", nil, exitDone, nil},
-		{"help", []string{"help", "exit-codes"}, exitDone, nil},
-		{"unknown verb", []string{"runn"}, exitUsage, []string{`unknown command "runn"; did you mean "run"?`}},
-		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
-		{"flag of undo as a word", []string{"undo", "list"}, exitUsage, []string{"did you mean --list?"}},
-		{"flag of undo as a word, and a table", []string{"undo", "extend=24h", "shop.orders"}, exitUsage, []string{"name one table", "did you mean --extend=24h?"}},
-		{"verb of another tool", []string{"rollback", "shop.orders"}, exitUsage, []string{`unknown command "rollback"; did you mean "undo"?`}},
-		{"mistyped verb with a flag", []string{"undoo", "-uroot", "shop.orders"}, exitUsage, []string{`unknown command "undoo"; did you mean "undo"?`}},
-		{"mistyped verb of a group with a flag", []string{"sandbox", "rum", "--version=9.7"}, exitUsage, []string{`unknown command "sandbox rum"; did you mean "run"?`}},
-		{"mistyped flag", []string{"run", "--lock-wiat=1s"}, exitUsage, []string{"unknown flag: --lock-wiat; did you mean --lock-wait?"}},
-		{"half a flag", []string{"run", "--lock-b=1s"}, exitUsage, []string{"unknown flag: --lock-b; did you mean --lock-backoff or --lock-backoff-max?"}},
-		{"no statement", []string{"run"}, exitUsage, []string{"name the change"}},
+		{"no verb", nil, exit.Done, nil},
+		{"help", []string{"help", "exit-codes"}, exit.Done, nil},
+		{"unknown verb", []string{"runn"}, exit.WrongUsage, []string{`unknown command "runn"; did you mean "run"?`}},
+		{"unknown flag", []string{"run", "--nope"}, exit.WrongUsage, []string{"unknown flag: --nope", "midstream run --help"}},
+		{"flag of undo as a word", []string{"undo", "list"}, exit.WrongUsage, []string{"did you mean --list?"}},
+		{"flag of undo as a word, and a table", []string{"undo", "extend=24h", "shop.orders"}, exit.WrongUsage, []string{"name one table", "did you mean --extend=24h?"}},
+		{"verb of another tool", []string{"rollback", "shop.orders"}, exit.WrongUsage, []string{`unknown command "rollback"; did you mean "undo"?`}},
+		{"mistyped verb with a flag", []string{"undoo", "-uroot", "shop.orders"}, exit.WrongUsage, []string{`unknown command "undoo"; did you mean "undo"?`}},
+		{"mistyped verb of a group with a flag", []string{"sandbox", "rum", "--version=9.7"}, exit.WrongUsage, []string{`unknown command "sandbox rum"; did you mean "run"?`}},
+		{"mistyped flag", []string{"run", "--lock-wiat=1s"}, exit.WrongUsage, []string{"unknown flag: --lock-wiat; did you mean --lock-wait?"}},
+		{"half a flag", []string{"run", "--lock-b=1s"}, exit.WrongUsage, []string{"unknown flag: --lock-b; did you mean --lock-backoff or --lock-backoff-max?"}},
+		{"no statement", []string{"run"}, exit.WrongUsage, []string{"name the change"}},
 		{"everything wrong at once", []string{"run", "DROP VIEW x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
-			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exitUsage,
+			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exit.WrongUsage,
 			[]string{"9 problems", "not one of the accepted statements", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",
 				"--ssl-mode SOME", "--map x", "--port 99999"}},
-		{"no key", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exitRefused,
+		{"no key", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exit.Refused,
 			[]string{"cannot change", "no usable key", "fix: Let the server add a primary key", "ADD INDEX `followed`"}},
-		{"no table", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exitRefused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
-		{"view", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"not a base table but a view", "name the table that it shows"}},
-		{"duplicate", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
+		{"no table", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exit.Refused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
+		{"view", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exit.Refused, []string{"not a base table but a view", "name the table that it shows"}},
+		{"duplicate", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exit.Unfit,
 			[]string{"failed in phase prescan", "2 rows sharing the value", "left:", "is untouched and nothing is left", "--no-prescan"}},
-		{"duplicate in the copy", append(reach, "run", "--method=shadow", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
+		{"duplicate in the copy", append(reach, "run", "--method=shadow", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exit.Unfit,
 			[]string{"failed in phase copy", "left:", "is untouched and nothing is left"}},
 		{"value that does not fit, in the copy", append(reach, "run", "--method=shadow", "--no-prescan",
-			"ALTER TABLE "+database+".twice MODIFY a BIT(1)"), exitUnfit,
+			"ALTER TABLE "+database+".twice MODIFY a BIT(1)"), exit.Unfit,
 			[]string{"failed in phase copy: row copy", "row with key (", "is untouched and nothing is left", "next:  Change the row, or the ALTER."}},
-		{"nobody there", []string{"run", "--host=127.0.0.1", "--port=1", "ALTER TABLE a.b ADD COLUMN c INT"}, exitFailed,
+		{"nobody there", []string{"run", "--host=127.0.0.1", "--port=1", "ALTER TABLE a.b ADD COLUMN c INT"}, exit.Failed,
 			[]string{"connection refused", "nothing was changed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -261,7 +262,7 @@ func TestNamesThatWereNoFormats(t *testing.T) {
 			{"run", "--method=shadow", "ALTER TABLE " + quoted + " ADD COLUMN c INT"},
 			{"cleanup", "--yes", "--old", quoted},
 		} {
-			if code, stdout, stderr := midstream(t, append(args, flagsTo(t, i)...)...); code != exitDone {
+			if code, stdout, stderr := midstream(t, append(args, flagsTo(t, i)...)...); code != exit.Done {
 				t.Errorf("%v: exit code %d\n%s\n%s", args, code, stdout, stderr)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/lab/sandbox"
@@ -64,7 +65,7 @@ func registerVersion(f *flags.Set, to *string) {
 }
 
 func (s *sandboxRun) run(ctx context.Context, _ []string) (err error) {
-	if err := usageOf("midstream sandbox run --help", s.checks.Problems...); err != nil {
+	if err := exit.UsageOf("midstream sandbox run --help", s.checks.Problems...); err != nil {
 		return err
 	}
 	say := func(text string) { fmt.Fprintln(s.app.Stderr, "midstream: "+text) }

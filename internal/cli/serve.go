@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/face/web"
@@ -134,7 +135,7 @@ func (s *serving) check() []error {
 }
 
 func (s *serving) run(ctx context.Context, _ []string) (err error) {
-	if err := usageOf("midstream help serve", s.check()...); err != nil {
+	if err := exit.UsageOf("midstream help serve", s.check()...); err != nil {
 		return err
 	}
 	if s.app.Executable == "" {
@@ -145,7 +146,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 		Read: s.read, Note: s.note, Undos: undos.New(s.configs, s.control),
 	})
 	if err != nil {
-		return &coded{code: exitFailed, err: err, left: "active runs continue; nothing was changed", next: queue.Unopened(err)}
+		return &exit.Error{Code: exit.Failed, Err: err, Left: "active runs continue; nothing was changed", Next: queue.Unopened(err)}
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	defer func() { err = errors.Join(err, service.Close()) }()
@@ -169,11 +170,11 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer keeper.Start(ctx)()
 	defer end(nil)
 	if err := service.Run(ctx); err != nil {
-		return &coded{
-			code: exitFailed,
-			err:  err,
-			left: service.Continuing(),
-			next: "find the other service, stop it, and start this one again",
+		return &exit.Error{
+			Code: exit.Failed,
+			Err:  err,
+			Left: service.Continuing(),
+			Next: "find the other service, stop it, and start this one again",
 		}
 	}
 	if err := context.Cause(ctx); !errors.Is(err, errInterrupted) {
@@ -200,10 +201,10 @@ func (s *serving) read(verb string, arguments []string, statement string) ([]sch
 		if c.config.Undo > 0 {
 			problems = append(problems, session.ErrGroupUndo)
 		}
-		return c.group.Names, usageOf("", problems...)
+		return c.group.Names, exit.UsageOf("", problems...)
 	}
 	read, problems := c.asked([]string{statement}, true)
-	if err := usageOf("", problems...); err != nil {
+	if err := exit.UsageOf("", problems...); err != nil {
 		return nil, err
 	}
 	return append(read.Tables(), read.Parents...), nil

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"midstream/internal/cli/exit"
 )
 
 // TestServeSaysWhatToDoAboutItsDoor: the next step is about the flag that is wrong, and writes the token if its file is missing.
@@ -39,7 +41,7 @@ func TestServeSaysWhatToDoAboutItsDoor(t *testing.T) {
 	} {
 		args := []string{"serve", "--server=main=" + file, "--listen=127.0.0.1:0", "--state-dir=" + filepath.Join(home, "state")}
 		code, stdout, stderr := midstream(t, append(args, c.flags...)...)
-		if code != exitFailed {
+		if code != exit.Failed {
 			t.Errorf("%q: exit code %d\n%s", c.flags, code, stdout)
 		}
 		flat := strings.Join(strings.Fields(stderr), " ")
@@ -49,7 +51,7 @@ func TestServeSaysWhatToDoAboutItsDoor(t *testing.T) {
 		}
 	}
 	code, _, stderr := midstream(t, "queue", "--token-file="+missing)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "cannot read the token of the service", "check --token-file: midstream serve prints")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/queue"
@@ -51,7 +52,7 @@ func servesUntilTheUndo(t *testing.T, q *queueing) {
 	q.submit("warm", q.name+" ADD COLUMN c INT", "--option=undo=1h", "--option=undo-mode=warm", "--option=method=shadow")
 	q.becomes("warm", queue.StateDone)
 	first := q.followed(hasCompared)
-	list, _ := q.undo(exitDone, "--list")
+	list, _ := q.undo(exit.Done, "--list")
 	contains(t, list, "Unfit rows none, compared ")
 	_, status, _ := midstream(t, "status", "--control-dir="+q.folder, q.name)
 	contains(t, status, " compared ", " ago")
@@ -85,7 +86,7 @@ func servesUntilTheUndo(t *testing.T, q *queueing) {
 	if got := q.columns(); got != "id,a,b" {
 		t.Errorf("the undo has left the columns %s", got)
 	}
-	q.undo(exitDone, "--end")
+	q.undo(exit.Done, "--end")
 }
 
 // TestU1_AFollowerOfServeLosesNoWrite: while sessions write, serve and then its follower are killed, in each order. The undo
@@ -132,7 +133,7 @@ func TestU1_AFollowerOfServeLosesNoWrite(t *testing.T) {
 			q.serve()
 			q.followed(next)
 
-			if code, stdout, stderr := q.ask("submit", "--undo=warm", "--wait"); code != exitDone {
+			if code, stdout, stderr := q.ask("submit", "--undo=warm", "--wait"); code != exit.Done {
 				t.Fatalf("undo: exit code %d\n%s\n%s\n%s", code, stdout, stderr, &q.daemon.stdout)
 			}
 			if got := q.columns(); got != before {
@@ -146,7 +147,7 @@ func TestU1_AFollowerOfServeLosesNoWrite(t *testing.T) {
 				t.Errorf("%s (%v)", proof, err)
 			}
 			t.Logf("%s; by the follower %d; %d transactions", proof, process, d.ledger.Stats().Transactions)
-			q.undo(exitDone, "--end")
+			q.undo(exit.Done, "--end")
 		})
 	}
 }

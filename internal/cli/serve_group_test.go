@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/groups"
 	"midstream/internal/ops/history"
@@ -21,7 +22,7 @@ import (
 func (q *queueing) together(id, clauses string, more ...string) {
 	q.t.Helper()
 	args := append([]string{"--together", "ALTER TABLE " + q.name + " " + clauses, "ALTER TABLE " + q.database() + ".u " + clauses, "--server=main", "--id=" + id}, more...)
-	if code, stdout, stderr := q.ask("submit", args...); code != exitDone {
+	if code, stdout, stderr := q.ask("submit", args...); code != exit.Done {
 		q.t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -208,7 +209,7 @@ func TestL8_AnAbortedGroupLeavesNothing(t *testing.T) {
 	q.together("g", "ADD COLUMN c INT", "--option=hold")
 	q.groupHolds("g")
 	q.obey("g", "abort", "{}")
-	if g := q.becomes("g", queue.StateAborted); *g.ExitCode != exitAborted {
+	if g := q.becomes("g", queue.StateAborted); *g.ExitCode != exit.Aborted {
 		t.Errorf("%+v", g)
 	}
 	q.bothHave("id,a,b")
@@ -244,7 +245,7 @@ func TestRefusedGroups(t *testing.T) {
 		"--undo takes no statement":                  {"--undo=g", "--together"},
 	} {
 		code, _, stderr := q.ask("submit", args...)
-		if code != exitUsage || !strings.Contains(strings.Join(strings.Fields(stderr), " "), want) {
+		if code != exit.WrongUsage || !strings.Contains(strings.Join(strings.Fields(stderr), " "), want) {
 			t.Errorf("%q: exit code %d\n%s", want, code, stderr)
 		}
 	}
@@ -257,13 +258,13 @@ func TestRefusedGroups(t *testing.T) {
 		t.Errorf("%d %s, %v", status, answer, err)
 	}
 	contains(t, plan.Text, "One swap of 3 tables", "The complete command")
-	if code, _, stderr := q.ask("submit", "--together", bigger, alter("u"), "--server=main", "--id=needs", "--option=copy-share=50%"); code != exitDone {
+	if code, _, stderr := q.ask("submit", "--together", bigger, alter("u"), "--server=main", "--id=needs", "--option=copy-share=50%"); code != exit.Done {
 		t.Fatal(stderr)
 	}
 	needs := q.becomes("needs", queue.StateFailed)
 	contains(t, needs.Why, "column parent of "+q.database()+".child (int) needs the type bigint as well")
 	contains(t, needs.Next, "--server=main --together --option='copy-share=50%' '"+bigger+"'", "ALTER TABLE "+q.database()+".child MODIFY")
-	if *needs.ExitCode != exitRefused {
+	if *needs.ExitCode != exit.Refused {
 		t.Errorf("%+v", needs)
 	}
 }
@@ -276,7 +277,7 @@ func TestAGroupOnAServerWithoutGroupsFails(t *testing.T) {
 	q.together("g", "ADD COLUMN c INT")
 	g := q.becomes("g", queue.StateFailed)
 	contains(t, g.Why, "8.0.13")
-	if *g.ExitCode != exitRefused {
+	if *g.ExitCode != exit.Refused {
 		t.Errorf("%+v", g)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/ops/queue"
 )
 
@@ -109,7 +110,7 @@ func TestAWrongValueTellsNoSecret(t *testing.T) {
 		for _, args := range [][]string{{"serve", "--server=main=" + path, "--state-dir=" + folder + "/s"}, {"plan", "DROP TABLE a.b", "--" + line}, {"plan", "DROP TABLE a.b", "--defaults-file=" + path, "--json"}} {
 			code, stdout, stderr := midstream(t, args...)
 			name, _, _ := strings.Cut(line, "=")
-			if code != exitUsage || strings.Contains(stdout+stderr, secret) || !strings.Contains(stdout+stderr, name) {
+			if code != exit.WrongUsage || strings.Contains(stdout+stderr, secret) || !strings.Contains(stdout+stderr, name) {
 				t.Errorf("%s: exit code %d\n%s\n%s", args, code, stdout, stderr)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/followers"
@@ -55,7 +56,7 @@ func (q *queueing) takes(printed string) {
 	default:
 		code, stdout, stderr = midstream(q.t, append(append(words, "--yes"), flagsTo(q.t, q.i)...)...)
 	}
-	if code != exitDone {
+	if code != exit.Done {
 		q.t.Errorf("%s: exit code %d\n%s\n%s", printed, code, stdout, stderr)
 	}
 }
@@ -97,7 +98,7 @@ func TestU3_TheNextStepOfAChangeIsPermitted(t *testing.T) {
 	contains(t, q.at("a-undo-2").Next, "takes the change back")
 
 	// An undo that is at work, and then killed.
-	if code, _, stderr := q.ask("submit", "--undo=a-undo-2", "--option=hold"); code != exitDone {
+	if code, _, stderr := q.ask("submit", "--undo=a-undo-2", "--option=hold"); code != exit.Done {
 		t.Fatal(stderr)
 	}
 	q.nextIs("a", "midstream queue a-undo-3")
@@ -117,7 +118,7 @@ func TestU3_TheNextStepOfAChangeIsPermitted(t *testing.T) {
 	if u := q.undoIs("a-undo-2", string(leftovers.UndoStopped)); !strings.HasPrefix(u.Text, "undo: stopped, because its process is gone") {
 		t.Errorf("the undo of a change whose undo was killed: %+v", u)
 	}
-	list, _ := q.undo(exitDone, "--list")
+	list, _ := q.undo(exit.Done, "--list")
 	contains(t, strings.Join(strings.Fields(list), " "), ": stopped Change", "--control-dir="+q.folder, " "+q.name+" takes the change back now", "midstream cleanup "+q.name)
 	q.takes("midstream submit --undo=a-undo-2")
 	q.becomes("a-undo-4", queue.StateDone)
@@ -166,7 +167,7 @@ func TestU3_TheNextStepNextToAFollowerIsPermitted(t *testing.T) {
 
 	// midstream cutover does not take the change back.
 	code, _, stderr := midstream(t, "cutover", "--control-dir="+q.folder, q.name)
-	if code != exitNotNow {
+	if code != exit.NotNow {
 		t.Errorf("cutover of a follower: exit code %d", code)
 	}
 	contains(t, stderr, "follows the table for an undo", "midstream undo --control-dir="+q.folder+" "+q.name, "midstream abort --control-dir="+q.folder+" "+q.name)

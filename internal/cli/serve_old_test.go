@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/retention"
@@ -22,7 +23,7 @@ func TestL8_OldTablesOfEndedUndosGo(t *testing.T) {
 		for name, args := range map[string][]string{"over": {"--undo=1s"}, "dropped": {"--undo=1s", "--drop-old"}, "open": {"--undo=1h"}} {
 			exec("CREATE TABLE `" + name + "` (id INT PRIMARY KEY, a INT)")
 			if code, _, stderr := midstream(t, append(append(append([]string{"run", "--method=shadow"}, args...), flagsTo(t, i)...),
-				"ALTER TABLE "+database+".`"+name+"` MODIFY a BIGINT")...); code != exitDone {
+				"ALTER TABLE "+database+".`"+name+"` MODIFY a BIGINT")...); code != exit.Done {
 				t.Fatal(stderr)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/queue"
@@ -29,7 +30,7 @@ func TestThePageOffersNoUselessFlagForAnUndo(t *testing.T) {
 		{"dropped", "DROP TABLE " + q.name, "auto", false, "The table comes back, with its rows."},
 	} {
 		if code, stdout, stderr := q.ask("submit", c.statement, "--server=main", "--id="+c.id,
-			"--option=undo=1h", "--option=end-undo", "--option=method="+c.method); code != exitDone {
+			"--option=undo=1h", "--option=end-undo", "--option=method="+c.method); code != exit.Done {
 			t.Fatal(stdout, stderr)
 		}
 		q.becomes(c.id, queue.StateDone)
@@ -59,7 +60,7 @@ func TestThePageOffersNoUselessFlagForAnUndo(t *testing.T) {
 	q.undoIs("dropped-undo", string(leftovers.UndoOpen))
 	_, page := q.http("GET", "/changes/dropped-undo", "")
 	contains(t, page, `<p id="undo-keeps">The table is dropped again. Its rows are kept in another table.</p>`)
-	if code, stdout, stderr := midstream(t, append([]string{"undo", "--end", q.name}, flagsTo(t, q.i)...)...); code != exitDone {
+	if code, stdout, stderr := midstream(t, append([]string{"undo", "--end", q.name}, flagsTo(t, q.i)...)...); code != exit.Done {
 		t.Error(stdout, stderr)
 	}
 }

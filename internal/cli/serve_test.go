@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/queue"
@@ -41,7 +42,7 @@ func TestQueue(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	code, _, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN other INT", "--server=main", "--id=a")
-	if code != exitNotNow {
+	if code != exit.NotNow {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "another change has the id a", "nothing was changed", "use another id")
@@ -71,7 +72,7 @@ func TestQueue(t *testing.T) {
 		t.Errorf("%+v, %v", story, err)
 	}
 	q.daemon.interrupt()
-	if code := q.daemon.exit(); code != exitDone {
+	if code := q.daemon.exit(); code != exit.Done {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, q.daemon.stdout.String(), "the queue is closed. No run is active.")
@@ -90,7 +91,7 @@ func TestDaemonIsKilled(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 	q.daemon.interrupt()
-	if code := q.daemon.exit(); code != exitDone {
+	if code := q.daemon.exit(); code != exit.Done {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, q.daemon.stdout.String(), "These runs continue: a.")
@@ -140,7 +141,7 @@ func TestRunIsKilled(t *testing.T) {
 		"submit", "ALTER TABLE "+q.name+" ADD COLUMN c INT", "--server=main", "--wait", "--option=method=shadow",
 		"--option=drop-old",
 	)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, stdout, "waiting", "done")
@@ -178,15 +179,15 @@ func TestLimitAndWithdraw(t *testing.T) {
 	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == on })
 	_, listed, _ := q.ask("queue")
 	contains(t, strings.Join(strings.Fields(listed), " "), ": "+on)
-	if code, stdout, stderr := q.ask("withdraw", "c"); code != exitDone || !strings.HasPrefix(stdout, "withdrawn c ") {
+	if code, stdout, stderr := q.ask("withdraw", "c"); code != exit.Done || !strings.HasPrefix(stdout, "withdrawn c ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, _, stderr := q.ask("withdraw", "a")
-	if code != exitNotNow {
+	if code != exit.NotNow {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "its run is active")
-	if code, _, stderr := q.ask("withdraw", "nobody"); code != exitNoRun {
+	if code, _, stderr := q.ask("withdraw", "nobody"); code != exit.NoRun {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	for _, id := range []string{"a", "b"} {
@@ -197,7 +198,7 @@ func TestLimitAndWithdraw(t *testing.T) {
 		if status, text := q.http("POST", "/v1/changes/"+id+"/abort", "{}"); status != http.StatusOK {
 			t.Errorf("%d %s", status, text)
 		}
-		if c := q.becomes(id, queue.StateAborted); *c.ExitCode != exitAborted {
+		if c := q.becomes(id, queue.StateAborted); *c.ExitCode != exit.Aborted {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -228,7 +229,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		"--map b: must be old=new":                   {"DROP TABLE shop.t", "--server=main", "--option=map=a=x,b"},
 	} {
 		code, _, stderr := q.ask("submit", args...)
-		if code != exitUsage || !strings.Contains(stderr, want) || !strings.Contains(stderr, "next:") {
+		if code != exit.WrongUsage || !strings.Contains(stderr, want) || !strings.Contains(stderr, "next:") {
 			t.Errorf("%q: exit code %d\n%s", want, code, stderr)
 		}
 	}
@@ -238,7 +239,7 @@ func TestRefusedSubmissions(t *testing.T) {
 	q.submit("gone", q.database()+".nobody ADD COLUMN c INT")
 	c := q.becomes("gone", queue.StateFailed)
 	contains(t, c.Why+c.Next, "nobody", "check the table's name")
-	if *c.ExitCode != exitRefused {
+	if *c.ExitCode != exit.Refused {
 		t.Errorf("%+v", c)
 	}
 	var answer queue.PlanAnswer
@@ -279,7 +280,7 @@ func TestServeIsRefused(t *testing.T) {
 		t, "serve", "--server=a="+asks, "--server=b="+odd, "--server=c="+folder+"/none", "--server=d", "--store=x",
 		"--limit=0", "--listen=0.0.0.0:1",
 	)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d", code)
 	}
 	contains(
@@ -381,7 +382,7 @@ func TestQueueInATable(t *testing.T) {
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
 	q.holds("a")
 	code, _, stderr := midstream(t, append(append([]string{"serve"}, q.flags...), store, "--state-dir="+q.home+"/state2")...)
-	if code != exitFailed {
+	if code != exit.Failed {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "midstream_service", "another service uses the store: process ", "stop the other service first")
@@ -402,7 +403,7 @@ func TestQueueInATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.daemon.interrupt()
-	if code := q.daemon.exit(); code != exitDone {
+	if code := q.daemon.exit(); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, &q.daemon.stderr)
 	}
 	elsewhere := filepath.Join(q.home, "elsewhere")
@@ -429,7 +430,7 @@ func TestStoreIsTaken(t *testing.T) {
 	q.becomes("a", queue.StateRunning)
 	executing(t, q.i, q.database())("UPDATE midstream_service SET body = '{\"version\":1,\"owner\":\"another\"}' WHERE id = ''",
 		"KILL "+q.query("SELECT IS_USED_LOCK(LEFT(CONCAT('midstream service ', SHA2(DATABASE(), 256)), 64))"))
-	if code := q.daemon.exit(); code != exitFailed {
+	if code := q.daemon.exit(); code != exit.Failed {
 		t.Errorf("exit code %d", code)
 	}
 	contains(
@@ -451,14 +452,14 @@ func TestWaitIsEnded(t *testing.T) {
 	waiting := start(t, cmd)
 	waiting.await(&waiting.stdout, "a, which was submitted earlier")
 	waiting.interrupt()
-	if code := waiting.exit(); code != exitAborted {
+	if code := waiting.exit(); code != exit.Aborted {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, waiting.stderr.String(), "aborted: stopped waiting for change b", "the change stays in the queue", "midstream withdraw"+q.here()+"b")
 	if c := q.at("b"); c.State != queue.StateWaiting {
 		t.Errorf("%+v", c)
 	}
-	if code, _, stderr := q.ask("withdraw", "b"); code != exitDone {
+	if code, _, stderr := q.ask("withdraw", "b"); code != exit.Done {
 		t.Error(stderr)
 	}
 	if code, stdout, stderr := q.ask(
@@ -467,7 +468,7 @@ func TestWaitIsEnded(t *testing.T) {
 		"--server=main",
 		"--id=b",
 		"--wait",
-	); code != exitAborted {
+	); code != exit.Aborted {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	if status, text := q.http("POST", "/v1/changes/a/abort", "{}"); status != http.StatusOK {
@@ -503,11 +504,11 @@ func TestAskingByTLS(t *testing.T) {
 	queue := func(args ...string) (code int, stdout, stderr string) {
 		return midstream(t, append([]string{"queue", "--to=" + server.URL, "--token-file=" + token}, args...)...)
 	}
-	if code, stdout, stderr := queue("--tls-ca=" + ca); code != exitDone || stdout != "The queue is empty.\n" {
+	if code, stdout, stderr := queue("--tls-ca=" + ca); code != exit.Done || stdout != "The queue is empty.\n" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	for want, args := range map[string][]string{"certificate": nil, "302 Found": {"--tls-ca=" + ca, "elsewhere"}, "the file has no certificate": {"--tls-ca=" + token}} {
-		if code, _, stderr := queue(args...); code == exitDone || !strings.Contains(stderr, want) {
+		if code, _, stderr := queue(args...); code == exit.Done || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", want, code, stderr)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/queue"
@@ -67,7 +68,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	if u := q.undoIs("a", string(leftovers.UndoRunning)); u.By != "a-undo" || q.at("a-undo").State != queue.StateWaiting {
 		t.Errorf("while another change of the table is at work: %+v, %+v", u, q.at("a-undo"))
 	}
-	if code, _, stderr := midstream(t, "cutover", "--control-dir="+q.folder, q.name); code != exitDone {
+	if code, _, stderr := midstream(t, "cutover", "--control-dir="+q.folder, q.name); code != exit.Done {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	q.becomes("z", queue.StateDone)
@@ -86,7 +87,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 		t.Errorf("a change that was undone names its old table, which is the table now: %q, %q", a.Why, a.Next)
 	}
 	code, stdout, stderr := q.ask("submit", "--undo=a-undo", "--wait")
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "a-undo-2")
@@ -111,7 +112,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 	_, page := q.http("GET", "/metrics", "")
 	contains(t, page, `midstream_undo_open{change="a-undo-2",`, `midstream_undo_open_until_seconds{change="a-undo-2",`)
 	code, _, stderr = midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	q.undoIs("a-undo-2", string(leftovers.UndoEnded))
@@ -179,7 +180,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		return string(text) == "on-undo-unfit "+q.name+"\n"
 	})
 	code, stdout, stderr := q.ask("submit", "--undo=a", "--wait")
-	if code != exitUnfit {
+	if code != exit.Unfit {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, strings.Join(strings.Fields(stdout+stderr), " "), "midstream submit"+q.here()+"--undo=a; or add --option=park")
@@ -198,7 +199,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 		contains(t, unreaching(text), "unfit: 1 row refused: Out of range", "SELECT * FROM", "midstream undo --control-dir="+q.folder+" "+q.name)
 	}
 	follows(1)
-	if code, _, stderr := q.ask("submit", "--undo=a", "--option=park", "--wait"); code != exitDone {
+	if code, _, stderr := q.ask("submit", "--undo=a", "--option=park", "--wait"); code != exit.Done {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	if status, text := q.http("GET", "/v1/changes/a-undo-2/report.md", ""); status != http.StatusOK || !strings.Contains(text, "locked for ") {
@@ -215,7 +216,7 @@ func TestU4_UnfitRowsOfAFollowerInAQueue(t *testing.T) {
 	if got := q.query("SELECT b FROM " + q.name + "_parked"); got != "large" {
 		t.Errorf("%s is parked", got)
 	}
-	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...); code != exitDone {
+	if code, _, stderr := midstream(t, append(append([]string{"undo"}, flagsTo(t, q.i)...), "--end", q.name)...); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	exec("DROP TABLE t_parked")

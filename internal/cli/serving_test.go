@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
 )
@@ -128,7 +129,7 @@ func (q *queueing) ask(verb string, args ...string) (code int, stdout, stderr st
 func (q *queueing) submit(id, alter string, more ...string) {
 	q.t.Helper()
 	code, stdout, stderr := q.ask("submit", append([]string{"ALTER TABLE " + alter, "--server=main", "--id=" + id}, more...)...)
-	if code != exitDone {
+	if code != exit.Done {
 		q.t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -140,7 +141,7 @@ var held = []string{"--option=method=shadow", "--option=hold", "--option=drop-ol
 func (q *queueing) at(id string) (c queue.Change) {
 	q.t.Helper()
 	code, stdout, stderr := q.ask("queue", id, "--json")
-	if code != exitDone {
+	if code != exit.Done {
 		q.t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil {

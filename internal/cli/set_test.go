@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -17,20 +18,20 @@ func TestL6_SetGivesColumnsTheValuesOfExpressions(t *testing.T) {
 				"INSERT INTO t VALUES (1, 'A@x.de', 5, '2024-01-01 10:00:00'), (2, 'bcdefg@x.de', 300, '2020-01-01 10:00:00'), (3, 'C', -1, NULL), (4, 'd''e', 4, '2024-06-01 10:00:00')")
 		}
 		fill()
-		r.says("plan", exitDone, "ALTER TABLE t ADD COLUMN email_norm VARCHAR(200) NOT NULL", []string{"--set=email_norm=LOWER(email)"},
+		r.says("plan", exit.Done, "ALTER TABLE t ADD COLUMN email_norm VARCHAR(200) NOT NULL", []string{"--set=email_norm=LOWER(email)"},
 			"Values", "of column email_norm: LOWER(email)", "after the swap, no expression gives column email_norm its values")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN email_norm VARCHAR(200) NOT NULL", []string{"--set=email_norm=LOWER(email)"})
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN email_norm VARCHAR(200) NOT NULL", []string{"--set=email_norm=LOWER(email)"})
 		if got := r.query("SELECT GROUP_CONCAT(email_norm ORDER BY id) FROM t"); got != "a@x.de,bcdefg@x.de,c,d'e" {
 			t.Errorf("the new column has %s", got)
 		}
 		fill()
-		r.says("run", exitUnfit, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--method=shadow"}, "or change their values (--set)")
-		r.says("plan", exitDone, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--set=email=LEFT(email, 5)"}, "--set changes values of column email", "counts the rows")
-		r.says("check", exitDone, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--set=email=LEFT(email, 5)"}, "2 rows", "the expression of --set changes it")
-		r.says("run", exitUnfit, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--set=email=LEFT(email, 6)"}, "too long")
-		r.says("run", exitUnfit, "ALTER TABLE t MODIFY n TINYINT", []string{"--set=n=n + 1"}, "for which the expression of --set gives no value of column n")
-		r.says("run", exitUnfit, "ALTER TABLE t ADD COLUMN x INT NOT NULL", []string{"--set=x=YEAR(at)"}, "for which the expression of --set is NULL")
-		r.says("run", exitDone, "ALTER TABLE t MODIFY email VARCHAR(5), MODIFY n TINYINT", []string{"--set=email=LEFT(email, 5)", "--set=`n` = LEAST(n, 127)"})
+		r.says("run", exit.Unfit, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--method=shadow"}, "or change their values (--set)")
+		r.says("plan", exit.Done, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--set=email=LEFT(email, 5)"}, "--set changes values of column email", "counts the rows")
+		r.says("check", exit.Done, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--set=email=LEFT(email, 5)"}, "2 rows", "the expression of --set changes it")
+		r.says("run", exit.Unfit, "ALTER TABLE t MODIFY email VARCHAR(5)", []string{"--set=email=LEFT(email, 6)"}, "too long")
+		r.says("run", exit.Unfit, "ALTER TABLE t MODIFY n TINYINT", []string{"--set=n=n + 1"}, "for which the expression of --set gives no value of column n")
+		r.says("run", exit.Unfit, "ALTER TABLE t ADD COLUMN x INT NOT NULL", []string{"--set=x=YEAR(at)"}, "for which the expression of --set is NULL")
+		r.says("run", exit.Done, "ALTER TABLE t MODIFY email VARCHAR(5), MODIFY n TINYINT", []string{"--set=email=LEFT(email, 5)", "--set=`n` = LEAST(n, 127)"})
 		if got := r.query("SELECT GROUP_CONCAT(email, n ORDER BY id) FROM t"); got != "A@x.d5,bcdef127,C-1,d'e4" {
 			t.Errorf("the columns have %s", got)
 		}
@@ -71,15 +72,15 @@ func TestSetIsRefused(t *testing.T) {
 			{"ADD COLUMN n INT", []string{"--set=n=a", "--method=instant"}, "only a new table can take them"},
 			{"ADD COLUMN n INT", []string{"--set=n=a", "--method=copy"}, "only a new table can take them"},
 		} {
-			r.says("run", exitRefused, "ALTER TABLE s "+c.alter, c.flags, c.says)
+			r.says("run", exit.Refused, "ALTER TABLE s "+c.alter, c.flags, c.says)
 		}
-		r.says("run", exitRefused, "ALTER TABLE k ADD COLUMN x INT", []string{"--set=s=id"}, "rows refer to each other by them: foreign key of_k")
-		r.says("run", exitRefused, "ALTER TABLE p ADD COLUMN x INT", []string{"--set=u=id"}, "rows refer to each other by them: foreign key of_k")
+		r.says("run", exit.Refused, "ALTER TABLE k ADD COLUMN x INT", []string{"--set=s=id"}, "rows refer to each other by them: foreign key of_k")
+		r.says("run", exit.Refused, "ALTER TABLE p ADD COLUMN x INT", []string{"--set=u=id"}, "rows refer to each other by them: foreign key of_k")
 		r.exec("DROP TABLE k, p")
-		r.says("run", exitRefused, "DROP TABLE s", []string{"--set=a=1"}, "cannot compute values")
-		r.says("run", exitRefused, "TRUNCATE TABLE s", []string{"--set=a=1"}, "cannot compute values")
-		r.says("run", exitUsage, "ALTER TABLE s ADD COLUMN n INT", []string{"--set=n"}, "must be column=expression")
-		r.says("run", exitUsage, "ALTER TABLE s ADD COLUMN n INT", []string{"--set=n=1", "--set=n=2"}, "n is given twice")
+		r.says("run", exit.Refused, "DROP TABLE s", []string{"--set=a=1"}, "cannot compute values")
+		r.says("run", exit.Refused, "TRUNCATE TABLE s", []string{"--set=a=1"}, "cannot compute values")
+		r.says("run", exit.WrongUsage, "ALTER TABLE s ADD COLUMN n INT", []string{"--set=n"}, "must be column=expression")
+		r.says("run", exit.WrongUsage, "ALTER TABLE s ADD COLUMN n INT", []string{"--set=n=1", "--set=n=2"}, "n is given twice")
 		r.exec("DROP TABLE s")
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"midstream/internal/cli/exit"
 )
 
 // TestOptionsInFiles: the group [midstream] has flags of all kinds, and nothing in it is
@@ -17,23 +19,23 @@ func TestOptionsInFiles(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"drop-old\nlock_wait=1s\ndefer-indexes=yes\nfull-speed=off", []string{"run", anAlter}, exitFailed, []string{refused}},
-		{"table=a.b\nalter=ADD COLUMN c INT", []string{"plan"}, exitFailed, []string{refused}},
-		{"database=a", []string{"plan", "ALTER TABLE b ADD COLUMN c INT"}, exitFailed, []string{refused}},
-		{"database=a", []string{"cleanup", "--yes", "b"}, exitFailed, []string{refused}},
-		{"yes", []string{"cleanup", "a.b"}, exitUsage, []string{"line 2: yes is allowed only on the command line"}},
-		{"keep=id > 5", []string{"run", anAlter}, exitUsage, []string{"line 2: keep is allowed only on the command line"}},
-		{"old\npark", []string{"plan", anAlter}, exitFailed, []string{refused}}, // of other verbs
-		{"drop-odl\nworkers=0\nlock-wait\nquiet=x\nmap=x", []string{"run", anAlter}, exitUsage, []string{
+		{"drop-old\nlock_wait=1s\ndefer-indexes=yes\nfull-speed=off", []string{"run", anAlter}, exit.Failed, []string{refused}},
+		{"table=a.b\nalter=ADD COLUMN c INT", []string{"plan"}, exit.Failed, []string{refused}},
+		{"database=a", []string{"plan", "ALTER TABLE b ADD COLUMN c INT"}, exit.Failed, []string{refused}},
+		{"database=a", []string{"cleanup", "--yes", "b"}, exit.Failed, []string{refused}},
+		{"yes", []string{"cleanup", "a.b"}, exit.WrongUsage, []string{"line 2: yes is allowed only on the command line"}},
+		{"keep=id > 5", []string{"run", anAlter}, exit.WrongUsage, []string{"line 2: keep is allowed only on the command line"}},
+		{"old\npark", []string{"plan", anAlter}, exit.Failed, []string{refused}}, // of other verbs
+		{"drop-odl\nworkers=0\nlock-wait\nquiet=x\nmap=x", []string{"run", anAlter}, exit.WrongUsage, []string{
 			"5 problems", `line 2: unknown option "drop-odl"`, "line 3: workers 0: must be between 1 and 64", "line 4: lock-wait: needs a value",
 			"line 5: quiet x: must be true or false", "line 6: map x: must be old=new", "midstream.cnf"}},
-		{"workers=0", []string{"run", "--workers=2", anAlter}, exitFailed, []string{refused}},
-		{"help", []string{"run", anAlter}, exitUsage, []string{"line 2: help is allowed only on the command line"}},
-		{"defaults-file=/x", []string{"run", anAlter}, exitUsage, []string{"line 2: defaults-file is allowed only on the command line"}},
-		{"loose-drop-odl=1", []string{"run", anAlter}, exitFailed, []string{refused, `line 2: ignored unknown option "drop-odl"`}},
-		{"loose-workers=0", []string{"run", anAlter}, exitUsage, []string{"line 2: workers 0: must be between 1 and 64"}},
-		{"port 23306", []string{"run", anAlter}, exitUsage, []string{`line 2: unknown option "port ..."`}},
-		{"json", []string{"run", "-q", anAlter}, exitUsage, []string{"exclude each other"}},
+		{"workers=0", []string{"run", "--workers=2", anAlter}, exit.Failed, []string{refused}},
+		{"help", []string{"run", anAlter}, exit.WrongUsage, []string{"line 2: help is allowed only on the command line"}},
+		{"defaults-file=/x", []string{"run", anAlter}, exit.WrongUsage, []string{"line 2: defaults-file is allowed only on the command line"}},
+		{"loose-drop-odl=1", []string{"run", anAlter}, exit.Failed, []string{refused, `line 2: ignored unknown option "drop-odl"`}},
+		{"loose-workers=0", []string{"run", anAlter}, exit.WrongUsage, []string{"line 2: workers 0: must be between 1 and 64"}},
+		{"port 23306", []string{"run", anAlter}, exit.WrongUsage, []string{`line 2: unknown option "port ..."`}},
+		{"json", []string{"run", "-q", anAlter}, exit.WrongUsage, []string{"exclude each other"}},
 	} {
 		file := filepath.Join(t.TempDir(), "midstream.cnf")
 		text := "[midstream]\n" + c.lines + "\n[client]\nquick\nhost=127.0.0.1\nport=1\nuser=u\n"
@@ -77,7 +79,7 @@ func TestFilesThatWereAskedFor(t *testing.T) {
 	for path, want := range map[string]string{open: "every user may write to it", dir: "is a directory", dir + "/none": "no such file"} {
 		for _, flag := range []string{"--defaults-file=", "--defaults-extra-file="} {
 			code, _, stderr := midstream(t, append(nowhere, "run", flag+path, anAlter)...)
-			if code != exitUsage {
+			if code != exit.WrongUsage {
 				t.Errorf("%s%s: exit code %d", flag, path, code)
 			}
 			contains(t, stderr, want, path)

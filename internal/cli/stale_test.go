@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/oracle"
 	"midstream/internal/mysql/schema"
@@ -52,7 +53,7 @@ func keepsNoOthersValues(t *testing.T, i *mysqltest.Instance, kind, alter string
 	if _, err := server.Exec("ALTER TABLE t " + alter + ", ALGORITHM=COPY"); err != nil {
 		t.Fatal(err)
 	}
-	tells(t, exitDone, append(flagsTo(t, i), "run", "--drop-old", "ALTER TABLE "+name.Quoted()+" "+alter)...)
+	tells(t, exit.Done, append(flagsTo(t, i), "run", "--drop-old", "ALTER TABLE "+name.Quoted()+" "+alter)...)
 	differences, err := oracle.Differences(t.Context(), i.Open(t, ""), name, twin)
 	if err != nil || len(differences) > 0 {
 		t.Error(err, strings.Join(differences, "\n"))
@@ -83,7 +84,7 @@ func TestL11_AnIndexOfComputedValuesStaysWhole(t *testing.T) {
 				exec("CREATE TABLE t (a BIGINT UNSIGNED NOT NULL PRIMARY KEY, " + change.columns + ")")
 				exec("INSERT INTO t (a, b) VALUES (1, 1), (42, 2), (43, 3)")
 				name := schema.Name{Schema: database, Table: "t"}
-				tells(t, exitDone, append(flagsTo(t, i), "run", "--drop-old", "--method="+method, "ALTER TABLE "+name.Quoted()+" "+change.alter)...)
+				tells(t, exit.Done, append(flagsTo(t, i), "run", "--drop-old", "--method="+method, "ALTER TABLE "+name.Quoted()+" "+change.alter)...)
 				exec("ALTER TABLE t COMMENT = 'later'")
 				exec("DELETE FROM t WHERE a = 1")
 				exec("UPDATE t SET a = 44 WHERE a = 42")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/face/summary"
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/schema"
@@ -32,7 +33,7 @@ func (a *app) watchCommand() *cobra.Command {
 // runs finds those that a verb which only looks is about.
 func (c *commanding) runs(ctx context.Context, args []string) ([]*socket.Client, error) {
 	table, _, err := c.parse(args)
-	if err := usageOf("midstream help "+c.verb, append(c.checks.Problems, err)...); err != nil {
+	if err := exit.UsageOf("midstream help "+c.verb, append(c.checks.Problems, err)...); err != nil {
 		return nil, err
 	}
 	return c.find(ctx, table)
@@ -42,7 +43,7 @@ func (c *commanding) status(ctx context.Context, args []string, histories string
 	runs, err := c.runs(ctx, args)
 	table, _, _ := c.parse(args)
 	idle := summary.IdleIn(histories, table, c.server, socket.Active(runs))
-	if err != nil && (exitCode(err, false) != exitNoRun || idle.Nothing()) {
+	if err != nil && (exit.Code(err, false) != exit.NoRun || idle.Nothing()) {
 		return err
 	}
 	if !c.json {

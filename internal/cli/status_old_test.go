@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"midstream/internal/cli/exit"
 )
 
 // TestStatusForgetsAnUndoWhoseTimeIsOverForLong: status names the server of an undo and when this machine has last seen it. A killed undo
@@ -16,7 +18,7 @@ func TestStatusForgetsAnUndoWhoseTimeIsOverForLong(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		folder := r.TempDir()
 		here := "--history-dir=" + folder
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow", here})
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow", here})
 		status := func(args ...string) string {
 			_, stdout, stderr := midstream(r.T, append([]string{"status", here}, args...)...)
 			return strings.Join(strings.Fields(stdout+stderr), " ")
@@ -51,7 +53,7 @@ func TestStatusForgetsAnUndoWhoseTimeIsOverForLong(t *testing.T) {
 			}
 			contains(r.T, status(r.database+".t"), "its undo on "+r.i.Address+" was killed")
 		}
-		r.says("undo", exitDone, "t", []string{"--end"})
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.says("undo", exit.Done, "t", []string{"--end"})
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/face/summary"
@@ -129,34 +130,34 @@ func (s *submitting) send(ctx context.Context, args []string) (queue.Change, err
 // follow prints how a change continues until it has ended.
 func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	c, err := s.client.Follow(ctx, c, s.tell)
-	left := coded{left: "the change stays in the queue, or its run continues", next: "midstream queue  " + c.ID + "; midstream withdraw  " + c.ID}
+	left := exit.Error{Left: "the change stays in the queue, or its run continues", Next: "midstream queue  " + c.ID + "; midstream withdraw  " + c.ID}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		left.code, left.err = exitAborted, fmt.Errorf("stopped waiting for change %s", c.ID)
+		left.Code, left.Err = exit.Aborted, fmt.Errorf("stopped waiting for change %s", c.ID)
 		return &left
 	case err != nil && queue.Away(err):
-		left.code, left.err = exitFailed, fmt.Errorf("gave up waiting for change %s: %w", c.ID, err)
+		left.Code, left.Err = exit.Failed, fmt.Errorf("gave up waiting for change %s: %w", c.ID, err)
 		return &left
 	case err != nil:
 		return s.failed(ctx, err)
 	}
-	code := exitFailed
+	code := exit.Failed
 	switch {
 	case c.ExitCode != nil:
 		code = *c.ExitCode
 	case c.State == queue.StateUnknown:
-		code = exitUnknown
+		code = exit.Unknown
 	case c.State == queue.StateWithdrawn:
-		code = exitAborted
+		code = exit.Aborted
 	}
-	if code == exitDone {
+	if code == exit.Done {
 		return nil
 	}
 	if !s.json {
 		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
 	}
 	err = fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why)
-	return &coded{code: code, err: err, left: "see midstream queue  " + c.ID, next: c.Next}
+	return &exit.Error{Code: code, Err: err, Left: "see midstream queue  " + c.ID, Next: c.Next}
 }
 
 // tell prints a change.
@@ -244,7 +245,7 @@ func (q *asking) check(problems ...error) error {
 		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", q.ca, err))
 	}
 	q.client = &queue.Client{At: q.to, HTTP: trusting, Token: func() (string, error) { return q.token.read(q.app) }}
-	if err := usageOf("midstream help "+q.verb, append(q.checks.Problems, problems...)...); err != nil {
+	if err := exit.UsageOf("midstream help "+q.verb, append(q.checks.Problems, problems...)...); err != nil {
 		return err
 	}
 	q.app.stands("asking the service", q.to)
@@ -256,24 +257,24 @@ func (q *asking) failed(ctx context.Context, err error) error {
 	var p *socket.Problem
 	switch {
 	case errors.Is(err, queue.ErrToken):
-		return &coded{code: exitUsage, err: err, left: "midstream sent no request", next: "check --token-file: midstream serve prints the name of the file when it begins"}
+		return &exit.Error{Code: exit.WrongUsage, Err: err, Left: "midstream sent no request", Next: "check --token-file: midstream serve prints the name of the file when it begins"}
 	case errors.Is(err, queue.ErrUnreached) && interruptedBy(ctx, err):
 		return errInterrupted
 	case errors.Is(err, queue.ErrUnreached):
-		return &coded{
-			code: exitFailed,
-			err:  err,
-			left: "the service may or may not have received the request",
-			next: "check that midstream serve runs there, and name it by --to; a submission with --id may be repeated",
+		return &exit.Error{
+			Code: exit.Failed,
+			Err:  err,
+			Left: "the service may or may not have received the request",
+			Next: "check that midstream serve runs there, and name it by --to; a submission with --id may be repeated",
 		}
 	case !errors.As(err, &p):
 		return fmt.Errorf("ask the service at %s: %w", q.to, err)
 	case p.Status == http.StatusNotFound:
-		return &coded{code: exitNoRun, err: p, next: p.Next}
+		return &exit.Error{Code: exit.NoRun, Err: p, Next: p.Next}
 	}
-	var c *coded
+	var c *exit.Error
 	if told := commandError(p); errors.As(told, &c) {
-		c.left = "nothing was changed"
+		c.Left = "nothing was changed"
 		return c
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 )
@@ -60,15 +61,15 @@ func TestL8_ARedoOfARenameKeepsItsTable(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("DROP TABLE IF EXISTS t", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--method=shadow"})
-		r.says("run", exitDone, "RENAME TABLE t TO t_bad, t_old TO t", []string{"--undo=1h"})
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--method=shadow"})
+		r.says("run", exit.Done, "RENAME TABLE t TO t_bad, t_old TO t", []string{"--undo=1h"})
 		r.exec("INSERT INTO t VALUES (2)")
-		r.says("undo", exitDone, "t", nil)
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.says("undo", exit.Done, "t", nil)
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
 		if got := r.query("SELECT GROUP_CONCAT(id ORDER BY id) FROM t_old"); got != "1,2" {
 			r.Errorf("the table put aside has the rows %s", got)
 		}
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exit.Done, "t", []string{"--end"})
 		r.exec("DROP TABLE t, t_old")
 	})
 }
@@ -87,9 +88,9 @@ func TestIndexStatements(t *testing.T) {
 			{"CREATE INDEX d ON t (a DESC) INVISIBLE ALGORITHM=INPLACE", "inplace"},
 			{"OPTIMIZE TABLE t", "inplace"},
 		} {
-			r.says("plan", exitDone, c.statement, []string{"--native-max-lock=1h", "--method=inplace"}, "Method     "+strings.ToUpper(c.method)+": ")
+			r.says("plan", exit.Done, c.statement, []string{"--native-max-lock=1h", "--method=inplace"}, "Method     "+strings.ToUpper(c.method)+": ")
 			r.says(
-				"run", exitDone, c.statement, []string{"--native-max-lock=1h", "--method=inplace"},
+				"run", exit.Done, c.statement, []string{"--native-max-lock=1h", "--method=inplace"},
 				"altered "+r.database+".t",
 			)
 			r.exec(strings.Replace(c.statement, " t", " n", 1))
@@ -103,7 +104,7 @@ func TestIndexStatements(t *testing.T) {
 			}
 		}
 		r.says(
-			"run", exitDone, "CREATE INDEX s ON t (a)", []string{"--method=shadow", "--drop-old"},
+			"run", exit.Done, "CREATE INDEX s ON t (a)", []string{"--method=shadow", "--drop-old"},
 			"altered "+r.database+".t",
 		)
 		r.are("n,t")
@@ -126,37 +127,37 @@ func TestTableStatements(t *testing.T) {
 		defer r.exec("DROP DATABASE `" + d + "_2`")
 
 		r.says(
-			"plan", exitDone, "RENAME TABLE t TO a, p TO q", nil, "Method     instant",
+			"plan", exit.Done, "RENAME TABLE t TO a, p TO q", nil, "Method     instant",
 			"1. RENAME TABLE "+d+".t TO "+d+".a, "+d+".p TO "+d+".q", "view "+d+".v refers to",
 			"foreign key f 1 of "+d+".c refers to",
 		)
 		r.are("c,p,t,v")
-		r.says("run", exitDone, "RENAME TABLE t TO a, p TO q", nil, "Done: RENAME TABLE")
+		r.says("run", exit.Done, "RENAME TABLE t TO a, p TO q", nil, "Done: RENAME TABLE")
 		r.are("a,c,q,v")
-		r.says("run", exitDone, "RENAME TABLE a TO x, q TO a, x TO q", nil, "Done: RENAME TABLE") // they change names
+		r.says("run", exit.Done, "RENAME TABLE a TO x, q TO a, x TO q", nil, "Done: RENAME TABLE") // they change names
 		if got := r.query("SELECT COUNT(*) FROM q"); got != "100" {
 			r.Errorf("%s rows", got)
 		}
-		r.says("run", exitDone, "RENAME TABLE q TO t, a TO `"+d+"_2`.p", nil, "Done")
-		r.says("run", exitDone, "RENAME TABLE `"+d+"_2`.p TO p", nil, "Done")
+		r.says("run", exit.Done, "RENAME TABLE q TO t, a TO `"+d+"_2`.p", nil, "Done")
+		r.says("run", exit.Done, "RENAME TABLE `"+d+"_2`.p TO p", nil, "Done")
 		r.are("c,p,t,v")
 		r.says(
-			"run", exitRefused, "RENAME TABLE t TO p, none TO n, t TO v", nil, d+".p exists",
+			"run", exit.Refused, "RENAME TABLE t TO p, none TO n, t TO v", nil, d+".p exists",
 			"no such table: "+d+".none", "v is a view",
 		)
-		r.says("run", exitRefused, "RENAME TABLE t TO nowhere.t", nil, "no such database: nowhere")
+		r.says("run", exit.Refused, "RENAME TABLE t TO nowhere.t", nil, "no such database: nowhere")
 		r.exec("CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1")
-		r.says("run", exitRefused, "RENAME TABLE t TO `"+d+"_2`.t", nil, "triggers can't move to another database")
+		r.says("run", exit.Refused, "RENAME TABLE t TO `"+d+"_2`.t", nil, "triggers can't move to another database")
 
-		r.says("plan", exitDone, "TRUNCATE t", nil, "the server truncates the table under the lock, because it has triggers")
-		r.says("run", exitDone, "TRUNCATE t", nil, "Done")
+		r.says("plan", exit.Done, "TRUNCATE t", nil, "the server truncates the table under the lock, because it has triggers")
+		r.says("run", exit.Done, "TRUNCATE t", nil, "Done")
 		if got := r.query("SELECT COUNT(*) FROM t"); got != "0" {
 			r.Errorf("%s rows", got)
 		}
-		r.says("run", exitRefused, "TRUNCATE p", nil, "foreign key f 1 of "+d+".c refers to the table")
-		r.says("run", exitRefused, "DROP TABLE p", nil, "the server drops no table that another table refers to", "DROP FOREIGN KEY `f 1`")
+		r.says("run", exit.Refused, "TRUNCATE p", nil, "foreign key f 1 of "+d+".c refers to the table")
+		r.says("run", exit.Refused, "DROP TABLE p", nil, "the server drops no table that another table refers to", "DROP FOREIGN KEY `f 1`")
 		r.says(
-			"run", exitDone, "DROP TABLE c", []string{"--drop-later"}, "without its 1 foreign key",
+			"run", exit.Done, "DROP TABLE c", []string{"--drop-later"}, "without its 1 foreign key",
 			"Old table kept: "+d+".c_old. To drop it: midstream cleanup --old "+d+".c",
 		)
 		r.are("c_old,p,t,v")
@@ -165,18 +166,18 @@ func TestTableStatements(t *testing.T) {
 			r.Errorf("%s rows", got)
 		}
 		code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--yes", d + ".c"}, flagsTo(r.T, r.i)...)...)
-		if code != exitRefused || r.tables() != "c_old,p,t,v" {
+		if code != exit.Refused || r.tables() != "c_old,p,t,v" {
 			r.Errorf("cleanup without --old: exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		code, stdout, stderr = midstream(r.T, append([]string{"cleanup", "--old", "--yes", d + ".c"}, flagsTo(r.T, r.i)...)...)
-		if code != exitDone {
+		if code != exit.Done {
 			r.Errorf("cleanup: exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(r.T, stdout, "the table that a DROP set aside")
-		r.says("run", exitDone, "DROP TABLE p", nil, "Done: DROP TABLE of "+d+".p in")
-		r.says("run", exitDone, "DROP TABLE IF EXISTS p", nil, "none: there is no such table")
-		r.says("run", exitRefused, "DROP TABLE p", nil, "no such table")
-		r.says("run", exitRefused, "DROP TABLE v", nil, d+".v is a view")
+		r.says("run", exit.Done, "DROP TABLE p", nil, "Done: DROP TABLE of "+d+".p in")
+		r.says("run", exit.Done, "DROP TABLE IF EXISTS p", nil, "none: there is no such table")
+		r.says("run", exit.Refused, "DROP TABLE p", nil, "no such table")
+		r.says("run", exit.Refused, "DROP TABLE v", nil, d+".v is a view")
 		r.are("t,v")
 	})
 }
@@ -193,11 +194,11 @@ func TestTruncateByASwap(t *testing.T) {
 				"INSERT INTO n (s) VALUES ('x'), ('y')",
 			)
 			r.says(
-				"plan", exitDone, "TRUNCATE TABLE w", nil, "an empty table takes its place",
+				"plan", exit.Done, "TRUNCATE TABLE w", nil, "an empty table takes its place",
 				"w_shadow is created, empty", "w_old is dropped",
 			)
 			r.are("n,t,w")
-			r.says("run", exitDone, "TRUNCATE TABLE w", nil, "Done: TRUNCATE TABLE")
+			r.says("run", exit.Done, "TRUNCATE TABLE w", nil, "Done: TRUNCATE TABLE")
 			r.exec("TRUNCATE TABLE n")
 			mine, native := r.query("SELECT COUNT(*) FROM w"), "0"
 			if mine != native {
@@ -207,10 +208,10 @@ func TestTruncateByASwap(t *testing.T) {
 			if mine, native := showCreate(r, "w"), showCreate(r, "n"); mine != native {
 				r.Errorf("%s\ninstead of\n%s", mine, native)
 			}
-			r.says("run", exitDone, "TRUNCATE TABLE w", []string{"--drop-later"}, "w_old is kept")
+			r.says("run", exit.Done, "TRUNCATE TABLE w", []string{"--drop-later"}, "w_old is kept")
 			r.are("n,t,w,w_old")
 			code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--old", "--yes", r.database + ".w"}, flagsTo(r.T, r.i)...)...)
-			if code != exitDone || !strings.Contains(stdout, "its comment was: all of 'it'") {
+			if code != exit.Done || !strings.Contains(stdout, "its comment was: all of 'it'") {
 				r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 			r.exec("DROP TABLE w, n")
@@ -220,7 +221,7 @@ func TestTruncateByASwap(t *testing.T) {
 		if !strings.Contains(showCreate(r, "k"), "CHECK") {
 			named = "an empty table takes its place" // before 8.0.16 there are none
 		}
-		r.says("run", exitDone, "TRUNCATE TABLE k", nil, named)
+		r.says("run", exit.Done, "TRUNCATE TABLE k", nil, named)
 		r.exec("DROP TABLE k")
 	})
 }
@@ -243,33 +244,33 @@ func TestCreateTable(t *testing.T) {
 		r.exec("CREATE TABLE p (id INT PRIMARY KEY)")
 		definition := "(id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20) DEFAULT 'a`b', p INT, CHECK (p > 0), CONSTRAINT c_s CHECK (s <> 'x'), CONSTRAINT f_p FOREIGN KEY (p) REFERENCES p (id)) COMMENT 'x'"
 		create := "CREATE TABLE `c t` " + definition
-		r.says("plan", exitDone, create, nil, "Method     instant: the table does not exist")
+		r.says("plan", exit.Done, create, nil, "Method     instant: the table does not exist")
 		r.are("p,t")
-		r.says("run", exitDone, create, nil, "Done: CREATE TABLE")
+		r.says("run", exit.Done, create, nil, "Done: CREATE TABLE")
 		r.are("c t,p,t")
 		r.exec("INSERT INTO `c t` (s) VALUES ('a')")
 		for _, statement := range []string{create, "CREATE TABLE IF NOT EXISTS `c t` " + strings.ToLower(definition)} {
-			r.says("run", exitDone, statement, nil, "Nothing to do: ", "Done: nothing was to be done")
+			r.says("run", exit.Done, statement, nil, "Nothing to do: ", "Done: nothing was to be done")
 		}
 		other := strings.Replace(create, "VARCHAR(20)", "VARCHAR(21)", 1)
 		r.says(
 			"run",
-			exitRefused,
+			exit.Refused,
 			other,
 			nil,
 			"the table exists with another definition: it has `s` varchar(20) DEFAULT 'a`b', and not `s` varchar(21)",
 			"Change it by an ALTER",
 		)
 		r.says(
-			"run", exitDone, strings.Replace(other, "TABLE", "TABLE IF NOT EXISTS", 1), nil,
+			"run", exit.Done, strings.Replace(other, "TABLE", "TABLE IF NOT EXISTS", 1), nil,
 			"Nothing to do: the table exists", "the table has another definition",
 		)
-		r.says("run", exitDone, "CREATE TABLE l LIKE p", nil, "Done")
-		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "Nothing to do: ")
-		r.says("run", exitRefused, "CREATE TABLE l LIKE t", nil, "another definition")
-		r.says("run", exitRefused, "CREATE TABLE bad (a NOTYPE)", nil, "the server refuses the statement", "left:")
-		r.says("run", exitUsage, "CREATE TABLE x SELECT 1", nil, "CREATE TABLE ... SELECT")
-		r.says("check", exitUsage, create, nil, "cannot check a CREATE TABLE")
+		r.says("run", exit.Done, "CREATE TABLE l LIKE p", nil, "Done")
+		r.says("run", exit.Done, "CREATE TABLE l (LIKE p)", nil, "Nothing to do: ")
+		r.says("run", exit.Refused, "CREATE TABLE l LIKE t", nil, "another definition")
+		r.says("run", exit.Refused, "CREATE TABLE bad (a NOTYPE)", nil, "the server refuses the statement", "left:")
+		r.says("run", exit.WrongUsage, "CREATE TABLE x SELECT 1", nil, "CREATE TABLE ... SELECT")
+		r.says("check", exit.WrongUsage, create, nil, "cannot check a CREATE TABLE")
 		r.are("c t,l,p,t")
 		r.exec("DROP TABLE `c t`, l, p")
 	})
@@ -281,7 +282,7 @@ func TestTableStatementInJSON(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	code, stdout, stderr := midstream(t, append([]string{"run", "--json", "DROP TABLE " + name}, flagsTo(t, i)...)...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	decoder := json.NewDecoder(strings.NewReader(stdout))
@@ -319,7 +320,7 @@ func TestCtrlCWhileATableIsHeld(t *testing.T) {
 		r := start(t, command(t, append([]string{"run", statement + name}, flagsTo(t, i)...)...))
 		r.await(&r.stdout, "BLOCKED ")
 		r.interrupt()
-		if code := r.exit(); code != exitAborted {
+		if code := r.exit(); code != exit.Aborted {
 			t.Errorf("%s: exit code %d\n%s\n%s", statement, code, &r.stdout, &r.stderr)
 		}
 		contains(
@@ -344,12 +345,12 @@ func TestStatementsOfASmallAccount(t *testing.T) {
 		)
 		defer r.exec("DROP USER " + user)
 		account := []string{"--user=" + user, "--password=x y", "--ssl-mode=PREFERRED"}
-		r.says("run", exitDone, "TRUNCATE t", account, "under the lock, because the account lacks ALTER, CREATE, INSERT", "Done: TRUNCATE TABLE")
+		r.says("run", exit.Done, "TRUNCATE t", account, "under the lock, because the account lacks ALTER, CREATE, INSERT", "Done: TRUNCATE TABLE")
 		if got := r.query("SELECT COUNT(*) FROM t"); got != "0" {
 			r.Errorf("%s rows", got)
 		}
-		r.says("run", exitRefused, "RENAME TABLE t TO u", account, "lacks ALTER on", "lacks CREATE, INSERT on")
-		r.says("run", exitDone, "DROP TABLE t", account, "under the lock, because the account lacks ALTER", "Done: DROP TABLE")
+		r.says("run", exit.Refused, "RENAME TABLE t TO u", account, "lacks ALTER on", "lacks CREATE, INSERT on")
+		r.says("run", exit.Done, "DROP TABLE t", account, "under the lock, because the account lacks ALTER", "Done: DROP TABLE")
 		if got := r.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "0" {
 			r.Errorf("%s tables", got)
 		}
@@ -366,13 +367,13 @@ func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY) PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 50" +
 			" (PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN MAXVALUE)")
 		for _, c := range []struct{ statement, files string }{{"RENAME TABLE many TO much", "100 files"}, {"TRUNCATE many", "200 files"}} {
-			r.says("run", exitRefused, c.statement, []string{"--native-max-lock=1ms"}, "works on "+c.files, "--native-max-lock=")
+			r.says("run", exit.Refused, c.statement, []string{"--native-max-lock=1ms"}, "works on "+c.files, "--native-max-lock=")
 			r.are("many,t")
 		}
-		r.says("plan", exitDone, "RENAME TABLE many TO much", []string{"--native-max-lock=1h"}, "for the work on 100 files")
-		r.says("run", exitDone, "TRUNCATE many", []string{"--native-max-lock=1h"}, "Done")
-		r.says("run", exitDone, "RENAME TABLE many TO much", []string{"--native-max-lock=1h"}, "Done")
-		r.says("run", exitDone, "DROP TABLE much", []string{"--native-max-lock=1ms", "--drop-old"}, "works on 100 files", "Done")
+		r.says("plan", exit.Done, "RENAME TABLE many TO much", []string{"--native-max-lock=1h"}, "for the work on 100 files")
+		r.says("run", exit.Done, "TRUNCATE many", []string{"--native-max-lock=1h"}, "Done")
+		r.says("run", exit.Done, "RENAME TABLE many TO much", []string{"--native-max-lock=1h"}, "Done")
+		r.says("run", exit.Done, "DROP TABLE much", []string{"--native-max-lock=1ms", "--drop-old"}, "works on 100 files", "Done")
 		r.are("t")
 	})
 }
@@ -385,15 +386,15 @@ func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS 60")
-		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1ms", "--lock-work=30s", "--verbose"},
+		r.says("plan", exit.Done, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1ms", "--lock-work=30s", "--verbose"},
 			"copy to a new table", "the server works on the files of all partitions", "files are renamed in about")
 		r.says(
-			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1h", "--verbose"}, "INPLACE: ",
+			"plan", exit.Done, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1h", "--verbose"}, "INPLACE: ",
 			"as the table has many partitions",
 		)
-		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", []string{"--verbose"}, "INSTANT: ", "as the table has many partitions")
+		r.says("plan", exit.Done, "ALTER TABLE many ADD COLUMN w INT", []string{"--verbose"}, "INSTANT: ", "as the table has many partitions")
 		r.says(
-			"plan", exitRefused, "ALTER TABLE many ADD INDEX (v)",
+			"plan", exit.Refused, "ALTER TABLE many ADD INDEX (v)",
 			[]string{"--native-max-lock=1ms", "--lock-work=10ms"}, "the swap renames 120 files",
 		)
 		r.are("many,t")

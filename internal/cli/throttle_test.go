@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -63,7 +64,7 @@ func TestGatesOfARun(t *testing.T) {
 			t.Errorf("%s: columns %s", flag, got)
 		}
 		c.open(exec)
-		if code := r.exit(); code != exitDone {
+		if code := r.exit(); code != exit.Done {
 			t.Errorf("%s: exit code %d\n%s\n%s", flag, code, &r.stdout, &r.stderr)
 		}
 		contains(t, r.stdout.String(), "resumed")
@@ -81,29 +82,29 @@ func TestLimitsOfARun(t *testing.T) {
 	r := start(t, command(t, append(args, "--max-load=Threads_connected=0")...))
 	r.await(&r.stdout, "waiting: Threads_connected is ")
 	r.interrupt()
-	if code := r.exit(); code != exitAborted {
+	if code := r.exit(); code != exit.Aborted {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
 	code, stdout, stderr := midstream(t, append(args, "--critical-load=Threads_connected=0")...)
-	if code != exitStopped {
+	if code != exit.Stopped {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, "the server is in a critical state: Threads_connected is ")
-	if code, stdout, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--yes", name)...); code != exitDone || query(allTables) != "t" {
+	if code, stdout, stderr := midstream(t, append(flagsTo(t, i), "cleanup", "--yes", name)...); code != exit.Done || query(allTables) != "t" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, query(allTables), stdout, stderr)
 	}
 	code, _, stderr = midstream(t, append(args, "--max-load=Threads_flying=3")...)
-	if code == exitDone {
+	if code == exit.Done {
 		t.Error("a variable that is not there")
 	}
 	contains(t, stderr, "no status variable Threads_flying", "nothing was written")
 	code, _, stderr = midstream(t, append(args, "--replica=127.0.0.1:1")...)
-	if code == exitDone {
+	if code == exit.Done {
 		t.Error("a replica that is not there")
 	}
 	contains(t, stderr, "cannot reach a replica", "--unseen-replicas=ignore", "nothing was written")
 	code, _, stderr = midstream(t, append(args, "--max-load=Threads", "--replica=db2", "--min-free-disk=much", "--throttle-url=db2")...)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "Threads_running=50", "must be host:port", "500M or 20G", "begins with http://")
@@ -124,7 +125,7 @@ func TestL9_ThePlanTriesTheThrottle(t *testing.T) {
 	} {
 		for _, verb := range []string{"plan", "run"} {
 			code, stdout, stderr := midstream(t, append(flagsTo(t, i), verb, "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...)
-			if code == exitDone || verb == "plan" && stdout != "" {
+			if code == exit.Done || verb == "plan" && stdout != "" {
 				t.Errorf("%s %s: exit code %d\n%s", verb, flag, code, stdout)
 			}
 			contains(t, stderr, says, "nothing was written")
@@ -132,7 +133,7 @@ func TestL9_ThePlanTriesTheThrottle(t *testing.T) {
 	}
 	code, _, stderr := midstream(t, append(flagsTo(t, i), "plan", "--throttle-query=SELECT 0", "--max-load=Threads_connected=900",
 		"ALTER TABLE "+name+" ADD COLUMN c INT")...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
@@ -73,7 +74,7 @@ func TestTo(t *testing.T) {
 		to := append(flagsTo(t, i), "--database="+database, "--to="+folder)
 		code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, to...)...)
 		plans, result, notes := records(t, stdout)
-		if code != exitDone || len(plans) != 2 || stderr != "" {
+		if code != exit.Done || len(plans) != 2 || stderr != "" {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		if p := plans[0]; p.Table != name || p.Method != "inplace" || !strings.HasPrefix(p.Alter, "ADD COLUMN `c`") ||
@@ -96,7 +97,7 @@ func TestTo(t *testing.T) {
 		}
 
 		code, stdout, stderr = midstream(t, append([]string{"run"}, to...)...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(
@@ -109,13 +110,13 @@ func TestTo(t *testing.T) {
 		}
 		for _, verb := range []string{"run", "plan", "check"} {
 			code, stdout, stderr = midstream(t, append([]string{verb}, to...)...)
-			if code != exitDone || strings.Count(stdout, "the table already has this definition") != 2 {
+			if code != exit.Done || strings.Count(stdout, "the table already has this definition") != 2 {
 				t.Errorf("%s again: exit code %d\n%s\n%s", verb, code, stdout, stderr)
 			}
 		}
 		code, stdout, _ = midstream(t, append([]string{"run", "--json"}, to...)...)
 		plans, result, _ = records(t, stdout)
-		if code != exitDone || len(plans) != 2 || plans[0].Method != "none" || result.Outcome != "done" || !result.Swapped ||
+		if code != exit.Done || len(plans) != 2 || plans[0].Method != "none" || result.Outcome != "done" || !result.Swapped ||
 			result.Tables[1].State != session.StateEqual {
 			t.Errorf("again: exit code %d\n%s", code, stdout)
 		}
@@ -137,7 +138,7 @@ func TestToShadow(t *testing.T) {
 	folder := files(t, map[string]string{"t.sql": wanted("n INT CHECK (n <> 5), text VARCHAR(300) COMMENT 'was b', KEY (a)")})
 	run := append([]string{"run", "--method=shadow", "--drop-old"}, append(flagsTo(t, i), "--database="+database, "--to="+folder)...)
 	code, stdout, stderr := midstream(t, run...)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Fatalf("exit code %d\n%s", code, stdout)
 	}
 	stderr = strings.Join(strings.Fields(stderr), " ")
@@ -155,7 +156,7 @@ func TestToShadow(t *testing.T) {
 	}
 	r.exit()
 	code, stdout, stderr = midstream(t, run...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "copy to a new table", "altered "+name)
@@ -163,7 +164,7 @@ func TestToShadow(t *testing.T) {
 		t.Errorf("rows %s, want %s", got, sum)
 	}
 	code, stdout, stderr = midstream(t, run...) // its --map is done
-	if code != exitDone || !strings.Contains(stdout, "already has this definition") {
+	if code != exit.Done || !strings.Contains(stdout, "already has this definition") {
 		t.Errorf("again: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	if got := query(allTables); got != "t" {
@@ -184,24 +185,24 @@ func TestToMistakes(t *testing.T) {
 		code  int
 		says  []string
 	}{
-		{"another statement", map[string]string{"a.sql": wanted("b INT") + ";\n\nINSERT INTO t VALUES (1)"}, nil, exitUsage,
+		{"another statement", map[string]string{"a.sql": wanted("b INT") + ";\n\nINSERT INTO t VALUES (1)"}, nil, exit.WrongUsage,
 			[]string{"a.sql:3: only CREATE TABLE is read, and this is INSERT INTO t VALUES (1)"}},
-		{"twice", map[string]string{"a.sql": wanted("b INT"), "b.sql": "\n" + wanted("b INT")}, nil, exitUsage,
+		{"twice", map[string]string{"a.sql": wanted("b INT"), "b.sql": "\n" + wanted("b INT")}, nil, exit.WrongUsage,
 			[]string{"b.sql:2: table " + name + " is defined at", "a.sql:1 already"}},
-		{"empty", map[string]string{"a.sql": "-- nothing"}, nil, exitUsage, []string{"the file has no CREATE TABLE"}},
-		{"no files", nil, nil, exitUsage, []string{"no file whose name ends in .sql"}},
-		{"both ways", map[string]string{"a.sql": wanted("b INT")}, []string{"ALTER TABLE t FORCE"}, exitUsage, []string{"not both"}},
-		{"other table", map[string]string{"a.sql": wanted("b INT")}, []string{"--table=u"}, exitUsage, []string{"has no CREATE TABLE of " + database + ".u"}},
-		{"map of none", map[string]string{"a.sql": wanted("b INT")}, []string{"--map=a=u.c"}, exitUsage, []string{"--map a=u.c: the files define no such table"}},
-		{"map of which", map[string]string{"a.sql": wanted("b INT") + "; CREATE TABLE u (id INT PRIMARY KEY)"}, []string{"--map=a=c"}, exitUsage,
+		{"empty", map[string]string{"a.sql": "-- nothing"}, nil, exit.WrongUsage, []string{"the file has no CREATE TABLE"}},
+		{"no files", nil, nil, exit.WrongUsage, []string{"no file whose name ends in .sql"}},
+		{"both ways", map[string]string{"a.sql": wanted("b INT")}, []string{"ALTER TABLE t FORCE"}, exit.WrongUsage, []string{"not both"}},
+		{"other table", map[string]string{"a.sql": wanted("b INT")}, []string{"--table=u"}, exit.WrongUsage, []string{"has no CREATE TABLE of " + database + ".u"}},
+		{"map of none", map[string]string{"a.sql": wanted("b INT")}, []string{"--map=a=u.c"}, exit.WrongUsage, []string{"--map a=u.c: the files define no such table"}},
+		{"map of which", map[string]string{"a.sql": wanted("b INT") + "; CREATE TABLE u (id INT PRIMARY KEY)"}, []string{"--map=a=c"}, exit.WrongUsage,
 			[]string{"--map a=c: which table? Write table.c after the ="}},
-		{"keep of which", map[string]string{"a.sql": wanted("b INT") + "; CREATE TABLE u (id INT PRIMARY KEY)"}, []string{"--keep=id > 1", "--key=k"}, exitUsage,
+		{"keep of which", map[string]string{"a.sql": wanted("b INT") + "; CREATE TABLE u (id INT PRIMARY KEY)"}, []string{"--keep=id > 1", "--key=k"}, exit.WrongUsage,
 			[]string{"--keep is for one table: add --table, or --together with", "--key is for one table"}},
-		{"syntax", map[string]string{"a.sql": "-- x\n" + wanted("\n\nb VARCHAR,\nc INT")}, nil, exitRefused,
+		{"syntax", map[string]string{"a.sql": "-- x\n" + wanted("\n\nb VARCHAR,\nc INT")}, nil, exit.Refused,
 			[]string{"a.sql:4: You have an error in your SQL syntax", "nothing was written"}},
-		{"several", map[string]string{"a.sql": wanted("c VARCHAR(200), KEY (a)"), "b.sql": "CREATE TABLE u (id INT PRIMARY KEY, KEY (x))"}, nil, exitRefused,
+		{"several", map[string]string{"a.sql": wanted("c VARCHAR(200), KEY (a)"), "b.sql": "CREATE TABLE u (id INT PRIMARY KEY, KEY (x))"}, nil, exit.Refused,
 			[]string{name + ": column b would be dropped and column c added", "--map b=t.c", database + ".u:", "b.sql:1: Key column 'x' doesn't exist"}},
-		{"no such database", map[string]string{"a.sql": "CREATE TABLE nowhere.t (a INT)"}, []string{"--database="}, exitRefused, []string{"a.sql:1: Unknown database 'nowhere'"}},
+		{"no such database", map[string]string{"a.sql": "CREATE TABLE nowhere.t (a INT)"}, []string{"--database="}, exit.Refused, []string{"a.sql:1: Unknown database 'nowhere'"}},
 	} {
 		folder := files(t, c.files)
 		args := append([]string{"run"}, append(append(flagsTo(t, i), "--database="+database, "--to="+folder), c.flags...)...)
@@ -233,7 +234,7 @@ func TestToStops(t *testing.T) {
 	args := append([]string{"run", "--json", "--database=" + database}, flagsTo(t, i)...)
 	code, stdout, _ := midstream(t, append(args, "--method=shadow", "--drop-old", "--to="+files(t, texts))...)
 	_, result, _ := records(t, stdout)
-	if code != exitRefused || len(result.Problems) == 0 || result.Problems[0].Code != "no-key" {
+	if code != exit.Refused || len(result.Problems) == 0 || result.Problems[0].Code != "no-key" {
 		t.Fatalf("exit code %d\n%s", code, stdout)
 	}
 	if got := query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 's'"); got != "1" {
@@ -251,7 +252,7 @@ func TestToStops(t *testing.T) {
 		database + ".s changed",
 		name + " failed",
 		database + ".u waiting",
-	}; code == exitDone ||
+	}; code == exit.Done ||
 		!slices.Equal(states, want) {
 		t.Errorf("exit code %d, %v, want %v\n%s", code, states, want, stdout)
 	}
@@ -260,7 +261,7 @@ func TestToStops(t *testing.T) {
 	exec("DELETE FROM t WHERE LENGTH(b) > 120")
 	code, stdout, stderr = midstream(t, append(args, "--to="+folder)...)
 	_, result, _ = records(t, stdout)
-	if code != exitDone || result.Tables[0].State != session.StateEqual || result.Tables[1].State != session.StateChanged ||
+	if code != exit.Done || result.Tables[0].State != session.StateEqual || result.Tables[1].State != session.StateChanged ||
 		result.Tables[2].State != session.StateChanged {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -280,7 +281,7 @@ func TestToWithoutPrivileges(t *testing.T) {
 			return strings.HasPrefix(f, "--user") || strings.HasPrefix(f, "--password")
 		})...)
 		code, stdout, stderr := midstream(t, append(args, "--user=wisher", "--password=secret", "--database="+database, to)...)
-		if code != exitRefused {
+		if code != exit.Refused {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(

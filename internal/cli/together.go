@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
@@ -44,7 +45,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		c.member = func(ctx context.Context, i int) (migration.Result, error) { return c.reachOne(ctx, i, do) }
 		return c.change.prepare(ctx, args, do(c.change))
 	}
-	if err := usageOf(c.help, problems...); err != nil {
+	if err := exit.UsageOf(c.help, problems...); err != nil {
 		return migration.Result{}, err
 	}
 	for _, note := range notes {
@@ -57,7 +58,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 	defer server.Close()
 	c.app.stands("planning", server.Address)
 	problem, err := c.group.Complete(ctx, server, c.checks.Flags)
-	if err = cmp.Or(err, usageOf(c.help, problem)); err != nil {
+	if err = cmp.Or(err, exit.UsageOf(c.help, problem)); err != nil {
 		return migration.Result{}, unheld(ctx, err)
 	}
 	c.output.text("%s", escape.Ours(summary.OfNeeded(c.group.Needed(), c.output.style())))

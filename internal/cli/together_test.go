@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
 )
@@ -24,33 +25,33 @@ func TestSeveralTablesAreChangedTogether(t *testing.T) {
 	both := "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE `u` ADD COLUMN `a;b` INT COMMENT ';'"
 	together := []string{"--together"}
 
-	r.says("run", exitUsage, "ALTER TABLE t ADD COLUMN n INT", append(together, "--key=x", "--method=shadow", "--undo=1h", "--undo-mode=warm"),
+	r.says("run", exit.WrongUsage, "ALTER TABLE t ADD COLUMN n INT", append(together, "--key=x", "--method=shadow", "--undo=1h", "--undo-mode=warm"),
 		"--together needs several statements", "--together and --method exclude each other", "--together excludes --undo-mode=warm: no process follows",
 		"--key x: it does not name its table: with --together, begin with the table")
-	r.says("run", exitUsage, both+"; ALTER TABLE t ADD COLUMN m INT; DROP TABLE v", together,
+	r.says("run", exit.WrongUsage, both+"; ALTER TABLE t ADD COLUMN m INT; DROP TABLE v", together,
 		database+".t is altered twice", "--together takes ALTER TABLE only, and not DROP TABLE")
-	r.says("plan", exitUsage, both, append(together, "--keep=v: id > 1"), database+".v is not among the tables that are changed together")
-	r.says("plan", exitDone, both, append(together, "--keep=u: id > 1", "--set=t: n=1", "--old-name=u: before"),
+	r.says("plan", exit.WrongUsage, both, append(together, "--keep=v: id > 1"), database+".v is not among the tables that are changed together")
+	r.says("plan", exit.Done, both, append(together, "--keep=u: id > 1", "--set=t: n=1", "--old-name=u: before"),
 		"only those with id > 1", database+".before", "Values of column n: 1")
-	r.says("plan", exitDone, both, together, database+".t on ", database+".u on ", "Together", "swapped in one step with "+database+".u", "not kept (--undo=24h keeps it)")
+	r.says("plan", exit.Done, both, together, database+".t on ", database+".u on ", "Together", "swapped in one step with "+database+".u", "not kept (--undo=24h keeps it)")
 	r.are("t,u")
-	r.says("run", exitRefused, "ALTER TABLE t ADD COLUMN id INT; ALTER TABLE u ADD COLUMN n INT", together, "cannot change "+database+".t: 1 problem", "the table already has that name")
-	r.says("plan", exitRefused, "ALTER TABLE t DROP COLUMN no; ALTER TABLE u DROP COLUMN no", together, database+".t, "+database+".u")
+	r.says("run", exit.Refused, "ALTER TABLE t ADD COLUMN id INT; ALTER TABLE u ADD COLUMN n INT", together, "cannot change "+database+".t: 1 problem", "the table already has that name")
+	r.says("plan", exit.Refused, "ALTER TABLE t DROP COLUMN no; ALTER TABLE u DROP COLUMN no", together, database+".t, "+database+".u")
 	r.are("t,u")
 
 	r.exec("ALTER TABLE u ADD COLUMN v INT", "INSERT INTO u VALUES (1, 1000)")
-	r.says("check", exitUnfit, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u MODIFY v TINYINT", together, database+".u unfit: 1 row out of range")
+	r.says("check", exit.Unfit, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u MODIFY v TINYINT", together, database+".u unfit: 1 row out of range")
 	r.are("t,u")
 
-	out := r.says("run", exitDone, both, append(together, "--json"), `{"table":"`+database+`.u","event":"swapped"`, `"state":"changed"`)
+	out := r.says("run", exit.Done, both, append(together, "--json"), `{"table":"`+database+`.u","event":"swapped"`, `"state":"changed"`)
 	for _, table := range []string{"t", "u"} {
 		contains(t, out, fmt.Sprintf(`{"table":"%s.%s","place":"","state":"changed","method":"shadow","old":"%[1]s.%[2]s_old"`, database, table))
 	}
 	r.are("t,t_old,u,u_old")
-	if out = r.says("run", exitDone, strings.ReplaceAll(strings.ReplaceAll(both, "n INT", "q INT"), "a;b", "d"), append(together, "--quiet", "--drop-old")); strings.Contains(out, "ready for the swap") {
+	if out = r.says("run", exit.Done, strings.ReplaceAll(strings.ReplaceAll(both, "n INT", "q INT"), "a;b", "d"), append(together, "--quiet", "--drop-old")); strings.Contains(out, "ready for the swap") {
 		t.Errorf("with --quiet: %s", out)
 	}
-	out = r.says("run", exitDone, strings.ReplaceAll(strings.ReplaceAll(both, "n INT", "m INT"), "a;b", "c"), together)
+	out = r.says("run", exit.Done, strings.ReplaceAll(strings.ReplaceAll(both, "n INT", "m INT"), "a;b", "c"), together)
 	for _, table := range []string{"t", "u"} {
 		contains(t, out, database+"."+table+"  5/5 cut over  locked for")
 	}
@@ -64,7 +65,7 @@ func TestL1_TwoSpellingsOfATableAreNoGroup(t *testing.T) {
 	database := strings.TrimSuffix(name, ".t")
 	r := &statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)}
 	for _, verb := range []string{"plan", "run"} {
-		r.says(verb, exitUsage, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE T ADD COLUMN m INT", []string{"--together"},
+		r.says(verb, exit.WrongUsage, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE T ADD COLUMN m INT", []string{"--together"},
 			database+".t and "+database+".T are one table on this server")
 	}
 	r.are("t")
@@ -96,29 +97,29 @@ func TestTheTablesOfFilesAreChangedTogether(t *testing.T) {
 		"t.sql": wanted("b VARCHAR(200), n INT") + ";", "u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, m INT);",
 		"same.sql": "CREATE TABLE same (id INT NOT NULL PRIMARY KEY);", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);",
 	}
-	does("plan", exitUsage, texts, []string{"--keep=id > 1", "--method=shadow"}, "it does not name its table", "--together and --method exclude each other")
-	does("plan", exitUsage, texts, []string{"--old-name=missing: x"}, database+".missing is not among the tables")
-	does("plan", exitDone, texts, []string{"--keep=u: id > 1", "--set=t: n=a", "--keep=same: id > 7"}, "swapped in one step with "+database+".u",
+	does("plan", exit.WrongUsage, texts, []string{"--keep=id > 1", "--method=shadow"}, "it does not name its table", "--together and --method exclude each other")
+	does("plan", exit.WrongUsage, texts, []string{"--old-name=missing: x"}, database+".missing is not among the tables")
+	does("plan", exit.Done, texts, []string{"--keep=u: id > 1", "--set=t: n=a", "--keep=same: id > 7"}, "swapped in one step with "+database+".u",
 		"swapped in one step with "+database+".t", "only those with id > 1", "Values of column n: a", "--keep has no effect on "+database+".same",
 		database+".fresh", "create: there is no such table", "4 tables: 3 to be changed or created, 1 with this definition already")
-	does("check", exitDone, texts, []string{"--json"}, `"table":"`+database+`.u","place":"`, `"state":"checked"`)
+	does("check", exit.Done, texts, []string{"--json"}, `"table":"`+database+`.u","place":"`, `"state":"checked"`)
 	if got := query(allTables); got != "same,t,u" {
 		t.Errorf("the tables are %s", got)
 	}
 	exec("INSERT INTO t (a, b) VALUES (1, REPEAT('x', 100))")
 	short := map[string]string{"t.sql": wanted("b VARCHAR(50), n INT") + ";", "u.sql": texts["u.sql"], "new.sql": texts["new.sql"]}
-	does("run", exitUnfit, short, []string{"--json"}, `"object":"`+database+`.t"`, `"state":"created"`, `"state":"failed"`, `"state":"waiting"`)
+	does("run", exit.Unfit, short, []string{"--json"}, `"object":"`+database+`.t"`, `"state":"created"`, `"state":"failed"`, `"state":"waiting"`)
 	if got := query(allTables); got != "fresh,same,t,u" {
 		t.Errorf("the tables are %s", got)
 	}
-	text := does("run", exitDone, texts, []string{"--keep=u: id > 1"}, "4 tables: 2 changed, 2 with this definition already")
+	text := does("run", exit.Done, texts, []string{"--keep=u: id > 1"}, "4 tables: 2 changed, 2 with this definition already")
 	if got := query("SELECT CONCAT(COUNT(*), ' ', MIN(id)) FROM u"); got != "1 2" {
 		t.Errorf("u has %s: %s", got, text)
 	}
-	does("run", exitDone, texts, []string{"--keep=u: id > 1"}, "4 tables: 4 with this definition already")
+	does("run", exit.Done, texts, []string{"--keep=u: id > 1"}, "4 tables: 4 with this definition already")
 
 	texts["t.sql"] = wanted("b VARCHAR(200), n INT, o INT") + ";"
-	if text := does("run", exitDone, texts, nil, "INSTANT"); strings.Contains(text, "swapped in one step") {
+	if text := does("run", exit.Done, texts, nil, "INSTANT"); strings.Contains(text, "swapped in one step") {
 		t.Errorf("a table alone: %s", text)
 	}
 }
@@ -137,27 +138,27 @@ func TestThePlanOfAGroupHasTheSumOfTheSwap(t *testing.T) {
 	both, together := "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN n INT", []string{"--together"}
 	sum := "4 files are renamed, and 11 statements change foreign keys and triggers: that takes about 110ms (assumed), and --lock-work allows "
 
-	out := r.says("plan", exitDone, both, together, "One swap of 2 tables: "+database+".t, "+database+".u",
+	out := r.says("plan", exit.Done, both, together, "One swap of 2 tables: "+database+".t, "+database+".u",
 		"all of them, and the tables at the other ends of foreign keys: "+database+".p", sum+"250ms")
 	if strings.Count(out, "One swap of") != 1 {
 		t.Errorf("the sum is printed again:\n%s", out)
 	}
 	short := append(together, "--lock-work=100ms")
 	for _, verb := range []string{"plan", "run"} {
-		r.says(verb, exitRefused, both, short, "in the one swap of 2 tables, "+sum+"100ms", "--lock-work=300ms")
+		r.says(verb, exit.Refused, both, short, "in the one swap of 2 tables, "+sum+"100ms", "--lock-work=300ms")
 	}
 	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";",
 		"u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, p INT, n INT, FOREIGN KEY (p) REFERENCES p (id));",
 		"p.sql": "CREATE TABLE p (id INT NOT NULL PRIMARY KEY);", "new.sql": "CREATE TABLE fresh (id INT PRIMARY KEY);"})
 	code, _, stderr := midstream(t, append([]string{"run", "--together", "--lock-work=100ms", "--database=" + database, to}, flagsTo(t, i)...)...)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("--to: exit code %d\n%s", code, stderr)
 	}
 	contains(t, strings.Join(strings.Fields(stderr), " "), "in the one swap of 2 tables")
 	r.are("p,t,u")
-	r.says("run", exitDone, both, append(short, "--rehearse"), sum+"100ms")
+	r.says("run", exit.Done, both, append(short, "--rehearse"), sum+"100ms")
 	r.are("p,t,u")
-	r.says("run", exitDone, both, append(together, "--lock-work=2s"), sum+"2s")
+	r.says("run", exit.Done, both, append(together, "--lock-work=2s"), sum+"2s")
 	r.are("p,t,t_old,u,u_old")
 }
 
@@ -181,7 +182,7 @@ func TestAGroupHasOneReport(t *testing.T) {
 		if rehearses {
 			lock, more = "The lock of all tables was rehearsed: 1 attempt, held for", []string{"--rehearse-lock"}
 		}
-		out := r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN n INT", append(more, "--together", history, "--result-file="+file))
+		out := r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN n INT", append(more, "--together", history, "--result-file="+file))
 		pages, _ := filepath.Glob(filepath.Join(folder, "*.html"))
 		if len(pages) != 1 || strings.Count(out, "report ") != 1 {
 			t.Fatalf("the reports are %v:\n%s", pages, out)
@@ -192,7 +193,7 @@ func TestAGroupHasOneReport(t *testing.T) {
 		contains(t, string(page), lock, database+".t, "+database+".u", "<td class=\"number\">20</td>", "<td class=\"number\">3</td>")
 		for _, named := range []string{"t", "u"} {
 			code, md, stderr := midstream(t, "report", "--format=md", history, database+"."+named)
-			if code != exitDone {
+			if code != exit.Done {
 				t.Errorf("exit code %d: %s", code, stderr)
 			}
 			contains(t, md, "# "+database+".t, "+database+".u: ", lock, "# "+database+".t: ", "# "+database+".u: ")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -68,28 +69,28 @@ func (a *app) troubleOf(err error, code int) trouble {
 	t := trouble{stage: at.stage, object: at.object, cause: escape.Sentence(err)}
 	var refused *plan.Refused
 	var failed *failure.Failure
-	var u *usage
-	var c *coded
+	var u *exit.Usage
+	var c *exit.Error
 	switch {
 	case errors.As(err, &u):
 		t.stage, t.object, t.cause = "command line", at.command, u.Error()
-		if verb, flagged := strings.CutSuffix(u.help, " --help"); flagged {
+		if verb, flagged := strings.CutSuffix(u.Help, " --help"); flagged {
 			t.object = verb
 		}
-		t.left, t.next = "midstream did not connect to a server", "see "+u.help
+		t.left, t.next = "midstream did not connect to a server", "see "+u.Help
 	case errors.As(err, &failed):
 		t.stage, t.cause, t.left, t.next = string(failed.Phase), escape.Sentence(failed.Err), failed.Left, failed.Next
 	case errors.As(err, &refused):
 		t.cause = refused.Summary()
 	case errors.As(err, &c):
-		t.cause, t.left, t.next = escape.Sentence(c.err), c.left, c.next
+		t.cause, t.left, t.next = escape.Sentence(c.Err), c.Left, c.Next
 	}
 	var p *session.Partly
 	if errors.As(err, &p) {
 		t.object = p.Table
 	}
 	t.stage, t.object = cmp.Or(t.stage, at.verb), cmp.Or(t.object, at.command)
-	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, outcomeOf(code).next)
+	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, exit.OutcomeOf(code).Next)
 	t.cause, t.left, t.next = a.speech.Of(t.cause), a.reach().In(a.speech.Of(t.left)), a.reach().In(a.speech.Of(t.next))
 	return t
 }
@@ -123,7 +124,7 @@ func (a *app) complaint(err error, code int) string {
 		)
 	case errors.As(err, &failed):
 		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failed.Phase, cause)
-	case code == exitAborted:
+	case code == exit.Aborted:
 		fmt.Fprintf(&b, "midstream: aborted: %s\n", cause)
 	default:
 		fmt.Fprintf(&b, "midstream: %s\n", cause)
@@ -140,16 +141,16 @@ func (a *app) complaint(err error, code int) string {
 
 // laidOut reports whether an error has lines of its own, in which text of others is escaped.
 func laidOut(err error) bool {
-	var u *usage
+	var u *exit.Usage
 	var d denials
 	return errors.As(err, &u) || errors.As(err, &d)
 }
 
 func verdict(code int) string {
 	switch code {
-	case exitAborted:
+	case exit.Aborted:
 		return "aborted"
-	case exitStopped:
+	case exit.Stopped:
 		return "stopped"
 	}
 	return "failed"
@@ -178,17 +179,17 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 // later. A limit that the operator has set is not such a cause, and neither is a lock that other
 // sessions kept until that limit.
 func passing(err error, code int) bool {
-	var u *usage
+	var u *exit.Usage
 	var f *failure.Failure
 	switch {
 	case errors.As(err, &f) && (f.Half || f.Swapped):
 		return false
-	case code != exitFailed && code != exitStopped && code != exitUsage && code != exitRefused:
+	case code != exit.Failed && code != exit.Stopped && code != exit.WrongUsage && code != exit.Refused:
 		return false
 	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong), errors.Is(err, lock.ErrWork):
 		return false
 	case errors.As(err, &u):
-		return slices.ContainsFunc(u.problems, dbconn.Passes)
+		return slices.ContainsFunc(u.Problems, dbconn.Passes)
 	}
 	return dbconn.Passes(err)
 }
@@ -206,7 +207,7 @@ func denial(d *leftovers.Denied) denials {
 
 // resultOf returns the record of a run's end.
 func (a *app) resultOf(r migration.Result, err error, code int) record.Result {
-	rec := record.ResultOf(r, code, outcomeOf(code).name)
+	rec := record.ResultOf(r, code, exit.OutcomeOf(code).Name)
 	if err != nil {
 		a.fill(&rec, err, code)
 	}

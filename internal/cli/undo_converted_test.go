@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"midstream/internal/cli/exit"
 )
 
 // TestU5_ThePlanNamesConvertedValuesThatDoNotComeBack: the change rounds and cuts values. The undo brings the former ones back in rows
@@ -32,22 +34,22 @@ func TestU5_ThePlanNamesConvertedValuesThatDoNotComeBack(t *testing.T) {
 			contains(r.T, out, "(they are rounded to 2 decimals)")
 			lacks(r.T, out, "Data loss none")
 		}
-		r.says("plan", exitDone, change, []string{"--undo=1h", "--method=shadow"},
+		r.says("plan", exit.Done, change, []string{"--undo=1h", "--method=shadow"},
 			"a row that changes by then, in any column, keeps the converted values of columns d, at, f, c, and other rows get the former ones back")
-		r.says("run", exitDone, change, []string{"--undo=1h", "--method=shadow"})
+		r.says("run", exit.Done, change, []string{"--undo=1h", "--method=shadow"})
 		r.exec("UPDATE f SET n = 7 WHERE id = 1")
-		named(r.says("undo", exitDone, "f", []string{"--plan", "--cold"}), "all rows")
-		named(r.says("undo", exitDone, "f", []string{"--plan"}), "rows that have changed since the swap, in any column,")
-		r.says("undo", exitDone, "f", nil, "lose their former values of column d")
+		named(r.says("undo", exit.Done, "f", []string{"--plan", "--cold"}), "all rows")
+		named(r.says("undo", exit.Done, "f", []string{"--plan"}), "rows that have changed since the swap, in any column,")
+		r.says("undo", exit.Done, "f", nil, "lose their former values of column d")
 		if got := row("2"); got != before {
 			r.Errorf("row 2 has %s, not %s", got, before)
 		}
 		if got := r.query("SELECT d FROM f WHERE id = 1"); got != "1.1200" {
 			r.Errorf("row 1 has %s", got)
 		}
-		out := r.says("undo", exitDone, "f", []string{"--plan"})
+		out := r.says("undo", exit.Done, "f", []string{"--plan"})
 		lacks(r.T, out, "lose their former values of column d")
-		r.says("undo", exitDone, "f", []string{"--end"})
+		r.says("undo", exit.Done, "f", []string{"--end"})
 		r.exec("DROP TABLE f, f_undone")
 	})
 }

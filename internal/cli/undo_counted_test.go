@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -18,10 +19,10 @@ func TestU4_OnlyComparedRowsAreCounted(t *testing.T) {
 			{"DROP KEY by_u, MODIFY n BIGINT", "4 rows compared"},                         // 1, 2, 5 and 6
 			{"DROP KEY by_u, MODIFY n BIGINT, MODIFY d DECIMAL(10,2)", "2 rows compared"}, // 5 and 6
 		} {
-			r.says("run", exitDone, "ALTER TABLE f "+c.change, []string{"--undo=1h", "--method=shadow"})
+			r.says("run", exit.Done, "ALTER TABLE f "+c.change, []string{"--undo=1h", "--method=shadow"})
 			r.exec("UPDATE f SET u = 1 WHERE id = 3", "UPDATE f SET n = NULL WHERE id = 4", "INSERT INTO f VALUES (5, 5, 5, 5), (6, 6, 6, 6), (7, 1 << 40, 7, 7)")
-			r.says("undo", exitDone, "f", []string{"--park"}, c.verified, "all equal")
-			r.says("undo", exitDone, "f", []string{"--end"})
+			r.says("undo", exit.Done, "f", []string{"--park"}, c.verified, "all equal")
+			r.says("undo", exit.Done, "f", []string{"--end"})
 			r.exec("DROP TABLE f_undone, f_parked", "DELETE FROM f WHERE id > 2", "INSERT INTO f VALUES (3, 3, 3, 3), (4, 4, 4, 4)")
 		}
 		r.exec("DROP TABLE f")

@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -29,31 +30,31 @@ func TestEndUndoHoldsForStatementsOnCompleteTables(t *testing.T) {
 			if c.before == "ALTER TABLE t ADD COLUMN n INT" {
 				flags = append(flags, "--method=shadow")
 			}
-			r.says("run", exitDone, c.before, flags)
+			r.says("run", exit.Done, c.before, flags)
 			rows := r.query("SELECT COUNT(*) FROM t")
-			r.says("run", exitRefused, c.statement, nil, "the last change of "+r.database+".t can be undone until", "or --end-undo with this command")
+			r.says("run", exit.Refused, c.statement, nil, "the last change of "+r.database+".t can be undone until", "or --end-undo with this command")
 			undo := []string{"--end-undo", "--undo=1h"}
 			if c.left == "s,t_old" {
 				undo = undo[:1]
 			}
-			r.says("plan", exitDone, c.statement, undo, "this statement ends that", "cleanup --old")
-			r.says("run", exitDone, c.statement, undo)
+			r.says("plan", exit.Done, c.statement, undo, "this statement ends that", "cleanup --old")
+			r.says("run", exit.Done, c.statement, undo)
 			r.are(c.left)
 			if got := r.query("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()"); got != "0" {
 				r.Errorf("after %s, %s triggers are left", c.statement, got)
 			}
 			if c.left == "s,t_old" {
-				r.says("run", exitDone, "RENAME TABLE s TO t", []string{"--undo=1h"})
+				r.says("run", exit.Done, "RENAME TABLE s TO t", []string{"--undo=1h"})
 				r.exec("RENAME TABLE s_undo TO t_undo") // as after the others
 				r.are("t,t_old,t_undo")
 				r.exec("DROP TABLE t_undo")
 			} else {
-				r.says("undo", exitDone, "t", nil)
+				r.says("undo", exit.Done, "t", nil)
 				r.are(c.undone)
 				count(rows)
-				r.says("undo", exitDone, "t", []string{"--end"})
+				r.says("undo", exit.Done, "t", []string{"--end"})
 			}
-			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN m INT", []string{"--method=shadow", "--drop-old"})
+			r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN m INT", []string{"--method=shadow", "--drop-old"})
 			r.exec("ALTER TABLE t DROP COLUMN m", "DROP TABLE IF EXISTS t_old, t_old2")
 			if c.before == "ALTER TABLE t ADD COLUMN n INT" {
 				r.exec("ALTER TABLE t DROP COLUMN n")

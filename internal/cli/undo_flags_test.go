@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/operator"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/session"
@@ -66,38 +67,38 @@ func TestU5_NoFlagOfUndoIsIgnored(t *testing.T) {
 			if strings.HasSuffix(change, "n INT") {
 				method = "--method=shadow"
 			}
-			r.with(exitDone, "run", "--undo=1h", method, change)
+			r.with(exit.Done, "run", "--undo=1h", method, change)
 			given := slices.DeleteFunc(slices.Clone(deciding), func(flag string) bool {
 				name, _, _ := strings.Cut(flag, "=")
 				return name == "--map" || strings.HasSuffix(change, "l INT") && !strings.Contains(useless, name)
 			})
-			refused := r.with(exitRefused, "undo", append(given, r.name)...)
+			refused := r.with(exit.Refused, "undo", append(given, r.name)...)
 			told, _, _ := strings.Cut(refused[strings.Index(refused, "cannot use "):], ":")
 			if got := sorted(strings.TrimPrefix(told, "cannot use ")); got != sorted(useless) {
 				t.Errorf("refused are\n%s, want\n%s", got, sorted(useless))
 			}
 			contains(t, refused, "no effect on the undo of ", "Leave them out")
-			contains(t, r.with(exitRefused, "undo", "--map=x=a", r.name), "cannot use --map")
+			contains(t, r.with(exit.Refused, "undo", "--map=x=a", r.name), "cannot use --map")
 			if !strings.HasPrefix(change, "ALTER") || method != "--method=shadow" {
-				contains(t, r.with(exitRefused, "undo", "--cold", r.name), "cannot use --cold")
+				contains(t, r.with(exit.Refused, "undo", "--cold", r.name), "cannot use --cold")
 			}
 			for _, flag := range []string{"--calibrate", "--drop-old", "--drop-later", "--defer-indexes=yes", "--rehearse", "--to=x"} {
 				name, _, _ := strings.Cut(flag, "=")
-				contains(t, r.with(exitUsage, "undo", flag, r.name), "midstream undo does not take "+name+": ")
+				contains(t, r.with(exit.WrongUsage, "undo", flag, r.name), "midstream undo does not take "+name+": ")
 			}
 			for _, tends := range []string{"--list", "--end", "--extend=1h"} {
 				for _, flag := range []string{"--shadow-name=x", "--hold", "--map=x=a", "--lock-wait=1s", "--log-file=x"} {
 					name, _, _ := strings.Cut(flag, "=")
-					contains(t, r.with(exitUsage, "undo", tends, flag, r.name), name+" has no effect with "+strings.TrimSuffix(tends, "=1h"))
+					contains(t, r.with(exit.WrongUsage, "undo", tends, flag, r.name), name+" has no effect with "+strings.TrimSuffix(tends, "=1h"))
 				}
 			}
-			contains(t, r.with(exitDone, "undo", "--list", r.name), ": open until ")
+			contains(t, r.with(exit.Done, "undo", "--list", r.name), ": open until ")
 			if method == "--method=shadow" {
 				for _, cold := range []string{"--cold", "--lazy"} {
-					contains(t, r.with(exitRefused, "undo", cold, "--shadow-name=nosuch", r.name),
+					contains(t, r.with(exit.Refused, "undo", cold, "--shadow-name=nosuch", r.name),
 						"cannot use --shadow-name=nosuch: the last change of the table has the old table "+r.name+"_old", "midstream undo --end "+r.name)
 				}
-				r.with(exitDone, "undo", "--shadow-name=t_old", r.name)
+				r.with(exit.Done, "undo", "--shadow-name=t_old", r.name)
 			}
 			r.ends(strings.HasPrefix(change, "RENAME"))
 		})
@@ -108,9 +109,9 @@ func TestU5_NoFlagOfUndoIsIgnored(t *testing.T) {
 func TestU5_NoFlagOfARedoOfATruncateIsIgnored(t *testing.T) {
 	sideBySide(t)
 	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
-	r.with(exitDone, "run", "--undo=1h", "TRUNCATE TABLE t")
-	r.with(exitDone, "undo", "--merge", r.name)
-	contains(t, r.with(exitRefused, "undo", "--merge", r.name), "cannot use --merge: the last TRUNCATE was undone")
+	r.with(exit.Done, "run", "--undo=1h", "TRUNCATE TABLE t")
+	r.with(exit.Done, "undo", "--merge", r.name)
+	contains(t, r.with(exit.Refused, "undo", "--merge", r.name), "cannot use --merge: the last TRUNCATE was undone")
 	r.ends(false)
 }
 
@@ -131,13 +132,13 @@ func TestU5_NoFlagIsIgnoredNextToAFollower(t *testing.T) {
 		"--log-file=x":         "leave out --log-file",
 		"--history-dir=x":      "leave out --history-dir",
 	} {
-		_, stderr := c.undo(exitNotNow, flag)
+		_, stderr := c.undo(exit.NotNow, flag)
 		contains(t, strings.Join(strings.Fields(stderr), " "), "a process follows "+c.name+" for a warm undo", want)
 	}
 	c.follower(following)
-	c.undo(exitDone, "--lazy")
+	c.undo(exit.Done, "--lazy")
 	c.run.exit()
-	c.undo(exitDone, "--end")
+	c.undo(exit.Done, "--end")
 }
 
 // flagRig is a table t of a database, and the program.
@@ -165,9 +166,9 @@ func (r *flagRig) with(want int, verb string, args ...string) string {
 
 // ends gives the undo up, and leaves nothing. A table that was renamed has no old table.
 func (r *flagRig) ends(renamed bool) {
-	r.with(exitDone, "undo", "--end", r.name)
+	r.with(exit.Done, "undo", "--end", r.name)
 	if !renamed {
-		r.with(exitDone, "cleanup", "--old", "--yes", r.name)
+		r.with(exit.Done, "cleanup", "--old", "--yes", r.name)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -21,19 +22,19 @@ func TestAnUndoForeseesWhichRowsDoNotFit(t *testing.T) {
 			"with bytes or characters in column c that are none of latin1", "sharing the value of unique key by_u (u) with another row",
 			"too long for column m, varchar(10)",
 		}
-		out := r.says("plan", exitDone, change, []string{"--method=shadow", "--undo=1h"}, append(kinds, "with NULL in column same", "--park keeps them")...)
+		out := r.says("plan", exit.Done, change, []string{"--method=shadow", "--undo=1h"}, append(kinds, "with NULL in column same", "--park keeps them")...)
 		lacks(r.T, out, "out of range for column same")
-		r.says("run", exitDone, change, []string{"--method=shadow", "--undo=1h"})
+		r.says("run", exit.Done, change, []string{"--method=shadow", "--undo=1h"})
 		for i, kind := range kinds {
 			kinds[i] = "the old definition refuses rows " + kind
 		}
-		out = r.says("undo", exitDone, "f", []string{"--plan"}, append(kinds, "SELECT COUNT(*) FROM `"+r.database+"`.`f` WHERE `n` NOT BETWEEN", "--park",
+		out = r.says("undo", exit.Done, "f", []string{"--plan"}, append(kinds, "SELECT COUNT(*) FROM `"+r.database+"`.`f` WHERE `n` NOT BETWEEN", "--park",
 			"column same was NOT NULL before the change")...)
 		lacks(r.T, out, "out of range for column same", "characters in column v", "the old definition has a unique key")
-		out = r.says("undo", exitDone, "f", []string{"--plan", "--park"}, "is copied to a table of its own, and the undo goes back without it")
+		out = r.says("undo", exit.Done, "f", []string{"--plan", "--park"}, "is copied to a table of its own, and the undo goes back without it")
 		lacks(r.T, out, "To copy such rows")
-		r.says("undo", exitDone, "f", nil)
-		r.says("undo", exitDone, "f", []string{"--end"})
+		r.says("undo", exit.Done, "f", nil)
+		r.says("undo", exit.Done, "f", []string{"--end"})
 	})
 }
 
@@ -41,11 +42,11 @@ func TestAnUndoForeseesWhichRowsDoNotFit(t *testing.T) {
 func TestTheRedoOfATruncateNamesEachUselessFlag(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
-		r.says("run", exitDone, "TRUNCATE TABLE t", []string{"--undo=1h"})
-		r.says("undo", exitDone, "t", nil)
-		r.says("undo", exitRefused, "t", []string{"--merge", "--park"}, "the undo cannot use --merge, --park:", "Leave out --merge, --park")
-		r.says("undo", exitRefused, "t", []string{"--park"}, "the undo cannot use --park:")
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("run", exit.Done, "TRUNCATE TABLE t", []string{"--undo=1h"})
+		r.says("undo", exit.Done, "t", nil)
+		r.says("undo", exit.Refused, "t", []string{"--merge", "--park"}, "the undo cannot use --merge, --park:", "Leave out --merge, --park")
+		r.says("undo", exit.Refused, "t", []string{"--park"}, "the undo cannot use --park:")
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -60,14 +61,14 @@ func TestTheAdviceOnRowsWithoutAParentHelps(t *testing.T) {
 	r := &statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)}
 	r.exec("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT of_p FOREIGN KEY (p) REFERENCES p (id))",
 		"INSERT INTO p VALUES (1), (2)", "INSERT INTO c VALUES (1, 1), (2, 2)")
-	r.says("run", exitDone, "ALTER TABLE c DROP FOREIGN KEY of_p, ADD COLUMN added INT", []string{"--undo=1h", "--method=shadow"})
+	r.says("run", exit.Done, "ALTER TABLE c DROP FOREIGN KEY of_p, ADD COLUMN added INT", []string{"--undo=1h", "--method=shadow"})
 	r.exec("DELETE FROM p WHERE id = 2")
 	for _, flags := range [][]string{nil, {"--park"}} {
-		out := r.says("undo", exitUnfit, "c", flags, "Insert the parents that are missing, or delete the rows that are listed", "--park does not set them aside")
+		out := r.says("undo", exit.Unfit, "c", flags, "Insert the parents that are missing, or delete the rows that are listed", "--park does not set them aside")
 		lacks(r.T, out, "--park copies them")
 	}
 	r.exec("INSERT INTO p VALUES (2)")
-	r.says("undo", exitDone, "c", nil)
-	r.says("undo", exitDone, "c", []string{"--end"})
+	r.says("undo", exit.Done, "c", nil)
+	r.says("undo", exit.Done, "c", []string{"--end"})
 	r.exec("DROP TABLE c", "DROP TABLE p")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -49,7 +50,7 @@ func (g *grantee) grow(statement, method string) {
 	g.t.Helper()
 	for {
 		code, stdout, stderr := midstream(g.t, slices.Concat([]string{"plan"}, g.own, []string{"--json", "--undo=1h", "--method=" + cmp.Or(method, "auto"), statement})...)
-		if code == exitDone {
+		if code == exit.Done {
 			return
 		}
 		before := len(g.grants)
@@ -140,9 +141,9 @@ func TestU3_AnUndoNeedsNoMoreThanThePrintedGrants(t *testing.T) {
 							code, stderr := step()
 							g.exec("GRANT " + p[0] + " ON " + p[1] + " TO " + g.name)
 							switch {
-							case code == exitRefused && g.state() == before:
+							case code == exit.Refused && g.state() == before:
 								contains(t, stderr, p[0])
-							case code == exitDone:
+							case code == exit.Done:
 								restore()
 							default:
 								t.Errorf("%s without %s: exit code %d\n%s", what, p, code, stderr)
@@ -151,7 +152,7 @@ func TestU3_AnUndoNeedsNoMoreThanThePrintedGrants(t *testing.T) {
 					}
 					must := func(step func() (int, string)) {
 						t.Helper()
-						if code, stderr := step(); code != exitDone {
+						if code, stderr := step(); code != exit.Done {
 							t.Fatalf("exit code %d\n%s", code, stderr)
 						}
 					}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"midstream/internal/cli/exit"
 )
 
 // TestATableThatWasRenamedByHandIsNamed: another session has renamed an old table, or a table whose change can be undone. The cleanup and
@@ -14,43 +16,43 @@ func TestATableThatWasRenamedByHandIsNamed(t *testing.T) {
 		hour, old, list := []string{"--undo=1h", "--method=shadow"}, []string{"--old", "--yes"}, []string{"--list"}
 		table := r.database + ".t"
 		r.exec("ALTER TABLE t COMMENT 'mine'")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", hour)
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", hour)
 
 		r.exec("RENAME TABLE t_old TO live")
 		is := r.database + ".live is the old table of " + table + " by its mark, and was renamed"
 		back := "RENAME TABLE `" + r.database + "`.`live` TO `" + r.database + "`.`t_old`"
 		mine := "ALTER TABLE `" + r.database + "`.`live` COMMENT = 'mine'"
-		r.says("cleanup", exitDone, "live", old, is, back, mine)
-		r.says("undo", exitDone, "live", list, is, back, mine)
-		r.says("undo", exitDone, "t", list, "the old table "+r.database+".t_old is gone", is, back)
+		r.says("cleanup", exit.Done, "live", old, is, back, mine)
+		r.says("undo", exit.Done, "live", list, is, back, mine)
+		r.says("undo", exit.Done, "t", list, "the old table "+r.database+".t_old is gone", is, back)
 		r.are("live,t,t_undo")
 		r.exec("RENAME TABLE live TO t_old")
 
 		r.exec("RENAME TABLE t TO away")
 		gone := "the last change of " + table + " can be undone, and that table is gone; " + r.database + ".away has its definition"
 		there := "RENAME TABLE `" + r.database + "`.`away` TO `" + r.database + "`.`t`"
-		r.says("cleanup", exitDone, "away", old, gone, there)
-		r.says("undo", exitDone, "away", list, gone, there)
-		r.says("undo", exitDone, "t", list, table+" is gone; "+r.database+".away has its definition", there)
-		r.says("undo", exitRefused, "t", nil, there)
+		r.says("cleanup", exit.Done, "away", old, gone, there)
+		r.says("undo", exit.Done, "away", list, gone, there)
+		r.says("undo", exit.Done, "t", list, table+" is gone; "+r.database+".away has its definition", there)
+		r.says("undo", exit.Refused, "t", nil, there)
 		r.exec("CREATE TABLE other (id INT PRIMARY KEY)")
-		lacks(r.T, r.says("undo", exitDone, "other", list), "is gone")
+		lacks(r.T, r.says("undo", exit.Done, "other", list), "is gone")
 		r.exec("RENAME TABLE away TO t", "DROP TABLE other")
-		r.says("undo", exitDone, "t", list, "open until")
-		r.says("undo", exitDone, "t", nil, "syncs and compares all rows")
-		r.says("undo", exitDone, "t", []string{"--end"})
-		r.says("cleanup", exitDone, "t", old)
+		r.says("undo", exit.Done, "t", list, "open until")
+		r.says("undo", exit.Done, "t", nil, "syncs and compares all rows")
+		r.says("undo", exit.Done, "t", []string{"--end"})
+		r.says("cleanup", exit.Done, "t", old)
 		r.exec("ALTER TABLE t COMMENT ''")
 		r.are("t")
 
-		r.says("run", exitDone, "DROP TABLE t", []string{"--undo=1h"})
+		r.says("run", exit.Done, "DROP TABLE t", []string{"--undo=1h"})
 		r.exec("RENAME TABLE t_old TO live")
 		dropped := r.database + ".live is the old table of " + table + " by its mark"
-		r.says("undo", exitDone, "live", list, dropped, back)
-		r.says("undo", exitDone, "t", list, dropped, back)
+		r.says("undo", exit.Done, "live", list, dropped, back)
+		r.says("undo", exit.Done, "t", list, dropped, back)
 		r.exec("RENAME TABLE live TO t_old")
-		r.says("undo", exitDone, "t", nil)
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exit.Done, "t", nil)
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -79,25 +81,25 @@ func TestU2_RenamedByHandAndBack(t *testing.T) {
 		} {
 			what := strings.Join(c.by, "; ")
 			r.exec("CREATE TABLE t_old2 (id INT)")
-			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow"})
+			r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow"})
 			r.exec(c.by...)
 			rows := r.query("SELECT CONCAT(COUNT(*), ' ', SUM(id), ' ', SUM(a)) FROM t")
 			switch out := ""; c.says {
 			case stops:
-				out = r.says("undo", exitFailed, "t", nil, "another session has written to the old table", "midstream undo --cold "+r.database+".t")
+				out = r.says("undo", exit.Failed, "t", nil, "another session has written to the old table", "midstream undo --cold "+r.database+".t")
 				lacks(r.T, out, all)
-				r.says("undo", exitDone, "t", []string{"--list"}, "t: revoked, because", "another session has written to the old table")
-				r.says("undo", exitDone, "t", nil, "another session has written to the old table")
+				r.says("undo", exit.Done, "t", []string{"--list"}, "t: revoked, because", "another session has written to the old table")
+				r.says("undo", exit.Done, "t", nil, "another session has written to the old table")
 			case "":
-				lacks(r.T, r.says("undo", exitDone, "t", nil), all)
+				lacks(r.T, r.says("undo", exit.Done, "t", nil), all)
 			default:
-				r.says("undo", exitDone, "t", nil, c.says, all)
+				r.says("undo", exit.Done, "t", nil, c.says, all)
 			}
 			if got := r.query("SELECT CONCAT(COUNT(*), ' ', SUM(id), ' ', SUM(a)) FROM t"); got != rows {
 				r.Errorf("%s: the rows were %s, and are %s", what, rows, got)
 			}
-			r.says("undo", exitDone, "t", []string{"--end"})
-			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+			r.says("undo", exit.Done, "t", []string{"--end"})
+			r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
 			r.exec("DROP TABLE IF EXISTS t_old2")
 			if got := r.tables(); got != "other,t" {
 				r.Fatal(fmt.Sprint(what, ": the tables are ", got))
@@ -122,16 +124,16 @@ func TestTheListNamesTheTableThatWasRenamedByHand(t *testing.T) {
 			{"TRUNCATE TABLE t", "t", nil},
 			{"RENAME TABLE t TO live", "live", nil},
 		} {
-			r.says("run", exitDone, c.statement, append(c.flags, "--undo=1h"))
+			r.says("run", exit.Done, c.statement, append(c.flags, "--undo=1h"))
 			r.exec("RENAME TABLE " + c.has + " TO away")
 			back := "RENAME TABLE `" + r.database + "`.`away` TO `" + r.database + "`.`" + c.has + "`"
 			is := r.database + "." + c.has + " is gone; " + r.database + ".away has its definition"
-			lacks(r.T, r.says("undo", exitDone, "t", list, is, back), ".other has")
+			lacks(r.T, r.says("undo", exit.Done, "t", list, is, back), ".other has")
 			r.exec("RENAME TABLE away TO " + c.has)
-			lacks(r.T, r.says("undo", exitDone, "t", list), "is gone")
-			r.says("undo", exitDone, "t", nil)
-			r.says("undo", exitDone, "t", []string{"--end"})
-			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+			lacks(r.T, r.says("undo", exit.Done, "t", list), "is gone")
+			r.says("undo", exit.Done, "t", nil)
+			r.says("undo", exit.Done, "t", []string{"--end"})
+			r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
 		}
 	})
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -17,14 +18,14 @@ func TestU3_AnUndoWithoutAnOldTableFollowsNothing(t *testing.T) {
 			{"TRUNCATE TABLE t", "the undo of a TRUNCATE TABLE gives tables their names back"},
 			{"DROP TABLE t", "the undo of a DROP TABLE gives tables their names back"},
 		} {
-			r.says("run", exitDone, c.change, []string{"--undo=1h"})
+			r.says("run", exit.Done, c.change, []string{"--undo=1h"})
 			for _, flags := range [][]string{{"--hold", "--plan"}, {"--hold"}} {
-				r.says("undo", exitRefused, "t", flags, "the undo cannot use --hold: "+c.how, "no old table that a process could keep equal", "Leave out --hold")
+				r.says("undo", exit.Refused, "t", flags, "the undo cannot use --hold: "+c.how, "no old table that a process could keep equal", "Leave out --hold")
 			}
-			lacks(r.T, r.says("undo", exitDone, "t", []string{"--list"}, "open until"), "warm")
-			r.says("undo", exitDone, "t", nil)
-			r.says("undo", exitRefused, "t", []string{"--hold"}, "the undo cannot use --hold")
-			r.says("undo", exitDone, "t", []string{"--end"})
+			lacks(r.T, r.says("undo", exit.Done, "t", []string{"--list"}, "open until"), "warm")
+			r.says("undo", exit.Done, "t", nil)
+			r.says("undo", exit.Refused, "t", []string{"--hold"}, "the undo cannot use --hold")
+			r.says("undo", exit.Done, "t", []string{"--end"})
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -24,19 +25,19 @@ func TestU3_AKilledRedoOfAStatementIsARedo(t *testing.T) {
 	t.Parallel()
 	for _, statement := range []string{"DROP TABLE t", "TRUNCATE TABLE t", "RENAME TABLE t TO n"} {
 		r := newKilledRig(t)
-		r.server(exitDone, "run", "--database="+r.database, "--undo=1h", statement)
-		r.server(exitDone, "undo", r.name)
+		r.server(exit.Done, "run", "--database="+r.database, "--undo=1h", statement)
+		r.server(exit.Done, "undo", r.name)
 		redo := func(state string) {
 			t.Helper()
-			text := r.server(exitDone, "undo", "--list", "--json", r.name)
+			text := r.server(exit.Done, "undo", "--list", "--json", r.name)
 			contains(t, text, `"state":"`+state+`"`, `"redo":true`)
 			r.lacks(text, "0001-01-01")
-			contains(t, r.server(exitDone, "undo", "--list", r.name), "Change undo of 20")
-			text = r.server(exitDone, "undo", "--list", "--quiet", r.name)
+			contains(t, r.server(exit.Done, "undo", "--list", r.name), "Change undo of 20")
+			text = r.server(exit.Done, "undo", "--list", "--quiet", r.name)
 			contains(t, text, r.name+" "+state+" 20", " redo")
 		}
 		r.killBlocked("t", "undo", r.name)
-		contains(t, r.user(exitDone, "status"), "its redo on ", " was killed (process ")
+		contains(t, r.user(exit.Done, "status"), "its redo on ", " was killed (process ")
 		redo("stopped")
 		tx, err := r.i.Open(t, r.database).Begin()
 		if err == nil {
@@ -45,11 +46,11 @@ func TestU3_AKilledRedoOfAStatementIsARedo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		contains(t, r.server(exitFailed, "undo", "--lock-wait=100ms", "--lock-give-up=1s", r.name), "the redo is still open")
+		contains(t, r.server(exit.Failed, "undo", "--lock-wait=100ms", "--lock-give-up=1s", r.name), "the redo is still open")
 		_ = tx.Rollback()
 		redo("open")
-		contains(t, r.server(exitDone, "undo", r.name), "Redo of ", "Done: redone: ")
-		contains(t, r.server(exitDone, "undo", "--list", "--quiet", r.name), r.name+" open 20", " undo")
+		contains(t, r.server(exit.Done, "undo", r.name), "Redo of ", "Done: redone: ")
+		contains(t, r.server(exit.Done, "undo", "--list", "--quiet", r.name), r.name+" open 20", " undo")
 		r.ends(strings.HasPrefix(statement, "RENAME"))
 	}
 }
@@ -66,22 +67,22 @@ func TestCleanupGivesUpAKilledUndo(t *testing.T) {
 		r := newKilledRig(t)
 		killed := func(text string) {
 			t.Helper()
-			contains(t, r.user(exitDone, "status"), text+" on ", " was killed (process ", "midstream cleanup "+r.name+" gives this attempt up")
-			contains(t, r.server(exitDone, "undo", "--list", r.name), ": stopped",
+			contains(t, r.user(exit.Done, "status"), text+" on ", " was killed (process ", "midstream cleanup "+r.name+" gives this attempt up")
+			contains(t, r.server(exit.Done, "undo", "--list", r.name), ": stopped",
 				"midstream undo --lock-wait=100ms "+r.name+" resumes it; midstream cleanup "+r.name+" gives this attempt up")
-			contains(t, r.server(exitDone, "undo", "--list", "--json", r.name), `"state":"stopped"`, `"resume":"midstream undo --lock-wait=100ms `+r.name+`"`)
+			contains(t, r.server(exit.Done, "undo", "--list", "--json", r.name), `"state":"stopped"`, `"resume":"midstream undo --lock-wait=100ms `+r.name+`"`)
 		}
-		r.server(exitDone, "run", "--database="+r.database, "--undo=1h", c.statement)
+		r.server(exit.Done, "run", "--database="+r.database, "--undo=1h", c.statement)
 		for n, what := range []string{"its undo", "its redo"} {
 			table, word := []string{c.back, c.forth}[n], strings.TrimPrefix(what, "its ")
 			r.killBlocked(table, "undo", "--lock-wait=100ms", r.name)
 			killed(what)
-			contains(t, r.server(exitDone, "cleanup", "--yes", r.name), "The run of the "+word+" of ", "before the server had done it", "Gave up the "+word+" of ")
-			r.lacks(r.user(exitDone, "status"), "was killed")
-			contains(t, r.server(exitDone, "undo", "--list", "--quiet", r.name), r.name+" open 20", " "+word)
+			contains(t, r.server(exit.Done, "cleanup", "--yes", r.name), "The run of the "+word+" of ", "before the server had done it", "Gave up the "+word+" of ")
+			r.lacks(r.user(exit.Done, "status"), "was killed")
+			contains(t, r.server(exit.Done, "undo", "--list", "--quiet", r.name), r.name+" open 20", " "+word)
 			r.killBlocked(table, "undo", "--lock-wait=100ms", r.name)
-			r.typed(r.printed(r.raw(exitDone, "status"), "resumes it"))
-			r.lacks(r.user(exitDone, "status"), "was killed")
+			r.typed(r.printed(r.raw(exit.Done, "status"), "resumes it"))
+			r.lacks(r.user(exit.Done, "status"), "was killed")
 		}
 		r.ends(strings.HasPrefix(c.statement, "RENAME") || strings.HasPrefix(c.statement, "ALTER"))
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -114,23 +115,23 @@ func TestStatusSaysThatAnUndoWasKilled(t *testing.T) {
 	t.Parallel()
 	r := newKilledRig(t)
 	exec := executing(t, r.i, r.database)
-	r.server(exitDone, "run", "--undo=1h", "ALTER TABLE "+r.name+" DROP COLUMN note, MODIFY a BIGINT")
+	r.server(exit.Done, "run", "--undo=1h", "ALTER TABLE "+r.name+" DROP COLUMN note, MODIFY a BIGINT")
 	exec("INSERT INTO t VALUES (3, 3), (4, 5000000000)")
 	{
 		r.killBlocked("t", "undo", r.name, "--cold", "--park", "--lock-wait=100ms", `--undo-fill=note="it's new"`)
 		for _, args := range [][]string{{"status"}, {"status", r.name}} {
-			contains(t, r.user(exitDone, args...), "its undo on ", " was killed (process ", ` in step "catch up"`, "--cold --park --lock-wait=100ms --undo-fill ",
+			contains(t, r.user(exit.Done, args...), "its undo on ", " was killed (process ", ` in step "catch up"`, "--cold --park --lock-wait=100ms --undo-fill ",
 				"midstream cleanup "+r.name+" gives this attempt up")
 		}
-		contains(t, r.raw(exitDone, "status", "--json"), `"state":"killed"`, `"resume":"midstream undo --host=`)
-		listed := r.server(exitDone, "undo", "--list", r.name)
+		contains(t, r.raw(exit.Done, "status", "--json"), `"state":"killed"`, `"resume":"midstream undo --host=`)
+		listed := r.server(exit.Done, "undo", "--list", r.name)
 		contains(t, listed, ": stopped", "midstream undo --cold --park --lock-wait=100ms --undo-fill ")
 		lacks(t, listed, "New rows", "note=''") // the command has a value
-		contains(t, r.server(exitDone, "undo", "--list", "--json", r.name), `"resume":"midstream undo --cold --park`)
+		contains(t, r.server(exit.Done, "undo", "--list", "--json", r.name), `"resume":"midstream undo --cold --park`)
 		// More time for the undo does not change that.
-		r.server(exitDone, "undo", "--extend=5h", r.name)
-		contains(t, r.user(exitDone, "status"), " was killed (process ")
-		r.typed(r.printed(r.raw(exitDone, "status"), "resumes it"))
+		r.server(exit.Done, "undo", "--extend=5h", r.name)
+		contains(t, r.user(exit.Done, "status"), " was killed (process ")
+		r.typed(r.printed(r.raw(exit.Done, "status"), "resumes it"))
 	}
 	var parked, filled int
 	db := r.i.Open(t, r.database)
@@ -138,7 +139,7 @@ func TestStatusSaysThatAnUndoWasKilled(t *testing.T) {
 		parked != 1 || filled != 1 {
 		t.Errorf("%d rows were parked and %d filled, %v", parked, filled, err)
 	}
-	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") {
+	if text := r.user(exit.Done, "status"); strings.Contains(text, "killed") {
 		t.Errorf("once it was resumed: %s", text)
 	}
 	exec("DROP TABLE t_parked")
@@ -153,20 +154,20 @@ func TestStatusSaysThatAFollowerWasKilled(t *testing.T) {
 	r := newKilledRig(t)
 	r.kill(`"phase":"hold"`, "run", "--undo=1h", "--undo-mode=warm", "--method=shadow", "--lock-wait=100ms", "ALTER TABLE "+r.name+" MODIFY a BIGINT")
 	follows := "the process that followed it for an undo on "
-	text := r.user(exitDone, "status", r.name)
+	text := r.user(exit.Done, "status", r.name)
 	contains(t, text, follows, " was killed (process ", "--hold --lazy --lock-wait=100ms "+r.name+" follows the table again", "--lock-wait=100ms "+r.name+" takes the change back now")
-	contains(t, r.server(exitDone, "undo", "--list", r.name), "midstream undo --hold --lazy --lock-wait=100ms "+r.name+" follows")
-	r.server(exitDone, "undo", "--extend=5h", r.name)
-	contains(t, r.user(exitDone, "status", r.name), follows, " was killed (process ")
-	r.server(exitDone, "cleanup", "--yes", r.name)
-	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") {
+	contains(t, r.server(exit.Done, "undo", "--list", r.name), "midstream undo --hold --lazy --lock-wait=100ms "+r.name+" follows")
+	r.server(exit.Done, "undo", "--extend=5h", r.name)
+	contains(t, r.user(exit.Done, "status", r.name), follows, " was killed (process ")
+	r.server(exit.Done, "cleanup", "--yes", r.name)
+	if text := r.user(exit.Done, "status"); strings.Contains(text, "killed") {
 		t.Errorf("after a cleanup: %s", text)
 	}
-	r.server(exitDone, "undo", r.name)
+	r.server(exit.Done, "undo", r.name)
 	r.kill(`"phase":"hold"`, "undo", "--hold", r.name)
-	contains(t, r.user(exitDone, "status", r.name), follows, " was killed", "--hold "+r.name+" follows the table again")
-	r.typed(r.printed(r.raw(exitDone, "status", r.name), "takes the change back now"))
-	if text := r.user(exitDone, "status"); strings.Contains(text, "killed") || !strings.Contains(text, "the undo of its last change") {
+	contains(t, r.user(exit.Done, "status", r.name), follows, " was killed", "--hold "+r.name+" follows the table again")
+	r.typed(r.printed(r.raw(exit.Done, "status", r.name), "takes the change back now"))
+	if text := r.user(exit.Done, "status"); strings.Contains(text, "killed") || !strings.Contains(text, "the undo of its last change") {
 		t.Errorf("after the redo: %s", text)
 	}
 	r.ends(false)
@@ -181,17 +182,17 @@ func TestAHiddenValueIsNotTaken(t *testing.T) {
 	gate := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer gate.Close()
 	const secret, hidden = "/Open-Sesame", "*** stands for a value that is hidden: give the value"
-	r.server(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE "+r.name+" MODIFY a BIGINT")
+	r.server(exit.Done, "run", "--undo=1h", "--method=shadow", "ALTER TABLE "+r.name+" MODIFY a BIGINT")
 	r.killBlocked("t", "undo", "--lock-wait=100ms", "--throttle-url="+gate.URL+secret, "--hook=on-success="+gate.URL+secret, r.name)
-	for _, text := range []string{r.user(exitDone, "status"), r.server(exitDone, "undo", "--list", r.name)} {
+	for _, text := range []string{r.user(exit.Done, "status"), r.server(exit.Done, "undo", "--list", r.name)} {
 		contains(t, text, "--throttle-url '"+gate.URL+"/***'", "--hook 'on-success="+gate.URL+"/***'", "resumes it ("+hidden+" instead)")
 		lacks(t, text, secret)
 	}
-	contains(t, r.server(exitUsage, "undo", "--throttle-url="+gate.URL+"/***", r.name), "--throttle-url", hidden+" again")
-	contains(t, r.server(exitUsage, "undo", "--hook=on-success="+gate.URL+"/***", r.name), "--hook", hidden+" again")
-	contains(t, r.user(exitDone, "status"), " was killed (process ")
-	r.typed(strings.ReplaceAll(r.printed(r.raw(exitDone, "status"), "resumes it"), "/***", secret))
-	lacks(t, r.user(exitDone, "status"), " was killed")
+	contains(t, r.server(exit.WrongUsage, "undo", "--throttle-url="+gate.URL+"/***", r.name), "--throttle-url", hidden+" again")
+	contains(t, r.server(exit.WrongUsage, "undo", "--hook=on-success="+gate.URL+"/***", r.name), "--hook", hidden+" again")
+	contains(t, r.user(exit.Done, "status"), " was killed (process ")
+	r.typed(strings.ReplaceAll(r.printed(r.raw(exit.Done, "status"), "resumes it"), "/***", secret))
+	lacks(t, r.user(exit.Done, "status"), " was killed")
 	r.ends(false)
 }
 
@@ -201,18 +202,18 @@ func TestBytesThatAreNotUTF8AreRefused(t *testing.T) {
 	mysqltest.Seldom(t)
 	sideBySide(t)
 	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
-	r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t DROP COLUMN a")
+	r.with(exit.Done, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t DROP COLUMN a")
 	const why = "the value has bytes that are not UTF-8; in an expression, write bytes in hexadecimal, such as x'FF'"
-	contains(t, r.with(exitUsage, "undo", "--undo-fill=a='\xff\xfe'", r.name), `--undo-fill a='\xff\xfe': `+why)
-	contains(t, r.with(exitUsage, "undo", "--throttle-query=SELECT '\xff'", r.name), "--throttle-query", why)
-	contains(t, r.with(exitUsage, "run", "--undo=1h", "--undo-mode=warm", "--throttle-query=SELECT '\xff'", "ALTER TABLE t ADD COLUMN b INT"),
+	contains(t, r.with(exit.WrongUsage, "undo", "--undo-fill=a='\xff\xfe'", r.name), `--undo-fill a='\xff\xfe': `+why)
+	contains(t, r.with(exit.WrongUsage, "undo", "--throttle-query=SELECT '\xff'", r.name), "--throttle-query", why)
+	contains(t, r.with(exit.WrongUsage, "run", "--undo=1h", "--undo-mode=warm", "--throttle-query=SELECT '\xff'", "ALTER TABLE t ADD COLUMN b INT"),
 		"--throttle-query", why)
 	code, stdout, stderr := midstream(t, "submit", "--undo=x", "--option", "undo-fill=a='\xff'")
 	contains(t, stdout+stderr, `'\xff'`, why)
-	if code != exitUsage {
+	if code != exit.WrongUsage {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, r.with(exitDone, "undo", "--list", "--quiet", r.name), r.name+" open ")
-	r.with(exitDone, "undo", "--undo-fill=a=x'31' + 0", r.name)
+	contains(t, r.with(exit.Done, "undo", "--list", "--quiet", r.name), r.name+" open ")
+	r.with(exit.Done, "undo", "--undo-fill=a=x'31' + 0", r.name)
 	r.ends(false)
 }

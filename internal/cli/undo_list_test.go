@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -26,23 +27,23 @@ func TestU3_TheListShowsWhatTheUndoDoes(t *testing.T) {
 			i := mysqltest.Server(t, server)
 			r := newFlagRig(t, i)
 			database, _, _ := strings.Cut(r.name, ".")
-			r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t MODIFY a BIGINT")
-			contains(t, r.with(exitDone, "undo", "--list", r.name), "Mode lazy: an undo syncs the rows that have changed since the swap")
+			r.with(exit.Done, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t MODIFY a BIGINT")
+			contains(t, r.with(exit.Done, "undo", "--list", r.name), "Mode lazy: an undo syncs the rows that have changed since the swap")
 			executing(t, i, database)(prepared...)
 			why := "foreign keys change rows of the table without a trace in the binlog"
 			if server == "9.7" {
-				r.with(exitDone, "undo", "--park", r.name)
-				contains(t, r.with(exitDone, "undo", "--list", r.name), "Mode lazy: the redo syncs")
-				contains(t, r.with(exitDone, "undo", "--list", "--quiet", r.name), " lazy - redo")
-				contains(t, r.with(exitDone, "undo", r.name), "To undo it, by all rows, as long as "+r.name+"_old exists: midstream undo --cold "+r.name)
+				r.with(exit.Done, "undo", "--park", r.name)
+				contains(t, r.with(exit.Done, "undo", "--list", r.name), "Mode lazy: the redo syncs")
+				contains(t, r.with(exit.Done, "undo", "--list", "--quiet", r.name), " lazy - redo")
+				contains(t, r.with(exit.Done, "undo", r.name), "To undo it, by all rows, as long as "+r.name+"_old exists: midstream undo --cold "+r.name)
 				why = "rows have come back that had been parked, and the old table lacks them"
 			}
-			contains(t, r.with(exitDone, "undo", "--list", r.name), ": revoked, because "+why, "Mode cold: an undo syncs all rows",
+			contains(t, r.with(exit.Done, "undo", "--list", r.name), ": revoked, because "+why, "Mode cold: an undo syncs all rows",
 				"midstream undo --cold "+r.name+" takes it back, by all rows, as long as "+r.name+"_old exists")
-			contains(t, r.with(exitDone, "undo", "--list", "--json", r.name), `"state":"revoked"`, `"mode":"cold"`)
-			contains(t, r.with(exitDone, "undo", "--list", "--quiet", r.name), r.name+" revoked - cold - undo")
-			contains(t, r.with(exitRefused, "undo", "--lazy", r.name), why, "midstream undo --cold "+r.name)
-			contains(t, r.with(exitDone, "undo", "--park", r.name), "the undo syncs and compares all rows, and not only the changed ones: "+why)
+			contains(t, r.with(exit.Done, "undo", "--list", "--json", r.name), `"state":"revoked"`, `"mode":"cold"`)
+			contains(t, r.with(exit.Done, "undo", "--list", "--quiet", r.name), r.name+" revoked - cold - undo")
+			contains(t, r.with(exit.Refused, "undo", "--lazy", r.name), why, "midstream undo --cold "+r.name)
+			contains(t, r.with(exit.Done, "undo", "--park", r.name), "the undo syncs and compares all rows, and not only the changed ones: "+why)
 			executing(t, i, database)("DROP TABLE IF EXISTS t_parked, t_parked2")
 			r.ends(false)
 		})
@@ -65,21 +66,21 @@ func TestStatusShowsTheUndoAsItIs(t *testing.T) {
 		return stdout
 	}
 	for range 2 {
-		status(exitNoRun, r.name)
-		r.with(exitDone, "run", here, "--undo=1h", "TRUNCATE TABLE t")
-		contains(t, status(exitDone, r.name), "the undo of its last change on ", " is open until ")
-		contains(t, status(exitDone), r.name+": the undo of its last change on ")
-		contains(t, status(exitDone, "--json", r.name), `{"run":{`, `"table":"`+r.name+`"`, `"result":{`, `"state":"open"`)
-		status(exitNoRun, "--json", "--server=another:1", r.name)
-		status(exitNoRun, "--server=another:1", r.name)
-		contains(t, status(exitDone, "--json"), `{"run":{`, `"table":"`+r.name+`"`, `"state":"done"`, `"open_until":"`)
-		r.with(exitDone, "undo", here, r.name)
-		contains(t, status(exitDone, r.name), "the redo of its last change on ", "To redo: midstream undo "+r.name)
-		r.with(exitDone, "undo", here, "--extend=100h", r.name)
-		contains(t, status(exitDone, r.name), time.Now().UTC().Add(101*time.Hour).Format(time.DateOnly))
-		status(exitUsage, "a.b", "c")
-		r.with(exitDone, "undo", here, "--end", r.name)
-		if stdout := status(exitNoRun, r.name) + status(exitNoRun, "--json", r.name) + status(exitDone) + status(exitDone, "--json"); strings.Contains(stdout, "is open") || strings.Contains(stdout, "open_until") {
+		status(exit.NoRun, r.name)
+		r.with(exit.Done, "run", here, "--undo=1h", "TRUNCATE TABLE t")
+		contains(t, status(exit.Done, r.name), "the undo of its last change on ", " is open until ")
+		contains(t, status(exit.Done), r.name+": the undo of its last change on ")
+		contains(t, status(exit.Done, "--json", r.name), `{"run":{`, `"table":"`+r.name+`"`, `"result":{`, `"state":"open"`)
+		status(exit.NoRun, "--json", "--server=another:1", r.name)
+		status(exit.NoRun, "--server=another:1", r.name)
+		contains(t, status(exit.Done, "--json"), `{"run":{`, `"table":"`+r.name+`"`, `"state":"done"`, `"open_until":"`)
+		r.with(exit.Done, "undo", here, r.name)
+		contains(t, status(exit.Done, r.name), "the redo of its last change on ", "To redo: midstream undo "+r.name)
+		r.with(exit.Done, "undo", here, "--extend=100h", r.name)
+		contains(t, status(exit.Done, r.name), time.Now().UTC().Add(101*time.Hour).Format(time.DateOnly))
+		status(exit.WrongUsage, "a.b", "c")
+		r.with(exit.Done, "undo", here, "--end", r.name)
+		if stdout := status(exit.NoRun, r.name) + status(exit.NoRun, "--json", r.name) + status(exit.Done) + status(exit.Done, "--json"); strings.Contains(stdout, "is open") || strings.Contains(stdout, "open_until") {
 			t.Errorf("after undo --end: %s", stdout)
 		}
 	}
@@ -93,17 +94,17 @@ func TestU5_AnUndoDoesNotRemoveTheRowsOfATruncate(t *testing.T) {
 	for _, statement := range []string{"TRUNCATE TABLE t", "DROP TABLE t"} {
 		r := newFlagRig(t, i)
 		database, _, _ := strings.Cut(r.name, ".")
-		r.with(exitDone, "run", "--undo=1h", statement)
+		r.with(exit.Done, "run", "--undo=1h", statement)
 		back := "midstream run 'RENAME TABLE `" + database + "`.`t_old` TO `" + database + "`.`t`'"
 		if strings.HasPrefix(statement, "TRUNCATE") {
 			back = "midstream run 'RENAME TABLE `" + database + "`.`t` TO `" + database + "`.`t_now`, `" + database + "`.`t_old` TO `" + database + "`.`t`'"
 		}
-		contains(t, r.with(exitDone, "undo", "--end", r.name), "Kept "+r.name+"_old, with its rows. To drop it: midstream cleanup --old "+r.name, back)
+		contains(t, r.with(exit.Done, "undo", "--end", r.name), "Kept "+r.name+"_old, with its rows. To drop it: midstream cleanup --old "+r.name, back)
 		if strings.HasPrefix(statement, "TRUNCATE") {
-			contains(t, r.with(exitDone, "undo", "--list", r.name), "a TRUNCATE has put ", back)
-			contains(t, r.with(exitRefused, "undo", "--cold", r.name), "a TRUNCATE has put ", back)
+			contains(t, r.with(exit.Done, "undo", "--list", r.name), "a TRUNCATE has put ", back)
+			contains(t, r.with(exit.Refused, "undo", "--cold", r.name), "a TRUNCATE has put ", back)
 		}
-		r.with(exitDone, "run", strings.Trim(strings.TrimPrefix(back, "midstream run "), "'"))
+		r.with(exit.Done, "run", strings.Trim(strings.TrimPrefix(back, "midstream run "), "'"))
 		var rows int
 		if err := i.Open(t, database).QueryRow("SELECT COUNT(*) FROM t").Scan(&rows); err != nil || rows != 2 {
 			t.Errorf("%s: %d rows came back, %v", statement, rows, err)
@@ -118,15 +119,15 @@ func TestTheCommandsForSeveralOldTablesWork(t *testing.T) {
 	mysqltest.Seldom(t)
 	sideBySide(t)
 	r := newFlagRig(t, mysqltest.Server(t, "9.7"))
-	r.with(exitDone, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t ADD COLUMN n INT")
-	contains(t, r.with(exitRefused, "run", "--method=shadow", "ALTER TABLE t ADD COLUMN o INT"), "midstream undo --end "+r.name, "--end-undo with this command")
-	contains(t, r.with(exitDone, "run", "--undo=1h", "--end-undo", "--method=shadow", "ALTER TABLE t ADD COLUMN o INT"),
+	r.with(exit.Done, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t ADD COLUMN n INT")
+	contains(t, r.with(exit.Refused, "run", "--method=shadow", "ALTER TABLE t ADD COLUMN o INT"), "midstream undo --end "+r.name, "--end-undo with this command")
+	contains(t, r.with(exit.Done, "run", "--undo=1h", "--end-undo", "--method=shadow", "ALTER TABLE t ADD COLUMN o INT"),
 		"ends the undo of the change before (ADD COLUMN n INT), which is open until ", "Its old table "+r.name+"_old stays; midstream cleanup --old "+r.name)
-	r.with(exitDone, "undo", "--end", r.name)
+	r.with(exit.Done, "undo", "--end", r.name)
 	command := "midstream undo --cold --shadow-name=t_old " + r.name
-	contains(t, r.with(exitDone, "undo", "--list", r.name), command, "--shadow-name=t_old2")
-	contains(t, r.with(exitRefused, "undo", r.name), command)
-	contains(t, r.with(exitRefused, "undo", "--cold", r.name), command)
-	contains(t, r.with(exitDone, "undo", "--cold", "--shadow-name=t_old", r.name), "To redo it, until ")
+	contains(t, r.with(exit.Done, "undo", "--list", r.name), command, "--shadow-name=t_old2")
+	contains(t, r.with(exit.Refused, "undo", r.name), command)
+	contains(t, r.with(exit.Refused, "undo", "--cold", r.name), command)
+	contains(t, r.with(exit.Done, "undo", "--cold", "--shadow-name=t_old", r.name), "To redo it, until ")
 	r.ends(false)
 }

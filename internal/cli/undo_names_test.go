@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
@@ -20,7 +21,7 @@ func doneOn(t *testing.T, i *mysqltest.Instance) func(args ...string) (stdout st
 	return func(args ...string) string {
 		t.Helper()
 		code, stdout, stderr := midstream(t, append(flagsTo(t, i), args...)...)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
 		}
 		return stdout

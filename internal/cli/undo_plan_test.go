@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
 	"midstream/internal/ops/followers"
@@ -65,38 +66,38 @@ func TestThePlanOfAnUndoChangesNothing(t *testing.T) {
 			planned := func(args []string, want ...string) {
 				t.Helper()
 				before := written(t, i, database)
-				stdout, _ := run(exitDone, append([]string{"undo", "--plan", name}, args...)...)
+				stdout, _ := run(exit.Done, append([]string{"undo", "--plan", name}, args...)...)
 				contains(t, strings.Join(strings.Fields(stdout), " "), want...)
 				if after := written(t, i, database); after != before {
 					t.Errorf("undo --plan %q has written:\n%s\nbefore:\n%s", args, after, before)
 				}
 			}
 			waits := "a query waits at most"
-			run(exitDone, "run", "ALTER TABLE "+name+" ADD COLUMN c INT, DROP COLUMN b", "--method=shadow", "--undo=1h")
+			run(exit.Done, "run", "ALTER TABLE "+name+" ADD COLUMN c INT, DROP COLUMN b", "--method=shadow", "--undo=1h")
 			planned(nil, "Undo of", "sync the rows that have changed since the swap", waits, "the values of column c", "Unfit rows not checked",
 				"without --plan")
 			planned([]string{"--cold"}, "sync all rows of the old table", waits, "the values of column c")
 			planned([]string{"--json"}, `"undoes":{`, `"mode":"lazy"`, `"unfit":null`)
-			run(exitDone, "undo", name)
+			run(exit.Done, "undo", name)
 			planned(nil, "Redo after", waits)
-			run(exitDone, "undo", "--end", name)
+			run(exit.Done, "undo", "--end", name)
 			planned([]string{"--cold", "--map=c=b"}, "sync all rows", waits) // nothing was kept
-			run(exitDone, "cleanup", "--old", "--yes", name)
-			run(exitRefused, "undo", "--plan", name)
-			run(exitDone, "run", "ALTER TABLE "+name+" ADD INDEX by_id (id, a)", "--method=inplace", "--undo=1h")
+			run(exit.Done, "cleanup", "--old", "--yes", name)
+			run(exit.Refused, "undo", "--plan", name)
+			run(exit.Done, "run", "ALTER TABLE "+name+" ADD INDEX by_id (id, a)", "--method=inplace", "--undo=1h")
 			planned(nil, "Undo of", "Statement ALTER TABLE "+name+" DROP", waits)
-			run(exitDone, "undo", "--end", name)
-			run(exitDone, "run", "TRUNCATE TABLE "+name, "--undo=1h")
+			run(exit.Done, "undo", "--end", name)
+			run(exit.Done, "run", "TRUNCATE TABLE "+name, "--undo=1h")
 			planned(nil, "RENAME")
 			if got := query("SELECT COUNT(*) FROM t"); got != "0" {
 				t.Errorf("the table has %s rows", got)
 			}
-			run(exitDone, "undo", "--end", name)
-			_, stderr := run(exitUsage, "undo", "--plan", "--list", name)
+			run(exit.Done, "undo", "--end", name)
+			_, stderr := run(exit.WrongUsage, "undo", "--plan", "--list", name)
 			contains(t, stderr, "--plan has no effect with --list")
-			_, stderr = run(exitUsage, "undo", "--dry-run", name)
+			_, stderr = run(exit.WrongUsage, "undo", "--dry-run", name)
 			contains(t, stderr, "midstream undo --plan prints what the undo would do")
-			_, stderr = run(exitUsage, "run", "--dry-run", "ALTER TABLE "+name+" ADD z INT")
+			_, stderr = run(exit.WrongUsage, "run", "--dry-run", "ALTER TABLE "+name+" ADD z INT")
 			contains(t, stderr, "midstream plan prints what a run would do")
 		})
 	}
@@ -114,18 +115,18 @@ func TestThePlanOfAWarmUndoReleasesNoFollower(t *testing.T) {
 	exec := executing(t, c.i, database)
 	exec("INSERT INTO t (id, a) VALUES (5001, 5000000000)")
 	c.follower(func(s followers.Standing) bool { return s.Unfit == 1 && following(s) })
-	stdout, _ := c.undo(exitDone, "--plan")
+	stdout, _ := c.undo(exit.Done, "--plan")
 	contains(t, strings.Join(strings.Fields(stdout), " "), "warm: the process that follows the table", "Unfit rows 1, with the key (id=5001), compared ",
 		"the old definition refuses some rows: 1", "--park", "Not yet: the undo would stop before its lock, because of 1 row (below).", "change these rows, or add --park")
-	stdout, _ = c.undo(exitDone, "--plan", "--json")
+	stdout, _ = c.undo(exit.Done, "--plan", "--json")
 	contains(t, stdout, `"unfit":1`)
-	_, stderr := c.undo(exitNotNow, "--plan", "--cold")
+	_, stderr := c.undo(exit.NotNow, "--plan", "--cold")
 	contains(t, stderr, "a process follows "+c.name)
 	if now := c.follower(following); now.Unfit != 1 {
 		t.Errorf("%+v", now)
 	}
 	exec("DELETE FROM t WHERE id = 5001")
 	c.follower(func(s followers.Standing) bool { return s.Unfit == 0 && following(s) })
-	c.undo(exitDone)
-	c.undo(exitDone, "--end")
+	c.undo(exit.Done)
+	c.undo(exit.Done, "--end")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -20,29 +21,29 @@ func TestL8_ARenamedOldTableIsNotDropped(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("ALTER TABLE t COMMENT = 'it''s mine'")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--method=shadow"})
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--method=shadow"})
 		r.exec("RENAME TABLE t_old TO live", "CREATE TABLE t_parked LIKE t", "ALTER TABLE t_parked COMMENT = 'midstream parked of "+r.database+".t'",
 			"RENAME TABLE t_parked TO extra")
 		fix := "ALTER TABLE `" + r.database + "`.`live` COMMENT = 'it''s mine'"
 		for range 2 {
-			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"}, "live is left alone: it was renamed", fix, "extra is left alone: it was renamed")
+			r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"}, "live is left alone: it was renamed", fix, "extra is left alone: it was renamed")
 			r.are("extra,live,t")
-			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN m INT", []string{"--undo=1h", "--method=shadow", "--drop-old"})
-			lacks(r.T, r.says("undo", exitDone, "t", []string{"--list"}), "live")
-			r.says("undo", exitDone, "t", []string{"--end"})
+			r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN m INT", []string{"--undo=1h", "--method=shadow", "--drop-old"})
+			lacks(r.T, r.says("undo", exit.Done, "t", []string{"--list"}), "live")
+			r.says("undo", exit.Done, "t", []string{"--end"})
 			r.exec("ALTER TABLE t DROP COLUMN m")
 		}
-		r.says("undo", exitRefused, "t", []string{"--cold", "--plan"}, "no change of this table can be undone")
-		r.says("run", exitRefused, "ALTER TABLE live ADD COLUMN m INT", nil, "it was renamed since", "If it is in use again", fix)
+		r.says("undo", exit.Refused, "t", []string{"--cold", "--plan"}, "no change of this table can be undone")
+		r.says("run", exit.Refused, "ALTER TABLE live ADD COLUMN m INT", nil, "it was renamed since", "If it is in use again", fix)
 		r.exec(fix)
-		r.says("run", exitDone, "ALTER TABLE live ADD COLUMN m INT", nil)
+		r.says("run", exit.Done, "ALTER TABLE live ADD COLUMN m INT", nil)
 		r.exec("DROP TABLE live", "DROP TABLE extra")
 		// The operator has chosen the name.
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN m INT", []string{"--method=shadow", "--old-name=t_mine"})
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN m INT", []string{"--method=shadow", "--old-name=t_mine"})
 		r.exec("ALTER TABLE t_mine ADD COLUMN later INT")
-		r.says("run", exitRefused, "ALTER TABLE t_mine ADD COLUMN x INT", nil, "it is the old table of "+r.database+".t")
-		r.says("undo", exitDone, "t", []string{"--list"}, "a cold undo is possible while "+r.database+".t_mine exists")
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"}, "t_mine")
+		r.says("run", exit.Refused, "ALTER TABLE t_mine ADD COLUMN x INT", nil, "it is the old table of "+r.database+".t")
+		r.says("undo", exit.Done, "t", []string{"--list"}, "a cold undo is possible while "+r.database+".t_mine exists")
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"}, "t_mine")
 		r.are("t")
 	})
 }
@@ -51,13 +52,13 @@ func TestL8_ARenamedOldTableIsNotDropped(t *testing.T) {
 func TestL8_ADroppedTableThatIsRenamedIsNotDropped(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
-		r.says("run", exitDone, "DROP TABLE t", []string{"--drop-later"})
+		r.says("run", exit.Done, "DROP TABLE t", []string{"--drop-later"})
 		r.exec("RENAME TABLE t_old TO live")
-		r.says("cleanup", exitRefused, "t", []string{"--old", "--yes"}, "live is left alone: it was renamed", "cleanup found nothing")
-		r.says("undo", exitRefused, "t", []string{"--list"}, "no change of this table can be undone: no such table")
+		r.says("cleanup", exit.Refused, "t", []string{"--old", "--yes"}, "live is left alone: it was renamed", "cleanup found nothing")
+		r.says("undo", exit.Refused, "t", []string{"--list"}, "no change of this table can be undone: no such table")
 		r.are("live")
 		r.exec("RENAME TABLE live TO other")
-		r.says("run", exitRefused, "ALTER TABLE other ADD COLUMN n INT", nil, "If it is in use again")
+		r.says("run", exit.Refused, "ALTER TABLE other ADD COLUMN n INT", nil, "If it is in use again")
 		r.exec("DROP TABLE other")
 	})
 }
@@ -71,8 +72,8 @@ func TestATableThatIsUsedAgainLosesItsMark(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("ALTER TABLE t COMMENT = 'it''s mine'")
 		for _, rename := range []string{"RENAME TABLE t_old TO live", "RENAME TABLE t_old TO x, x TO live", "RENAME TABLE t_old TO t", "RENAME TABLE t TO x, t_old TO t, x TO y"} {
-			r.says("run", exitDone, "DROP TABLE t", []string{"--undo=1h"})
-			out := r.says("undo", exitDone, "t", []string{"--end"}, "To get the table back: midstream run")
+			r.says("run", exit.Done, "DROP TABLE t", []string{"--undo=1h"})
+			out := r.says("undo", exit.Done, "t", []string{"--end"}, "To get the table back: midstream run")
 			mark := r.commentOf("t_old")
 			table, others := "live", "t"
 			switch {
@@ -83,8 +84,8 @@ func TestATableThatIsUsedAgainLosesItsMark(t *testing.T) {
 				table, others = "t", "y"
 				r.exec("CREATE TABLE t (id INT PRIMARY KEY)")
 			}
-			r.says("plan", exitDone, rename, nil, table+" gets its own comment back, and is no old table any longer")
-			r.says("run", exitDone, rename, []string{"--undo=1h"})
+			r.says("plan", exit.Done, rename, nil, table+" gets its own comment back, and is no old table any longer")
+			r.says("run", exit.Done, rename, []string{"--undo=1h"})
 			is := func(table, comment string) {
 				if got := r.commentOf(table); got != comment {
 					r.Errorf("%s: the comment of %s is %q, not %q", rename, table, got, comment)
@@ -95,25 +96,25 @@ func TestATableThatIsUsedAgainLosesItsMark(t *testing.T) {
 				source = "t"
 			}
 			is(table, "it's mine")
-			r.says("undo", exitDone, source, nil)
+			r.says("undo", exit.Done, source, nil)
 			is("t_old", mark)
-			r.says("undo", exitDone, source, nil)
+			r.says("undo", exit.Done, source, nil)
 			is(table, "it's mine")
-			r.says("undo", exitDone, source, []string{"--end"})
+			r.says("undo", exit.Done, source, []string{"--end"})
 			if others == "t" {
 				r.exec("CREATE TABLE t (id INT PRIMARY KEY)")
 			}
-			r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
-			r.says("run", exitDone, "ALTER TABLE "+table+" ADD COLUMN n INT", nil)
+			r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
+			r.says("run", exit.Done, "ALTER TABLE "+table+" ADD COLUMN n INT", nil)
 			r.exec("ALTER TABLE "+table+" DROP COLUMN n", "RENAME TABLE "+table+" TO kept")
 			if others != "" {
 				r.exec("DROP TABLE " + others)
 			}
 			r.exec("RENAME TABLE kept TO t")
 		}
-		r.says("run", exitDone, "DROP TABLE t", []string{"--drop-later"})
-		r.says("run", exitDone, "RENAME TABLE t_old TO t_old2", nil, "t_old2 still is an old table of "+r.database+".t")
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.says("run", exit.Done, "DROP TABLE t", []string{"--drop-later"})
+		r.says("run", exit.Done, "RENAME TABLE t_old TO t_old2", nil, "t_old2 still is an old table of "+r.database+".t")
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
 		r.exec("CREATE TABLE z (id INT PRIMARY KEY)")
 		r.are("z")
 	})
@@ -126,23 +127,23 @@ func TestU3_TheOldTableHasANameThatAnUndoCanSwap(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		change := []string{"--undo=1h", "--method=shadow", "--old-name=a_old"}
 		if strings.HasPrefix(r.i.Release, "9.") { // it swaps in one session
-			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", change)
-			r.says("undo", exitDone, "t", nil)
+			r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", change)
+			r.says("undo", exit.Done, "t", nil)
 			r.are("t,t_undo,t_undone")
-			r.says("undo", exitDone, "t", []string{"--end"})
+			r.says("undo", exit.Done, "t", []string{"--end"})
 			return
 		}
-		r.says("plan", exitRefused, "ALTER TABLE t ADD COLUMN n INT", change, "no undo could swap "+r.database+".a_old back",
+		r.says("plan", exit.Refused, "ALTER TABLE t ADD COLUMN n INT", change, "no undo could swap "+r.database+".a_old back",
 			"Choose a name for --old-name that sorts after t, or leave it out: the name is t_old then")
-		r.says("run", exitRefused, "ALTER TABLE t ADD COLUMN n INT", change)
+		r.says("run", exit.Refused, "ALTER TABLE t ADD COLUMN n INT", change)
 		r.are("t")
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", change[1:])
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", change[1:])
 		rename := "RENAME TABLE `" + r.database + "`.`a_old` TO `" + r.database + "`.`t_old`"
-		r.says("undo", exitRefused, "t", []string{"--cold"}, "the old table is called a_old", "Give it another name: "+rename)
+		r.says("undo", exit.Refused, "t", []string{"--cold"}, "the old table is called a_old", "Give it another name: "+rename)
 		r.exec(rename)
-		r.says("undo", exitDone, "t", []string{"--cold"})
+		r.says("undo", exit.Done, "t", []string{"--cold"})
 		r.are("t,t_undo,t_undone")
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -151,16 +152,16 @@ func TestL8_TheTableThatAnUndoPutsAsideIsCalledUndone(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		for _, want := range []string{"t,t_undo,t_undone", "t,t_undo,t_undone,t_undone2"} {
-			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow", "--end-undo"})
-			r.says("undo", exitDone, "t", nil)
+			r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{"--undo=1h", "--method=shadow", "--end-undo"})
+			r.says("undo", exit.Done, "t", nil)
 			r.are(want)
 		}
-		r.says("undo", exitDone, "t", nil)
+		r.says("undo", exit.Done, "t", nil)
 		r.are("t,t_old,t_undo,t_undone")
-		r.says("undo", exitDone, "t", nil)
+		r.says("undo", exit.Done, "t", nil)
 		r.are("t,t_undo,t_undone,t_undone2")
-		r.says("undo", exitDone, "t", []string{"--end"})
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"}, "t_undone2")
+		r.says("undo", exit.Done, "t", []string{"--end"})
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"}, "t_undone2")
 		r.are("t")
 	})
 }

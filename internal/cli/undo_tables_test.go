@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -17,40 +18,40 @@ func TestU4_StatementsAreUndone(t *testing.T) {
 		hour := []string{"--undo=1h"}
 		c, t := r.database+".c", r.database+".t"
 
-		r.says("plan", exitDone, "DROP TABLE c", hour)
-		r.says("run", exitDone, "DROP TABLE c", hour, "can be undone for 1h: ", "To undo it, until ", "midstream undo "+c)
+		r.says("plan", exit.Done, "DROP TABLE c", hour)
+		r.says("run", exit.Done, "DROP TABLE c", hour, "can be undone for 1h: ", "To undo it, until ", "midstream undo "+c)
 		r.are("c_old,c_undo,p,t")
-		r.says("undo", exitDone, c, []string{"--list"}, "open until ", "DROP TABLE")
-		r.says("undo", exitDone, c, []string{"--list", "--quiet"}, c+" open ")
-		r.says("cleanup", exitRefused, c, []string{"--old", "--yes"}, "undo")
+		r.says("undo", exit.Done, c, []string{"--list"}, "open until ", "DROP TABLE")
+		r.says("undo", exit.Done, c, []string{"--list", "--quiet"}, c+" open ")
+		r.says("cleanup", exit.Refused, c, []string{"--old", "--yes"}, "undo")
 		r.exec("DELETE FROM p")
-		r.says("undo", exitUnfit, c, nil, "2 rows without a parent", "by the foreign key fp")
+		r.says("undo", exit.Unfit, c, nil, "2 rows without a parent", "by the foreign key fp")
 		r.exec("INSERT INTO p VALUES (1)")
-		r.says("undo", exitDone, c, nil, "is the redo")
+		r.says("undo", exit.Done, c, nil, "is the redo")
 		r.are("c,c_undo,p,t")
-		r.says("undo", exitDone, c, nil)
+		r.says("undo", exit.Done, c, nil)
 		r.are("c_old,c_undo,p,t")
-		r.says("undo", exitDone, c, nil)
-		r.says("undo", exitDone, c, []string{"--end"})
-		r.says("undo", exitRefused, c, nil, "no change of this table can be undone")
+		r.says("undo", exit.Done, c, nil)
+		r.says("undo", exit.Done, c, []string{"--end"})
+		r.says("undo", exit.Refused, c, nil, "no change of this table can be undone")
 		r.are("c,p,t")
 
-		r.says("run", exitDone, "TRUNCATE t", hour, "To undo it, until ", "midstream undo "+t)
+		r.says("run", exit.Done, "TRUNCATE t", hour, "To undo it, until ", "midstream undo "+t)
 		r.exec("INSERT INTO t (id, a) VALUES (7000, 7)")
-		r.says("undo", exitRefused, t, nil, "--merge")
-		r.says("undo", exitDone, t, []string{"--merge"})
+		r.says("undo", exit.Refused, t, nil, "--merge")
+		r.says("undo", exit.Done, t, []string{"--merge"})
 		if got := r.query("SELECT COUNT(*) FROM t"); got != "101" {
 			r.Errorf("%s rows", got)
 		}
-		r.says("undo", exitDone, t, []string{"--end"})
+		r.says("undo", exit.Done, t, []string{"--end"})
 
-		r.says("run", exitDone, "RENAME TABLE t TO u, c TO d", hour, "To undo it, until ", "midstream undo "+t)
-		r.says("undo", exitDone, t, nil)
-		r.says("undo", exitDone, t, nil)
-		r.says("undo", exitDone, t, []string{"--extend=1h"})
-		r.says("undo", exitDone, t, []string{"--list", "--json"}, `"state":"open"`)
-		r.says("undo", exitDone, t, nil)
-		r.says("undo", exitDone, t, []string{"--end"})
+		r.says("run", exit.Done, "RENAME TABLE t TO u, c TO d", hour, "To undo it, until ", "midstream undo "+t)
+		r.says("undo", exit.Done, t, nil)
+		r.says("undo", exit.Done, t, nil)
+		r.says("undo", exit.Done, t, []string{"--extend=1h"})
+		r.says("undo", exit.Done, t, []string{"--list", "--json"}, `"state":"open"`)
+		r.says("undo", exit.Done, t, nil)
+		r.says("undo", exit.Done, t, []string{"--end"})
 		if got := r.query("SELECT COUNT(*) FROM c JOIN p ON p.id = c.p"); got != "2" {
 			r.Errorf("%s rows of c", got)
 		}
@@ -63,21 +64,21 @@ func TestTheUndoOfARenameTakesTheNewName(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT)")
-		r.says("run", exitDone, "RENAME TABLE a TO b", []string{"--undo=1h"})
+		r.says("run", exit.Done, "RENAME TABLE a TO b", []string{"--undo=1h"})
 		r.exec("INSERT INTO b VALUES (7)")
-		r.says("undo", exitDone, "b", []string{"--list"}, ".a: open until ")
-		r.says("undo", exitDone, "b", []string{"--plan"}, "RENAME TABLE")
-		r.says("undo", exitDone, "b", []string{"--extend=1h"}, ".a: open until ")
-		r.says("undo", exitDone, "b", nil)
+		r.says("undo", exit.Done, "b", []string{"--list"}, ".a: open until ")
+		r.says("undo", exit.Done, "b", []string{"--plan"}, "RENAME TABLE")
+		r.says("undo", exit.Done, "b", []string{"--extend=1h"}, ".a: open until ")
+		r.says("undo", exit.Done, "b", nil)
 		if got := r.query("SELECT COUNT(*) FROM a"); got != "1" {
 			r.Errorf("rows of the table under its former name: %s", got)
 		}
-		r.says("undo", exitRefused, "b", nil) // it was taken back: the redo is that of a
-		r.says("undo", exitDone, "a", nil)
+		r.says("undo", exit.Refused, "b", nil) // it was taken back: the redo is that of a
+		r.says("undo", exit.Done, "a", nil)
 		r.exec("ALTER TABLE b ADD COLUMN n INT")
-		r.says("undo", exitRefused, "b", nil, "a RENAME has given it this name; did you mean ") // or the ALTER
+		r.says("undo", exit.Refused, "b", nil, "a RENAME has given it this name; did you mean ") // or the ALTER
 		r.exec("ALTER TABLE b DROP COLUMN n")
-		r.says("undo", exitDone, "b", []string{"--end"}, "gave up the undo")
+		r.says("undo", exit.Done, "b", []string{"--end"}, "gave up the undo")
 		r.exec("DROP TABLE b")
 	})
 }
@@ -112,34 +113,34 @@ func TestU3_AnUndoThatWouldBeRefusedIsNotOpen(t *testing.T) {
 		} {
 			r.exec("CREATE TABLE x (id INT PRIMARY KEY, s INT)", "INSERT INTO x VALUES (1, 1)", "CREATE TABLE other (id INT PRIMARY KEY)")
 			x := r.database + ".x"
-			r.says("run", exitDone, c.change, c.flags)
-			r.says("run", exitDone, "DROP TABLE other", statement)
-			r.says("undo", exitDone, x, []string{"--list", "--quiet"}, x+" open ")
+			r.says("run", exit.Done, c.change, c.flags)
+			r.says("run", exit.Done, "DROP TABLE other", statement)
+			r.says("undo", exit.Done, x, []string{"--list", "--quiet"}, x+" open ")
 			r.exec(strings.Split(c.done, "; ")...)
 			want, all := []string{`"state":"ended"`, c.why}, []string{"--list", "--json"}
 			if c.why == "" {
 				want = []string{`"state":"open"`}
 			}
 			t.Log(c.change, c.done)
-			r.says("undo", exitDone, x, all, want...)
-			r.says("undo", exitDone, "--json", []string{"--list"}, x, r.database+".other")
+			r.says("undo", exit.Done, x, all, want...)
+			r.says("undo", exit.Done, "--json", []string{"--list"}, x, r.database+".other")
 			if c.why != "" {
-				r.says("undo", exitRefused, x, nil)
+				r.says("undo", exit.Refused, x, nil)
 			}
 			if c.mend != "" {
 				if strings.HasPrefix(c.change, "ALTER") && !strings.Contains(c.why, "gone") {
-					r.says("plan", exitRefused, "ALTER TABLE x MODIFY id BIGINT NOT NULL", nil, "can be undone until")
+					r.says("plan", exit.Refused, "ALTER TABLE x MODIFY id BIGINT NOT NULL", nil, "can be undone until")
 				}
 				r.exec(c.mend)
-				r.says("undo", exitDone, x, []string{"--list", "--quiet"}, x+" open ")
+				r.says("undo", exit.Done, x, []string{"--list", "--quiet"}, x+" open ")
 				if strings.HasPrefix(c.change, "ALTER") {
-					r.says("undo", exitDone, x, []string{"--cold"})
+					r.says("undo", exit.Done, x, []string{"--cold"})
 				} else {
-					r.says("undo", exitDone, x, nil)
+					r.says("undo", exit.Done, x, nil)
 				}
 			}
-			r.says("undo", exitDone, x, []string{"--end"})
-			r.says("undo", exitDone, r.database+".other", []string{"--end"})
+			r.says("undo", exit.Done, x, []string{"--end"})
+			r.says("undo", exit.Done, r.database+".other", []string{"--end"})
 			if strings.Contains(c.done, "VIEW") {
 				r.exec("DROP VIEW x")
 			}
@@ -157,14 +158,14 @@ func TestU3_TheListNamesWhatARenameOfSeveralTablesLacks(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE x (id INT PRIMARY KEY)", "CREATE TABLE y (id INT PRIMARY KEY)")
 		at := r.database + "."
-		r.says("run", exitDone, "RENAME TABLE x TO x2, y TO y2", []string{"--undo=1h"})
+		r.says("run", exit.Done, "RENAME TABLE x TO x2, y TO y2", []string{"--undo=1h"})
 		r.exec("RENAME TABLE y2 TO y3")
-		r.says("undo", exitDone, at+"x", []string{"--list", "--json"}, at+"y2 is gone, which the undo would rename to "+at+"y, with all 2 tables of the statement or none",
+		r.says("undo", exit.Done, at+"x", []string{"--list", "--json"}, at+"y2 is gone, which the undo would rename to "+at+"y, with all 2 tables of the statement or none",
 			"rename it to "+at+"y2")
-		r.says("undo", exitRefused, at+"x", nil, "no such table: "+at+"y2", "or none", "rename the other tables by hand")
+		r.says("undo", exit.Refused, at+"x", nil, "no such table: "+at+"y2", "or none", "rename the other tables by hand")
 		r.exec("RENAME TABLE y3 TO y2")
-		r.says("undo", exitDone, at+"x", nil)
-		r.says("undo", exitDone, at+"x", []string{"--end"})
+		r.says("undo", exit.Done, at+"x", nil)
+		r.says("undo", exit.Done, at+"x", []string{"--end"})
 	})
 }
 
@@ -172,17 +173,17 @@ func TestU3_TheListNamesWhatARenameOfSeveralTablesLacks(t *testing.T) {
 func TestTheRedoOfATruncateParksNothing(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
-		r.says("run", exitDone, "TRUNCATE t", []string{"--undo=1h"})
-		r.says("undo", exitDone, "t", nil)
+		r.says("run", exit.Done, "TRUNCATE t", []string{"--undo=1h"})
+		r.says("undo", exit.Done, "t", nil)
 		for _, flag := range []string{"--park", "--merge"} {
-			r.says("undo", exitRefused, "t", []string{flag}, "the undo cannot use "+flag, "its redo empties the table", "Leave out "+flag)
+			r.says("undo", exit.Refused, "t", []string{flag}, "the undo cannot use "+flag, "its redo empties the table", "Leave out "+flag)
 		}
 		if got := r.query("SELECT COUNT(*) FROM t"); got != "100" {
 			r.Errorf("%s rows", got)
 		}
-		r.says("undo", exitDone, "t", nil)
-		r.says("undo", exitDone, "t", nil)
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exit.Done, "t", nil)
+		r.says("undo", exit.Done, "t", nil)
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -193,28 +194,28 @@ func TestTheListNamesTheTableOfADrop(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE c (id INT PRIMARY KEY)", "INSERT INTO c VALUES (1)", "CREATE TABLE k (id INT PRIMARY KEY)")
-		r.says("run", exitDone, "DROP TABLE c", []string{"--undo=1h"})
-		r.says("undo", exitDone, "c", []string{"--end"})
-		r.says("run", exitDone, "DROP TABLE k", []string{"--drop-later"})
+		r.says("run", exit.Done, "DROP TABLE c", []string{"--undo=1h"})
+		r.says("undo", exit.Done, "c", []string{"--end"})
+		r.says("run", exit.Done, "DROP TABLE k", []string{"--drop-later"})
 		back := "RENAME TABLE `" + r.database + "`.`c_old` TO `" + r.database + "`.`c"
 		for table, flags := range map[string][]string{"c": {"--list"}, "k": {"--list"}} {
-			r.says("undo", exitDone, table, flags, "nothing was kept of its DROP but "+r.database+"."+table+"_old, which has its rows", "To get the table back")
+			r.says("undo", exit.Done, table, flags, "nothing was kept of its DROP but "+r.database+"."+table+"_old, which has its rows", "To get the table back")
 		}
-		r.says("undo", exitDone, "c", []string{"--list", "--json"}, `"state":"ended"`, `"old":"`+r.database+`.c_old"`)
+		r.says("undo", exit.Done, "c", []string{"--list", "--json"}, `"state":"ended"`, `"old":"`+r.database+`.c_old"`)
 		for _, flags := range [][]string{nil, {"--cold"}} {
-			r.says("undo", exitRefused, "c", flags, "but "+r.database+".c_old has the rows of its last DROP", back+"`")
+			r.says("undo", exit.Refused, "c", flags, "but "+r.database+".c_old has the rows of its last DROP", back+"`")
 		}
 		r.exec("CREATE TABLE c (id INT PRIMARY KEY)")
-		r.says("undo", exitDone, "c", []string{"--list"}, back+"_back`")
-		r.says("undo", exitRefused, "c", []string{"--cold"}, "no change of this table can be undone")
+		r.says("undo", exit.Done, "c", []string{"--list"}, back+"_back`")
+		r.says("undo", exit.Refused, "c", []string{"--cold"}, "no change of this table can be undone")
 		r.exec("DROP TABLE c")
-		r.says("run", exitDone, strings.TrimSuffix(back, "`.`c")+"`.`c`", nil)
+		r.says("run", exit.Done, strings.TrimSuffix(back, "`.`c")+"`.`c`", nil)
 		if got := r.query("SELECT COUNT(*) FROM c"); got != "1" {
 			r.Errorf("%s rows", got)
 		}
-		r.says("undo", exitRefused, "c", []string{"--cold"}, "no change of this table can be undone")
+		r.says("undo", exit.Refused, "c", []string{"--cold"}, "no change of this table can be undone")
 		r.exec("ALTER TABLE c COMMENT ''")
-		r.says("cleanup", exitDone, "k", []string{"--old", "--yes"})
+		r.says("cleanup", exit.Done, "k", []string{"--old", "--yes"})
 	})
 }
 
@@ -224,27 +225,27 @@ func TestU4_TheRowsOfATruncateOfAnAlteredTable(t *testing.T) {
 	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
-		r.says("run", exitDone, "TRUNCATE t", []string{"--undo=1h"})
+		r.says("run", exit.Done, "TRUNCATE t", []string{"--undo=1h"})
 		r.exec("ALTER TABLE t ADD COLUMN x INT", "INSERT INTO t (a, x) VALUES (1, 1)")
-		r.says("undo", exitRefused, "t", nil, "altered")
-		r.says("undo", exitDone, "t", []string{"--end"}, "with its rows")
-		r.says("undo", exitDone, "t", []string{"--list"}, "a TRUNCATE has put "+r.database+".t_old aside", "RENAME TABLE")
+		r.says("undo", exit.Refused, "t", nil, "altered")
+		r.says("undo", exit.Done, "t", []string{"--end"}, "with its rows")
+		r.says("undo", exit.Done, "t", []string{"--list"}, "a TRUNCATE has put "+r.database+".t_old aside", "RENAME TABLE")
 		for _, flags := range [][]string{{"--cold"}, {"--cold", "--shadow-name=t_old"}} {
-			r.says("undo", exitRefused, "t", flags, "an undo by all rows would remove its rows, which no other table has", "RENAME TABLE")
+			r.says("undo", exit.Refused, "t", flags, "an undo by all rows would remove its rows, which no other table has", "RENAME TABLE")
 		}
 		if got := r.query("SELECT COUNT(*) FROM t_old"); got != "100" {
 			r.Errorf("%s rows", got)
 		}
 
 		// An ALTER of midstream puts another table aside, and its undo leaves the rows of the TRUNCATE alone.
-		r.says("run", exitDone, "ALTER TABLE t MODIFY a BIGINT", []string{"--method=shadow", "--undo=1h"})
-		r.says("undo", exitDone, "t", nil)
-		r.says("undo", exitDone, "t", []string{"--end"})
-		r.says("undo", exitRefused, "t", []string{"--cold", "--shadow-name=t_old"}, "would remove its rows")
+		r.says("run", exit.Done, "ALTER TABLE t MODIFY a BIGINT", []string{"--method=shadow", "--undo=1h"})
+		r.says("undo", exit.Done, "t", nil)
+		r.says("undo", exit.Done, "t", []string{"--end"})
+		r.says("undo", exit.Refused, "t", []string{"--cold", "--shadow-name=t_old"}, "would remove its rows")
 		if got := r.query("SELECT COUNT(*) FROM t_old"); got != "100" {
 			r.Errorf("%s rows", got)
 		}
-		r.says("cleanup", exitDone, "t", []string{"--old", "--yes"})
+		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"})
 		r.are("t")
 	})
 }

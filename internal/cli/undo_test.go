@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -22,13 +23,13 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			return midstream(t, append(append([]string{verb}, flagsTo(t, i)...), args...)...)
 		}
 		code, _, stderr := with("undo", name)
-		if code != exitRefused {
+		if code != exit.Refused {
 			t.Errorf("exit code %d", code)
 		}
 		contains(t, stderr, "no change of this table can be undone", "--undo=24h")
 
 		code, stdout, stderr := with("run", "--no-color", "--undo=24h", "--method=shadow", "--history-dir="+histories, "ALTER TABLE "+name+" ADD COLUMN added INT")
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "it gives up the values of the new column added", "To undo it, until ", "midstream undo ")
@@ -39,7 +40,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		_, stdout, _ = with("undo", "--list", "--json", name)
 		contains(t, stdout, `"mode":"lazy"`, `"unfit":null`, `"behind":null`, `"lost":["added"]`)
 		code, stdout, _ = midstream(t, "status", "--history-dir="+histories, name)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Errorf("status while an undo is open: exit code %d", code)
 		}
 		contains(t, stdout, "No run on "+name+" is active", "the undo of its last change on ", " is open until ", "midstream undo --list "+name)
@@ -54,7 +55,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			"does not take --alter":                          {"--alter=DROP COLUMN added"},
 			"--extend 0s: must be between 1s":                {"--extend=0s"},
 		} {
-			if code, _, stderr = with("undo", append(args, name)...); code != exitUsage {
+			if code, _, stderr = with("undo", append(args, name)...); code != exit.WrongUsage {
 				t.Errorf("%s: exit code %d", args, code)
 			}
 			contains(t, stderr, want)
@@ -63,12 +64,12 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 			"has dropped no column nothing": "--undo-fill=nothing=1",
 			"has no effect":                 "--merge",
 		} {
-			if code, _, stderr = with("undo", flag, name); code != exitRefused {
+			if code, _, stderr = with("undo", flag, name); code != exit.Refused {
 				t.Errorf("%s: exit code %d", flag, code)
 			}
 			contains(t, stderr, want)
 		}
-		if code, _, stderr = with("undo", "ALTER TABLE "+name+" DROP COLUMN added"); code != exitUsage {
+		if code, _, stderr = with("undo", "ALTER TABLE "+name+" DROP COLUMN added"); code != exit.WrongUsage {
 			t.Errorf("a statement: exit code %d", code)
 		}
 		contains(t, stderr, "takes the name of a table, and no statement: midstream undo "+name)
@@ -76,30 +77,30 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		if err := os.WriteFile(rehearsing, []byte("[midstream]\nrehearse\nundo = 24h\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, stderr = midstream(t, slices.Concat([]string{"undo", "--defaults-file=" + rehearsing}, flagsTo(t, i), []string{name})...); code != exitUsage {
+		if code, _, stderr = midstream(t, slices.Concat([]string{"undo", "--defaults-file=" + rehearsing}, flagsTo(t, i), []string{name})...); code != exit.WrongUsage {
 			t.Errorf("an option file rehearses: exit code %d", code)
 		}
 		contains(t, stderr, "an undo cannot be rehearsed, but an option file has")
-		if code, _, stderr = with("undo", "--extend=48h", name); code != exitDone {
+		if code, _, stderr = with("undo", "--extend=48h", name); code != exit.Done {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
-		if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+		if code, stdout, stderr = with("undo", "--no-color", name); code != exit.Done {
 			t.Fatalf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "undo of the change of ", "old table taken over", "To redo it, until "+time.Now().UTC().Add(72*time.Hour).Format(time.DateOnly))
 		redoneIsAChange(t, with, name)
-		if code, stdout, stderr = with("undo", "--end", name); code != exitDone {
+		if code, stdout, stderr = with("undo", "--end", name); code != exit.Done {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		contains(t, stdout, "gave up the undo of the last change of "+name, "Dropped    "+name+"_undo", "Kept       "+name+"_undone", "cleanup --old")
 		coldOnly(t, with, name)
-		if code, _, stderr = with("undo", "--list", name+"_none"); code != exitRefused {
+		if code, _, stderr = with("undo", "--list", name+"_none"); code != exit.Refused {
 			t.Errorf("a table that does not exist: exit code %d", code)
 		}
 		contains(t, stderr, "no such table: "+name+"_none")
 		_, _, stderr = with("undo", name+"_none")
 		contains(t, stderr, "no change of this table can be undone: no such table: "+name+"_none")
-		if code, _, stderr = with("cleanup", "--old", "--yes", name); code != exitDone {
+		if code, _, stderr = with("cleanup", "--old", "--yes", name); code != exit.Done {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		_, stdout, _ = with("undo", "--list", name)
@@ -118,29 +119,29 @@ func coldOnly(t *testing.T, with func(verb string, args ...string) (code int, st
 	_, stdout, _ = with("undo", "--list", "--quiet", name)
 	contains(t, stdout, name+" ended - cold - undo\n")
 	code, _, stderr := with("undo", "--lazy", name)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "the undo is revoked", "midstream undo --cold")
 	code, _, stderr = with("undo", name)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "nothing was kept of it; there is an old table, ", "midstream undo --cold "+name)
-	if code, stdout, stderr = with("undo", "--cold", "--no-color", name); code != exitDone {
+	if code, stdout, stderr = with("undo", "--cold", "--no-color", name); code != exit.Done {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, stdout, "undo of the change at an unknown time", "(DROP COLUMN `added`)", "nothing was kept of the change: the undo syncs",
 		"columns come back with the values that", "foreign keys and triggers that the change has", "the definition of its old table", "To redo it, until ")
 	code, _, stderr = with("undo", "--map=added=other", name)
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "cannot use --map added=other: the record of the change has")
-	if code, _, stderr = with("undo", name); code != exitDone {
+	if code, _, stderr = with("undo", name); code != exit.Done {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	if code, _, stderr = with("undo", "--end", name); code != exitDone {
+	if code, _, stderr = with("undo", "--end", name); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
@@ -168,11 +169,11 @@ func redoneIsAChange(t *testing.T, with func(verb string, args ...string) (code 
 	_, stdout, _ := with("undo", "--list", name)
 	contains(t, stdout, "Change     undo of ", "Mode       lazy: the redo syncs", "is the redo: it makes")
 	code, _, stderr := with("run", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN other INT")
-	if code != exitRefused {
+	if code != exit.Refused {
 		t.Errorf("a change during an open redo: exit code %d", code)
 	}
 	contains(t, stderr, "was undone, and can be redone until ", "Give the redo up:")
-	if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+	if code, stdout, stderr = with("undo", "--no-color", name); code != exit.Done {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, stdout, "redo: it takes back the undo", "To undo it, until ")
@@ -180,7 +181,7 @@ func redoneIsAChange(t *testing.T, with func(verb string, args ...string) (code 
 	contains(t, stdout, "Change     change of ", "Mode       lazy: an undo syncs", "takes it back")
 	_, stdout, _ = with("undo", "--list", "--json", name)
 	contains(t, stdout, `"redo":false`)
-	if code, stdout, stderr = with("undo", "--no-color", name); code != exitDone {
+	if code, stdout, stderr = with("undo", "--no-color", name); code != exit.Done {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	contains(t, stdout, "undo of the change of ", "To redo it, until ", "Kept for that: "+name+"_undone")
@@ -210,18 +211,18 @@ func TestU3_AnAccountThatMayNotSeeAnUndoIsTold(t *testing.T) {
 		} {
 			code, stdout, stderr := midstream(t, slices.Concat([]string{"undo"}, reach, args)...)
 			contains(t, strings.Join(strings.Fields(stdout+stderr), " "), strings.TrimSpace(want))
-			if len(args) > 1 && code != exitRefused {
+			if len(args) > 1 && code != exit.Refused {
 				t.Errorf("%q: exit code %d", args, code)
 			}
 		}
 		exec("GRANT SELECT ON "+database+".* TO blind", "CREATE TABLE k (id INT PRIMARY KEY)")
 		other := database + ".k"
-		if code, _, stderr := midstream(t, slices.Concat([]string{"run", "--undo=1h"}, flagsTo(t, i), []string{"TRUNCATE TABLE " + other})...); code != exitDone {
+		if code, _, stderr := midstream(t, slices.Concat([]string{"run", "--undo=1h"}, flagsTo(t, i), []string{"TRUNCATE TABLE " + other})...); code != exit.Done {
 			t.Fatal(stderr)
 		}
 		for want, flag := range map[string]string{"GRANT DROP ON": "--end", "GRANT INSERT, UPDATE ON": "--extend=1h"} {
 			code, _, stderr := midstream(t, slices.Concat([]string{"undo"}, reach, []string{flag, other})...)
-			if code != exitRefused {
+			if code != exit.Refused {
 				t.Errorf("%s: exit code %d", flag, code)
 			}
 			contains(t, strings.Join(strings.Fields(stderr), " "), want)

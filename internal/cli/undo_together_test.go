@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -22,9 +23,9 @@ func onPair(t *testing.T, version string) *statementRig {
 func (r *statementRig) list(table string, texts ...string) string {
 	r.Helper()
 	if table != "" {
-		return r.says("undo", exitDone, table, []string{"--list"}, texts...)
+		return r.says("undo", exit.Done, table, []string{"--list"}, texts...)
 	}
-	return r.says("undo", exitDone, "--list", nil, texts...)
+	return r.says("undo", exit.Done, "--list", nil, texts...)
 }
 
 // ofTable is the part of a list that begins with a text: lines that are indented follow it. Other tests have undos on the server too.
@@ -48,11 +49,11 @@ func TestAGroupHasOneUndo(t *testing.T) {
 	d := r.database
 	both, kept := "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u DROP COLUMN name, ADD COLUMN m INT", []string{"--together", "--undo=24h"}
 	way := "with midstream undo " + d + ".t, which takes all tables back in one step, whichever you name; it gives up the values of the new column n"
-	out := r.says("plan", exitDone, both, kept, "possible for 24 h after the swap, "+way, "in one step with that of "+d+".t;")
+	out := r.says("plan", exit.Done, both, kept, "possible for 24 h after the swap, "+way, "in one step with that of "+d+".t;")
 	if strings.Count(strings.Join(strings.Fields(out), " "), "possible for 24 h") != 1 {
 		t.Errorf("the plan has the undo again:\n%s", out)
 	}
-	out = r.says("run", exitDone, both, kept, "To undo it, in one step with "+d+".u, until ")
+	out = r.says("run", exit.Done, both, kept, "To undo it, in one step with "+d+".u, until ")
 	if strings.Count(out, "To undo it") != 1 {
 		t.Errorf("the way back is there again:\n%s", out)
 	}
@@ -64,24 +65,24 @@ func TestAGroupHasOneUndo(t *testing.T) {
 			t.Errorf("the list has several undos:\n%s", list)
 		}
 	}
-	r.says("undo", exitDone, "u", []string{"--list", "--json"}, `"table":"`+d+`.u","together":["`+d+`.t"]`, `"table":"`+d+`.t","together":["`+d+`.u"]`)
-	r.says("undo", exitUsage, "t", []string{"--hold"}, "--hold is for one table")
-	r.says("undo", exitUsage, "t", []string{"--undo-fill=name='x'"}, "it does not name its table: for tables that are taken back in one step, begin with the table")
-	r.says("undo", exitRefused, "t", []string{"--undo-fill=t: name='x'"}, "the change has dropped no column name")
+	r.says("undo", exit.Done, "u", []string{"--list", "--json"}, `"table":"`+d+`.u","together":["`+d+`.t"]`, `"table":"`+d+`.t","together":["`+d+`.u"]`)
+	r.says("undo", exit.WrongUsage, "t", []string{"--hold"}, "--hold is for one table")
+	r.says("undo", exit.WrongUsage, "t", []string{"--undo-fill=name='x'"}, "it does not name its table: for tables that are taken back in one step, begin with the table")
+	r.says("undo", exit.Refused, "t", []string{"--undo-fill=t: name='x'"}, "the change has dropped no column name")
 	fill := []string{"--undo-fill=" + d + ".u: name='x'"}
-	r.says("undo", exitDone, "t", append(fill, "--plan"), d+".t on ", d+".u on ", "swapped in one step with "+d+".u")
+	r.says("undo", exit.Done, "t", append(fill, "--plan"), d+".t on ", d+".u on ", "swapped in one step with "+d+".u")
 	r.are("t,t_old,t_undo,u,u_old,u_undo")
 	r.exec("INSERT INTO u (id) VALUES (3)")
-	out = r.says("undo", exitDone, "u", fill, "To redo it, in one step with "+d+".u, until ")
+	out = r.says("undo", exit.Done, "u", fill, "To redo it, in one step with "+d+".u, until ")
 	if got := r.query("SELECT GROUP_CONCAT(name ORDER BY id) FROM u"); got != "a,b,x" || strings.Count(out, "To redo it") != 1 {
 		t.Errorf("u has the names %s:\n%s", got, out)
 	}
-	r.says("undo", exitDone, "t", []string{"--extend=48h"}, d+".t, "+d+".u: open until ", "is the redo")
+	r.says("undo", exit.Done, "t", []string{"--extend=48h"}, d+".t, "+d+".u: open until ", "is the redo")
 	if got := r.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_comment LIKE 'midstream undo of " + d + ".%'"); got != "2" {
 		t.Errorf("%s undo tables", got)
 	}
-	r.says("undo", exitDone, "u", nil, "To undo it, in one step")
-	r.says("undo", exitDone, "u", []string{"--end"}, "gave up the undo of the last change of "+d+".u", "gave up the undo of the last change of "+d+".t")
+	r.says("undo", exit.Done, "u", nil, "To undo it, in one step")
+	r.says("undo", exit.Done, "u", []string{"--end"}, "gave up the undo of the last change of "+d+".u", "gave up the undo of the last change of "+d+".t")
 	r.are("t,t_old,u,u_old")
 }
 
@@ -97,22 +98,22 @@ func TestU3_AGroupIsTakenBackCompletelyOrNotAtAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sideBySide(t)
 			r := onPair(t, "9.7")
-			r.says("run", exitDone, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN m INT", []string{"--together", "--undo=24h"})
-			r.says("run", exitRefused, "ALTER TABLE u ENGINE=InnoDB", []string{"--method=shadow"}, "undo")
+			r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN m INT", []string{"--together", "--undo=24h"})
+			r.says("run", exit.Refused, "ALTER TABLE u ENGINE=InnoDB", []string{"--method=shadow"}, "undo")
 			r.exec(spoil)
-			r.says("undo", exitDone, "t", []string{"--list"}, ": ended, because ")
+			r.says("undo", exit.Done, "t", []string{"--list"}, ": ended, because ")
 			for _, table := range []string{"t", "u"} {
 				if name == "record dropped" && table == "u" {
 					continue // nothing is known of it
 				}
-				r.says("undo", exitRefused, table, nil, "the last change cannot be taken back")
+				r.says("undo", exit.Refused, table, nil, "the last change cannot be taken back")
 			}
 			if got := r.query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('t', 'u') AND column_name IN ('n', 'm')"); got != "2" {
 				t.Errorf("%s new columns", got)
 			}
-			r.says("undo", exitDone, "t", []string{"--end"})
-			r.says("undo", exitDone, "t", []string{"--cold", "--map==n"})
-			r.says("undo", exitDone, "t", []string{"--end"})
+			r.says("undo", exit.Done, "t", []string{"--end"})
+			r.says("undo", exit.Done, "t", []string{"--cold", "--map==n"})
+			r.says("undo", exit.Done, "t", []string{"--end"})
 			if got := r.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_comment LIKE 'midstream undo%'"); got != "0" {
 				t.Errorf("%s records are left", got)
 			}
@@ -128,12 +129,12 @@ func TestAGroupWhoseForeignKeyWouldNotComeBackIsRefused(t *testing.T) {
 	r := onPair(t, "9.7")
 	r.exec("CREATE TABLE v (id INT NOT NULL PRIMARY KEY, uid INT, CONSTRAINT f FOREIGN KEY (uid) REFERENCES u (id))", "INSERT INTO v VALUES (1, 1)")
 	kept := []string{"--together", "--undo=24h"}
-	r.says("run", exitRefused, "ALTER TABLE u ADD COLUMN n INT; ALTER TABLE v DROP FOREIGN KEY f", kept, "an undo of the group could not bring foreign key f back")
+	r.says("run", exit.Refused, "ALTER TABLE u ADD COLUMN n INT; ALTER TABLE v DROP FOREIGN KEY f", kept, "an undo of the group could not bring foreign key f back")
 	r.are("t,u,v")
-	r.says("run", exitDone, "ALTER TABLE u ADD COLUMN n INT; ALTER TABLE v ADD COLUMN n INT", append(kept, "--lock-work=3s"))
-	r.says("undo", exitRefused, "u", []string{"--park"}, "cannot use --park", "whose rows would lose their parents")
-	r.says("undo", exitDone, "v", []string{"--lock-work=3s"})
-	r.says("undo", exitDone, "v", []string{"--end"})
+	r.says("run", exit.Done, "ALTER TABLE u ADD COLUMN n INT; ALTER TABLE v ADD COLUMN n INT", append(kept, "--lock-work=3s"))
+	r.says("undo", exit.Refused, "u", []string{"--park"}, "cannot use --park", "whose rows would lose their parents")
+	r.says("undo", exit.Done, "v", []string{"--lock-work=3s"})
+	r.says("undo", exit.Done, "v", []string{"--end"})
 }
 
 // TestTheTablesOfFilesHaveOneUndo: run --to --together --undo keeps one undo for the tables that it has changed.
@@ -141,10 +142,10 @@ func TestTheTablesOfFilesHaveOneUndo(t *testing.T) {
 	sideBySide(t)
 	r := onPair(t, "9.7")
 	texts := map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";", "u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, name VARCHAR(30) NOT NULL, note INT);"}
-	r.says("run", exitDone, "--to="+files(t, texts), []string{"--together", "--undo=24h"}, "To undo it, in one step with "+r.database+".u")
-	r.says("undo", exitDone, "u", nil, "To redo it, in one step with "+r.database+".u")
+	r.says("run", exit.Done, "--to="+files(t, texts), []string{"--together", "--undo=24h"}, "To undo it, in one step with "+r.database+".u")
+	r.says("undo", exit.Done, "u", nil, "To redo it, in one step with "+r.database+".u")
 	if got := r.query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('t', 'u') AND (column_name = 'n' OR column_type = 'varchar(30)')"); got != "0" {
 		t.Errorf("not taken back: %s columns", got)
 	}
-	r.says("undo", exitDone, "t", []string{"--end"})
+	r.says("undo", exit.Done, "t", []string{"--end"})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -14,17 +15,17 @@ func TestWithParkThePlanSaysThatARowWithoutAValueIsParked(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		const ends, parks = "without it such a row ends the undo before its swap", "without it such a row is copied to a table of its own, and the undo goes back without it (--park)"
 		r.exec("ALTER TABLE t ADD COLUMN note VARCHAR(20) NOT NULL")
-		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN note", []string{"--undo=1h"})
+		r.says("run", exit.Done, "ALTER TABLE t DROP COLUMN note", []string{"--undo=1h"})
 		r.exec("INSERT INTO t (id, a) VALUES (7000, 1)")
-		r.says("undo", exitDone, "t", []string{"--plan"}, ends, "need a value for note (no default)")
-		lacks(r.T, r.says("undo", exitDone, "t", []string{"--plan", "--park"}, parks, "--undo-fill \"note=''\" --park",
+		r.says("undo", exit.Done, "t", []string{"--plan"}, ends, "need a value for note (no default)")
+		lacks(r.T, r.says("undo", exit.Done, "t", []string{"--plan", "--park"}, parks, "--undo-fill \"note=''\" --park",
 			"Unfit rows not checked; the undo copies them to a table of their own"), "ends the undo", "changes nothing then")
-		r.says("undo", exitDone, "t", []string{"--park"}, parks)
+		r.says("undo", exit.Done, "t", []string{"--park"}, parks)
 		if got := r.query("SELECT GROUP_CONCAT(id) FROM t_parked"); got != "7000" {
 			r.Errorf("the parked rows are %s", got)
 		}
 		r.exec("DROP TABLE t_parked")
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -39,11 +40,11 @@ func TestAStatementThatCannotBeUndoneNamesEachReason(t *testing.T) {
 			"CREATE TABLE d (id INT PRIMARY KEY, c INT, CONSTRAINT fd FOREIGN KEY (c) REFERENCES c (id))",
 			"CREATE TRIGGER g BEFORE INSERT ON c FOR EACH ROW SET NEW.p = NEW.p", "CREATE TABLE c_shadow (id INT)")
 		for _, verb := range []string{"plan", "run"} {
-			r.says(verb, exitRefused, "TRUNCATE TABLE c", hour, "the statement could not be undone", "it has foreign keys, which a copy would lack",
+			r.says(verb, exit.Refused, "TRUNCATE TABLE c", hour, "the statement could not be undone", "it has foreign keys, which a copy would lack",
 				"it has triggers, which would stay with the old table", "c_shadow blocks the name of an empty copy", "foreign key fd of ")
 		}
 		r.exec("CREATE TABLE m (id INT PRIMARY KEY) ENGINE=MyISAM", "CREATE TRIGGER h BEFORE INSERT ON m FOR EACH ROW SET NEW.id = NEW.id")
-		r.says("plan", exitRefused, "TRUNCATE TABLE m", hour, "its engine is MyISAM", "it has triggers, which would stay with the old table")
+		r.says("plan", exit.Refused, "TRUNCATE TABLE m", hour, "its engine is MyISAM", "it has triggers, which would stay with the old table")
 		r.exec("CREATE TABLE q (id INT PRIMARY KEY, m INT, CONSTRAINT fq FOREIGN KEY (m) REFERENCES p (id)) ENGINE=InnoDB")
 		names := []string{"m_old"}
 		for n := 2; n <= 9; n++ {
@@ -52,7 +53,7 @@ func TestAStatementThatCannotBeUndoneNamesEachReason(t *testing.T) {
 		for _, name := range names {
 			r.exec("CREATE TABLE " + name + " (id INT)")
 		}
-		r.says("plan", exitRefused, "DROP TABLE m", hour, "the statement could not be undone", "other tables have all the names", "its engine is MyISAM")
+		r.says("plan", exit.Refused, "DROP TABLE m", hour, "the statement could not be undone", "other tables have all the names", "its engine is MyISAM")
 		r.exec("DROP TABLE d, c, q, p, m, c_shadow, " + strings.Join(names, ", "))
 	})
 }
@@ -73,16 +74,16 @@ func TestTheTriggersOfADroppedTableComeBack(t *testing.T) {
 		}}
 		r.exec("CREATE TABLE c (id INT PRIMARY KEY, a INT)", "CREATE TRIGGER g BEFORE INSERT ON c FOR EACH ROW SET NEW.a = 5")
 		const gone, back = "the server drops them with the table", "they are kept with the old table, and come back with the undo"
-		r.says("plan", exitDone, "DROP TABLE c", nil, "the table has 1 trigger: g", gone)
-		r.says("plan", exitDone, "DROP TABLE c", []string{"--drop-later"}, "they are kept with the old table")
-		lacks(r.T, r.says("plan", exitDone, "DROP TABLE c", []string{"--undo=1h"}, "the table has 1 trigger: g", back), gone)
-		r.says("run", exitDone, "DROP TABLE c", []string{"--undo=1h"})
-		r.says("undo", exitDone, "c", nil)
+		r.says("plan", exit.Done, "DROP TABLE c", nil, "the table has 1 trigger: g", gone)
+		r.says("plan", exit.Done, "DROP TABLE c", []string{"--drop-later"}, "they are kept with the old table")
+		lacks(r.T, r.says("plan", exit.Done, "DROP TABLE c", []string{"--undo=1h"}, "the table has 1 trigger: g", back), gone)
+		r.says("run", exit.Done, "DROP TABLE c", []string{"--undo=1h"})
+		r.says("undo", exit.Done, "c", nil)
 		r.exec("INSERT INTO c (id) VALUES (1)")
 		if got := r.query("SELECT a FROM c"); got != "5" {
 			r.Errorf("the trigger has not acted: %s", got)
 		}
-		r.says("undo", exitDone, "c", []string{"--end"})
+		r.says("undo", exit.Done, "c", []string{"--end"})
 		r.exec("DROP TABLE c")
 	}
 }
@@ -94,25 +95,25 @@ func TestARedoSpeaksOfTheNewDefinition(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		const old = "old definition"
 		r.exec("CREATE TABLE w (id INT PRIMARY KEY, v VARCHAR(20), u INT)", "INSERT INTO w VALUES (1, 'x', 1)")
-		r.says("run", exitDone, "ALTER TABLE w MODIFY v VARCHAR(5), ADD UNIQUE KEY by_u (u)", []string{"--undo=1h", "--method=shadow"})
-		r.says("undo", exitDone, "w", nil)
+		r.says("run", exit.Done, "ALTER TABLE w MODIFY v VARCHAR(5), ADD UNIQUE KEY by_u (u)", []string{"--undo=1h", "--method=shadow"})
+		r.says("undo", exit.Done, "w", nil)
 		r.exec("INSERT INTO w VALUES (2, 'too long', 2), (3, 'y', 1)")
-		lacks(r.T, r.says("undo", exitDone, "w", []string{"--plan"}, "the new definition refuses rows too long for column v, varchar(5)",
+		lacks(r.T, r.says("undo", exit.Done, "w", []string{"--plan"}, "the new definition refuses rows too long for column v, varchar(5)",
 			"the redo lists them before its lock"), old)
 		for _, cold := range []string{"--cold=false", "--cold"} {
 			args := append(append([]string{"undo"}, flagsTo(r.T, r.i)...), cold, r.database+".w")
 			code, stdout, stderr := midstream(r.T, args...)
-			if lacks(r.T, stdout+stderr, old); code != exitUnfit {
+			if lacks(r.T, stdout+stderr, old); code != exit.Unfit {
 				r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 		}
 		here := "--history-dir=" + r.TempDir()
-		lacks(r.T, r.says("undo", exitDone, "w", []string{"--park", here}, "the row with key (id=2) does not fit", "set aside in ", "w_parked: 2, with the keys (id=2), (id=3)"), old)
+		lacks(r.T, r.says("undo", exit.Done, "w", []string{"--park", here}, "the row with key (id=2) does not fit", "set aside in ", "w_parked: 2, with the keys (id=2), (id=3)"), old)
 		_, report, _ := midstream(r.T, "report", "--format=md", here)
 		contains(r.T, report, "The new definition refused rows. Copies are in ", "w_parked: 2, with the keys (id=2), (id=3)")
 		lacks(r.T, report, old, "old definition refused")
 		r.exec("DROP TABLE w_parked")
-		r.says("undo", exitDone, "w", []string{"--end"})
+		r.says("undo", exit.Done, "w", []string{"--end"})
 	})
 }
 
@@ -120,15 +121,15 @@ func TestARedoSpeaksOfTheNewDefinition(t *testing.T) {
 func TestTheUndoOfATruncateSpeaksOfNoDefinition(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
-		r.says("run", exitDone, "TRUNCATE TABLE t", []string{"--undo=1h"})
+		r.says("run", exit.Done, "TRUNCATE TABLE t", []string{"--undo=1h"})
 		r.exec("INSERT INTO t (id, a) VALUES (7000, 1)")
 		here := "--history-dir=" + r.TempDir()
-		lacks(r.T, r.says("undo", exitDone, "t", []string{"--park", here}, "set aside in ", "t_parked: 1, with the key (id=7000)"), "definition")
+		lacks(r.T, r.says("undo", exit.Done, "t", []string{"--park", here}, "set aside in ", "t_parked: 1, with the key (id=7000)"), "definition")
 		_, report, _ := midstream(r.T, "report", "--format=md", here)
 		contains(r.T, report, "Rows that were written since the TRUNCATE are kept in ", "t_parked: 1, with the key (id=7000). A redo does not bring them back.")
 		lacks(r.T, report, "definition took", "definition refused")
 		r.exec("DROP TABLE t_parked")
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -138,16 +139,16 @@ func TestARunByTheServerWithoutUndoSaysHowItIsTakenBack(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		back := "midstream run 'ALTER TABLE `" + r.database + "`.`t` DROP COLUMN `c`'"
-		r.says("run", exitDone, "ALTER TABLE t ADD COLUMN c INT", nil, "No undo was kept (--undo=24h keeps one). To take the change back: "+back+
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN c INT", nil, "No undo was kept (--undo=24h keeps one). To take the change back: "+back+
 			"; it gives up the values of column c.")
-		r.says("run", exitDone, strings.Trim(strings.TrimPrefix(back, "midstream run "), "'"), nil,
+		r.says("run", exit.Done, strings.Trim(strings.TrimPrefix(back, "midstream run "), "'"), nil,
 			"No undo was kept, and none is possible: the values of column c are gone then.")
 		if got := r.query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't' AND column_name = 'c'"); got != "0" {
 			r.Errorf("%s columns are left", got)
 		}
-		lacks(r.T, r.says("run", exitDone, "ALTER TABLE t ADD COLUMN d INT", []string{"--undo=1h", "--method=shadow"}, "To undo it, until "), "No undo was kept")
-		lacks(r.T, r.says("run", exitDone, "ALTER TABLE t ADD COLUMN e INT", nil, "stays open until "), "No undo was kept")
-		r.says("undo", exitDone, "t", []string{"--end"})
+		lacks(r.T, r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN d INT", []string{"--undo=1h", "--method=shadow"}, "To undo it, until "), "No undo was kept")
+		lacks(r.T, r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN e INT", nil, "stays open until "), "No undo was kept")
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -157,26 +158,26 @@ func TestACheckLeavesAnUndoOpen(t *testing.T) {
 	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
-		r.says("run", exitDone, "ALTER TABLE t DROP COLUMN b", []string{"--undo=1h", "--method=shadow"})
+		r.says("run", exit.Done, "ALTER TABLE t DROP COLUMN b", []string{"--undo=1h", "--method=shadow"})
 		values := r.query("SELECT SUM(CRC32(CONCAT_WS(',', id, a, b))) FROM t_old")
 		r.exec("INSERT INTO t (id, a) VALUES (7000, 300)")
 		change, fits := "ALTER TABLE t MODIFY a TINYINT", "ALTER TABLE t MODIFY a BIGINT"
 		for _, tables := range []string{"t,t_old,t_undo", "t,t_undo,t_undone"} {
-			r.says("plan", exitRefused, change, []string{"--method=shadow"}, "the last change of the table ", "midstream undo --end")
-			r.says("check", exitUnfit, change, nil, "out of range")
-			r.says("check", exitDone, fits, nil)
-			r.says("undo", exitDone, "t", []string{"--list", "--quiet"}, r.database+".t open ")
+			r.says("plan", exit.Refused, change, []string{"--method=shadow"}, "the last change of the table ", "midstream undo --end")
+			r.says("check", exit.Unfit, change, nil, "out of range")
+			r.says("check", exit.Done, fits, nil)
+			r.says("undo", exit.Done, "t", []string{"--list", "--quiet"}, r.database+".t open ")
 			r.are(tables)
-			r.says("undo", exitDone, "t", nil)
+			r.says("undo", exit.Done, "t", nil)
 		}
-		r.says("undo", exitDone, "t", nil)
+		r.says("undo", exit.Done, "t", nil)
 		if got := r.query("SELECT SUM(CRC32(CONCAT_WS(',', id, a, b))) FROM t WHERE id < 7000"); got != values {
 			r.Errorf("the rows have changed: %s instead of %s", got, values)
 		}
 		if got := r.query("SELECT CONCAT(a, COALESCE(b, '-')) FROM t WHERE id = 7000"); got != "300-" {
 			r.Errorf("the new row is %s", got)
 		}
-		r.says("undo", exitDone, "t", []string{"--end"})
+		r.says("undo", exit.Done, "t", []string{"--end"})
 	})
 }
 
@@ -189,11 +190,11 @@ func TestATableWithOldStatisticsHasRows(t *testing.T) {
 		if got := r.query("SELECT n_rows FROM mysql.innodb_table_stats WHERE database_name = DATABASE() AND table_name = 's'"); got != "0" {
 			r.Fatalf("the statistics show %s rows", got)
 		}
-		r.says("plan", exitDone, "ALTER TABLE s ADD COLUMN c INT", nil, "about 77 rows")
-		r.says("plan", exitDone, "DROP TABLE s", nil, "about 77 rows")
-		r.says("run", exitDone, "DROP TABLE s", []string{"--drop-later"})
+		r.says("plan", exit.Done, "ALTER TABLE s ADD COLUMN c INT", nil, "about 77 rows")
+		r.says("plan", exit.Done, "DROP TABLE s", nil, "about 77 rows")
+		r.says("run", exit.Done, "DROP TABLE s", []string{"--drop-later"})
 		code, stdout, stderr := midstream(r.T, append(flagsTo(r.T, r.i), "cleanup", "--old", "--yes", r.database+".s")...)
-		if contains(r.T, stdout+stderr, "about 77 rows"); code != exitDone {
+		if contains(r.T, stdout+stderr, "about 77 rows"); code != exit.Done {
 			r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 	})
@@ -207,14 +208,14 @@ func TestWhatAnUndoPrintsIsComplete(t *testing.T) {
 		_, help, _ := midstream(t, "undo", "--help")
 		contains(r.T, strings.Join(strings.Fields(help), " "), "--hold follow the table, and keep the old table equal to it")
 		r.exec("CREATE TABLE w (id INT PRIMARY KEY, a INT, note VARCHAR(9) NOT NULL)", "INSERT INTO w VALUES (1, 1, 'x')")
-		r.says("run", exitDone, "ALTER TABLE w DROP COLUMN note, MODIFY a BIGINT", []string{"--undo=1h", "--method=shadow"})
+		r.says("run", exit.Done, "ALTER TABLE w DROP COLUMN note, MODIFY a BIGINT", []string{"--undo=1h", "--method=shadow"})
 		r.exec("INSERT INTO w VALUES (2, 1 << 40)")
-		r.says("undo", exitDone, "w", []string{"--plan", "--undo-fill", "note=CONCAT('n', id)"}, "New rows since the swap get note=CONCAT('n', id) (--undo-fill)")
-		r.says("undo", exitDone, "w", []string{"--park", "--undo-fill", "note='n'"})
+		r.says("undo", exit.Done, "w", []string{"--plan", "--undo-fill", "note=CONCAT('n', id)"}, "New rows since the swap get note=CONCAT('n', id) (--undo-fill)")
+		r.says("undo", exit.Done, "w", []string{"--park", "--undo-fill", "note='n'"})
 		there := r.database + ".w_parked: 1 row, which is back in " + r.database + ".w; nothing needs this table"
-		r.says("undo", exitDone, "w", nil, "Set aside: "+there)
-		r.says("undo", exitDone, "w", []string{"--list"}, "Set aside "+there, "revoked", "midstream undo --undo-fill \"note=''\" --cold "+r.database+".w")
-		r.says("undo", exitDone, "w", []string{"--end"})
+		r.says("undo", exit.Done, "w", nil, "Set aside: "+there)
+		r.says("undo", exit.Done, "w", []string{"--list"}, "Set aside "+there, "revoked", "midstream undo --undo-fill \"note=''\" --cold "+r.database+".w")
+		r.says("undo", exit.Done, "w", []string{"--end"})
 		r.exec("DROP TABLE w, w_old, w_parked")
 	})
 }

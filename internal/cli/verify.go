@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/compare"
@@ -58,7 +59,7 @@ func (v *verification) run(ctx context.Context, args []string) error {
 	cfg, notes, configErr := v.connection.config()
 	names, namesErr := v.names(args)
 	other, asks, otherNotes, otherErr := v.otherConfig()
-	if err := usageOf("midstream help verify", append(v.checks.Problems, namesErr, configErr, otherErr)...); err != nil {
+	if err := exit.UsageOf("midstream help verify", append(v.checks.Problems, namesErr, configErr, otherErr)...); err != nil {
 		return err
 	}
 	out := output{app: v.app}
@@ -136,12 +137,12 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	for i, s := range servers {
 		var err error
 		if tables[i], err = schema.Load(ctx, s.Pool.DB(), names[i]); err != nil {
-			return &coded{code: exitCode(err, false), err: fmt.Errorf("%s on %s: %w", names[i], s.Address, err), next: checkName}
+			return &exit.Error{Code: exit.Code(err, false), Err: fmt.Errorf("%s on %s: %w", names[i], s.Address, err), Next: checkName}
 		}
 	}
 	spec, err := compare.SpecOf(tables[0], tables[1])
 	if err != nil {
-		return &coded{code: exitRefused, err: err, next: "compare tables that have the same key"}
+		return &exit.Error{Code: exit.Refused, Err: err, Next: "compare tables that have the same key"}
 	}
 	fmt.Fprint(v.app.Stdout, summary.Uncompared(spec))
 	comparison := compare.New(v.cfg, spec, servers[0].Pool, servers[1].Pool)
@@ -162,9 +163,9 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	why, next := found.Failure()
 	switch {
 	case len(result.Mismatches) > 0:
-		return &coded{code: exitMismatch, err: errors.New(why), next: next}
+		return &exit.Error{Code: exit.Mismatch, Err: errors.New(why), Next: next}
 	case why != "":
-		return &coded{code: exitFailed, err: errors.New(why), next: next}
+		return &exit.Error{Code: exit.Failed, Err: errors.New(why), Next: next}
 	}
 	return nil
 }

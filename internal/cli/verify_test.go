@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
 )
 
@@ -26,7 +27,7 @@ func TestVerifyComparesTables(t *testing.T) {
 		return midstream(t, append(append([]string{"verify", "--settle=200ms", "-D", database}, args...), flagsTo(t, i)...)...)
 	}
 	code, stdout, stderr := verify("v", "u")
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "Equal in 6 columns; 1 other was not compared.", "u.more, which only one table has", "Compared 1,000 rows")
@@ -41,14 +42,14 @@ func TestVerifyComparesTables(t *testing.T) {
 	} {
 		exec(fault)
 		code, stdout, stderr := verify("v", "u")
-		if code != exitMismatch {
+		if code != exit.Mismatch {
 			t.Errorf("%s: exit code %d\n%s\n%s", fault, code, stdout, stderr)
 		}
 		contains(t, stdout+stderr, wants...)
 		exec("DELETE FROM u", "INSERT INTO u SELECT *, NULL FROM v")
 	}
 	exec("CREATE TABLE bare (a INT)")
-	if code, stdout, stderr := verify("v", "bare"); code != exitRefused {
+	if code, stdout, stderr := verify("v", "bare"); code != exit.Refused {
 		t.Errorf("without a key: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -68,7 +69,7 @@ func TestVerifyComparesServers(t *testing.T) {
 	}
 	args := append([]string{"verify", "--settle=2s", "--other-defaults-file=" + file, name, copied}, flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, "Compared 3,000 rows", "Equal.")
@@ -88,7 +89,7 @@ func TestVerifyComparesServers(t *testing.T) {
 	})
 	code, stdout, stderr = midstream(t, args...)
 	late.Wait()
-	if code != exitMismatch {
+	if code != exit.Mismatch {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout+stderr, "row id=78, column a:", "1 row differs")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/intake"
@@ -27,31 +28,31 @@ func TestExitCodeOf(t *testing.T) {
 		interrupted bool
 		code        int
 	}{
-		{nil, false, exitDone},
-		{nil, true, exitDone},
-		{errors.New("any"), false, exitFailed},
-		{errors.New("any"), true, exitAborted},
-		{failed(errInterrupted), true, exitAborted},
-		{failed(intake.ErrSourceChanged), false, exitFailed},
-		{failed(leftovers.ErrClaimed), false, exitRefused},
-		{failed(fmt.Errorf("x: %w", cutover.ErrUnknown)), true, exitUnknown},
-		{failed(errors.Join(errInterrupted, failure.ErrLeftovers)), true, exitLeftovers},
-		{failed(errors.Join(cutover.ErrUnknown, failure.ErrLeftovers)), false, exitUnknown},
-		{&plan.Refused{}, false, exitRefused},
-		{fmt.Errorf("read: %w", schema.ErrNotFound), false, exitRefused},
-		{usageOf("help", errors.New("x")), true, exitUsage},
-		{&coded{code: exitMismatch, err: errors.New("x")}, false, exitMismatch},
+		{nil, false, exit.Done},
+		{nil, true, exit.Done},
+		{errors.New("any"), false, exit.Failed},
+		{errors.New("any"), true, exit.Aborted},
+		{failed(errInterrupted), true, exit.Aborted},
+		{failed(intake.ErrSourceChanged), false, exit.Failed},
+		{failed(leftovers.ErrClaimed), false, exit.Refused},
+		{failed(fmt.Errorf("x: %w", cutover.ErrUnknown)), true, exit.Unknown},
+		{failed(errors.Join(errInterrupted, failure.ErrLeftovers)), true, exit.Leftovers},
+		{failed(errors.Join(cutover.ErrUnknown, failure.ErrLeftovers)), false, exit.Unknown},
+		{&plan.Refused{}, false, exit.Refused},
+		{fmt.Errorf("read: %w", schema.ErrNotFound), false, exit.Refused},
+		{exit.UsageOf("help", errors.New("x")), true, exit.WrongUsage},
+		{&exit.Error{Code: exit.Mismatch, Err: errors.New("x")}, false, exit.Mismatch},
 	} {
-		if code := exitCode(c.err, c.interrupted); code != c.code {
+		if code := exit.Code(c.err, c.interrupted); code != c.code {
 			t.Errorf("%v, interrupted %t: %d instead of %d", c.err, c.interrupted, code, c.code)
 		}
 	}
 	codes := map[int]bool{}
-	for _, o := range outcomes {
-		if codes[o.code] || o.code == 2 {
-			t.Errorf("exit code %d", o.code)
+	for _, o := range exit.Outcomes {
+		if codes[o.Code] || o.Code == 2 {
+			t.Errorf("exit code %d", o.Code)
 		}
-		codes[o.code] = true
+		codes[o.Code] = true
 	}
 }
 

@@ -1,4 +1,5 @@
-package cli
+// Package exit has the exit codes of the program, the errors that carry one, and the rule from an error to its code.
+package exit
 
 import (
 	_ "embed"
@@ -25,103 +26,103 @@ import (
 
 // Exit codes. They are documented and stable; 2 is a Go panic's.
 const (
-	exitDone      = 0
-	exitFailed    = 1
-	exitUsage     = 10
-	exitRefused   = 11
-	exitAborted   = 12
-	exitMismatch  = 13
-	exitUnknown   = 14
-	exitLeftovers = 15
-	exitStopped   = 16
-	exitUnfit     = 17
-	exitNoRun     = 18
-	exitNotNow    = 19
-	exitAtOnce    = 130
+	Done       = 0
+	Failed     = 1
+	WrongUsage = 10
+	Refused    = 11
+	Aborted    = 12
+	Mismatch   = 13
+	Unknown    = 14
+	Leftovers  = 15
+	Stopped    = 16
+	Unfit      = 17
+	NoRun      = 18
+	NotNow     = 19
+	AtOnce     = 130
 )
 
-// outcome is an exit code with its stable name and what it means.
-type outcome struct {
-	code    int
-	name    string // in the JSON result
-	meaning string
-	next    string // what to do, where the error itself says nothing better
+// Outcome is an exit code with its stable name and what it means.
+type Outcome struct {
+	Code    int
+	Name    string // in the JSON result
+	Meaning string
+	Next    string // what to do, where the error itself says nothing better
 }
 
 //go:embed exit_codes.txt
 var exitCodes string
 
-// outcomes are all exit codes.
-var outcomes = readOutcomes(exitCodes)
+// Outcomes are all exit codes.
+var Outcomes = readOutcomes(exitCodes)
 
 // readOutcomes reads a paragraph for each: its code and name, what it means, and behind > what to do.
-func readOutcomes(text string) (all []outcome) {
+func readOutcomes(text string) (all []Outcome) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		var o outcome
+		var o Outcome
 		head, body, _ := strings.Cut(paragraph, "\n")
-		_, _ = fmt.Sscan(head, &o.code, &o.name) // a test reads them all
+		_, _ = fmt.Sscan(head, &o.Code, &o.Name) // a test reads them all
 		meaning, next, _ := strings.Cut(body, "\n> ")
-		o.meaning, o.next = strings.ReplaceAll(meaning, "\n", " "), next
+		o.Meaning, o.Next = strings.ReplaceAll(meaning, "\n", " "), next
 		all = append(all, o)
 	}
 	return all
 }
 
-// ofSeveral says what a code means where there are several tables.
-const ofSeveral = "With --to, the code is that of the table at which the run stopped; the message lists the tables that are done."
+// OfSeveral says what a code means where there are several tables.
+const OfSeveral = "With --to, the code is that of the table at which the run stopped; the message lists the tables that are done."
 
-// outcomeOf returns the outcome of an exit code; an unknown one is a failure.
-func outcomeOf(code int) outcome {
-	for _, o := range outcomes {
-		if o.code == code {
+// OutcomeOf returns the outcome of an exit code; an unknown one is a failure.
+func OutcomeOf(code int) Outcome {
+	for _, o := range Outcomes {
+		if o.Code == code {
 			return o
 		}
 	}
-	return outcomes[1]
+	return Outcomes[1]
 }
 
-// coded is an error whose exit code is decided where it is made.
-type coded struct {
-	code int
-	err  error
-	// left is what is left on the server, and next what to do; both may be "".
-	left string
-	next string
+// Error is an error whose exit code is decided where it is made.
+type Error struct {
+	Code int
+	Err  error
+	// Left is what is left on the server, and Next what to do; both may be "".
+	Left string
+	Next string
 }
 
-func (c *coded) Error() string { return c.err.Error() }
-func (c *coded) Unwrap() error { return c.err }
+func (c *Error) Error() string { return c.Err.Error() }
+func (c *Error) Unwrap() error { return c.Err }
 
 // Remains is what is left on the server; "" where that is not known.
-func (c *coded) Remains() string { return c.left }
+func (c *Error) Remains() string { return c.Left }
 
-// usage is the error of a wrong command line; it holds every problem.
-type usage struct {
-	problems []error
-	help     string // the command that explains
+// Usage is the error of a wrong command line; it holds every problem.
+type Usage struct {
+	Problems []error
+	Help     string // the command that explains
 }
 
-func (u *usage) Error() string {
-	if len(u.problems) == 1 {
-		return escape.Error(u.problems[0])
+func (u *Usage) Error() string {
+	if len(u.Problems) == 1 {
+		return escape.Error(u.Problems[0])
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d problems on the command line", len(u.problems))
-	for _, p := range u.problems {
+	fmt.Fprintf(&b, "%d problems on the command line", len(u.Problems))
+	for _, p := range u.Problems {
 		b.WriteString("\n- " + escape.Error(p))
 	}
 	return b.String()
 }
 
-// usageOf returns nil if there are no problems.
-func usageOf(help string, problems ...error) error {
-	u := &usage{help: help}
+// UsageOf returns nil if there are no problems.
+func UsageOf(help string, problems ...error) error {
+	u := &Usage{Help: help}
 	for _, p := range problems {
 		if p != nil {
-			u.problems = append(u.problems, split(p)...)
+			u.Problems = append(u.Problems, split(p)...)
 		}
 	}
-	if len(u.problems) == 0 {
+	if len(u.Problems) == 0 {
 		return nil
 	}
 	return u
@@ -140,33 +141,33 @@ func split(err error) []error {
 	return all
 }
 
-// exitCode maps an error to the exit code. interrupted says that the operator asked to
+// Code maps an error to the exit code. interrupted says that the operator asked to
 // abort: what failed because of that is no failure.
-func exitCode(err error, interrupted bool) int {
-	var c *coded
-	var u *usage
+func Code(err error, interrupted bool) int {
+	var c *Error
+	var u *Usage
 	var f *failure.Failure
 	var untold *leftovers.Untold
 	switch {
 	case err == nil:
-		return exitDone
+		return Done
 	case errors.As(err, &u):
-		return exitUsage
+		return WrongUsage
 	case errors.Is(err, cutover.ErrUnknown), errors.Is(err, native.ErrUnknown), errors.Is(err, tableddl.ErrUnknown):
-		return exitUnknown
+		return Unknown
 	case errors.Is(err, failure.ErrLeftovers):
-		return exitLeftovers
+		return Leftovers
 	case errors.As(err, &f) && f.Kept && !errors.Is(err, parents.ErrOrphans):
-		return exitStopped
+		return Stopped
 	case interrupted, errors.Is(err, follow.ErrOver):
-		return exitAborted
+		return Aborted
 	case errors.Is(err, failure.ErrUnfit), errors.Is(err, park.ErrUnfit),
 		errors.Is(err, rowsync.ErrDuplicate), errors.Is(err, rowsync.ErrRefused):
-		return exitUnfit
+		return Unfit
 	case errors.Is(err, failure.ErrMismatch):
-		return exitMismatch
+		return Mismatch
 	case errors.As(err, &c):
-		return c.code
+		return c.Code
 	case errors.As(err, &untold),
 		errors.Is(err, plan.ErrRefused),
 		errors.Is(err, shadow.ErrRefused),
@@ -178,7 +179,7 @@ func exitCode(err error, interrupted bool) int {
 		errors.Is(err, checkpoint.ErrNewer),
 		errors.Is(err, schema.ErrNotFound),
 		errors.Is(err, schema.ErrNotBaseTable):
-		return exitRefused
+		return Refused
 	}
-	return exitFailed
+	return Failed
 }
