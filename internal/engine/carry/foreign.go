@@ -62,6 +62,10 @@ func (s Set) second(k schema.ForeignKey) string {
 	if name := s.Shadow.Table + "_ibfk_" + number; generated && k.Child == s.Source && len([]rune(name)) <= 64 {
 		return name
 	}
+	return s.hashed(k)
+}
+
+func (s Set) hashed(k schema.ForeignKey) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %s %s", s.Source.Bare(), k.Child.Bare(), k.Constraint)
 	return fmt.Sprintf("midstream_%016x", h.Sum64())
@@ -71,10 +75,16 @@ func (s Set) second(k schema.ForeignKey) string {
 // behind the constraint's own name. InnoDB acts in the order of names, so on the source's rows
 // first, and a sync reads these before it writes the shadow's.
 func (s Set) actingName(k schema.ForeignKey) string {
-	if name := k.Constraint + "_midstream"; len([]rune(name)) <= 64 {
-		return name
+	name := []rune(k.Constraint + "_midstream")
+	if len(name) <= 64 {
+		return string(name)
 	}
-	return s.second(k) + "_s"
+	for i := 63 - len(s.hashed(k)); i >= 0; i-- {
+		if name[i] < '~' { // the first difference decides
+			return string(name[:i]) + "~" + s.hashed(k)
+		}
+	}
+	return s.hashed(k) + "_s"
 }
 
 // actingClause adds an acting constraint to the shadow before the swap. It refuses nothing: the shadow

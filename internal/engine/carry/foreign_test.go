@@ -2,6 +2,7 @@ package carry
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"midstream/internal/mysql/schema"
@@ -144,4 +145,30 @@ func equal[T any](t *testing.T, what string, got, want T) {
 	if gotLines && !slices.Equal(g, w) || !gotLines && any(got) != any(want) {
 		t.Errorf("%s: %q, want %q", what, any(got), any(want))
 	}
+}
+
+// TestL3_WhatActsSortsBehind: InnoDB acts by a long name on the source first, too.
+func TestL3_WhatActsSortsBehind(t *testing.T) {
+	set := Set{Source: name("t"), Shadow: name("t_shadow")}
+	long := Set{Source: name(strings.Repeat("t", 57)), Shadow: name(strings.Repeat("t", 57) + "_shadow")}
+	for _, constraint := range []string{"z", strings.Repeat("z", 54), strings.Repeat("z", 55), strings.Repeat("z", 64), strings.Repeat("~", 63) + "}",
+		"é" + strings.Repeat("~", 63), long.Source.Table + "_ibfk_1"} {
+		for _, s := range []Set{set, long} {
+			acting := s.actingName(schema.ForeignKey{Constraint: constraint, Child: s.Source})
+			if len([]rune(acting)) > 64 || acting <= constraint && strings.Trim(constraint, "~é}") != "" {
+				t.Errorf("%s for %s", acting, constraint)
+			}
+		}
+	}
+}
+
+// TestL3_ATrialLeavesWhatActs: a trial of one constraint takes back its own, and nothing else.
+func TestL3_ATrialLeavesWhatActs(t *testing.T) {
+	itself := schema.ForeignKey{Constraint: "t_ibfk_2", Child: name("t"), Columns: []string{"up"}, Parent: name("t"), ParentColumns: []string{"id"}}
+	tried := Set{Source: name("t"), Shadow: name("t_shadow"), Keys: []schema.ForeignKey{itself}}
+	found := []schema.ForeignKey{
+		{Constraint: "t_ibfk_1_midstream", Child: name("t_shadow"), Parent: name("p")},
+		{Constraint: "t_shadow_ibfk_2", Child: name("t_shadow"), Parent: name("t_shadow")},
+	}
+	equal(t, "take back", texts(tried.undeclareKeys(tried.seconds(found))), []string{"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_shadow_ibfk_2`, ALGORITHM=INPLACE"})
 }
