@@ -134,16 +134,16 @@ func (r calibration) copySample(ctx context.Context, d *draft, chunks *throttle.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	trial := &throttle.Trial{
-		Governor: r.brakes.governor, Meter: throttle.NewMeter(r.pool.DB(), d.shadow.Name.Table),
+		Governor: r.brakes.Governor, Meter: throttle.NewMeter(r.pool.DB(), d.shadow.Name.Table),
 		Chunks: chunks, Workers: r.live().RowCopy.First(),
 	}
-	steer, busy := r.brakes.steer, false
+	steer, busy := r.brakes.Steer, false
 	if r.plan.Server.PerformanceSchema {
 		if busy, err = trial.AtWork(ctx, time.Second); err != nil {
 			return curve, err
 		}
 	}
-	r.brakes.share.Set(1) // the prediction takes its share
+	r.brakes.Share.Set(1) // the prediction takes its share
 	var failed error
 	if busy {
 		steer = func(ctx context.Context) error {
@@ -158,7 +158,7 @@ func (r calibration) copySample(ctx context.Context, d *draft, chunks *throttle.
 	nothing := func(context.Context, func(key.Key) bool) ([]key.Key, error) { return nil, nil } // no changes are captured
 	from := origin{tracker: frontier.New(spec.Key), fresh: true}
 	pending := backlog.New(backlog.Config{Limit: 1, Workers: 1, Partition: spec.Key.Partition}, from.tracker)
-	err = r.brakes.givingWay(ctx, steer, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), pending, from).Run)
+	err = givingWay(ctx, r.brakes, steer, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), pending, from).Run)
 	if errors.Is(err, errSampled) {
 		err = nil
 	}
@@ -170,7 +170,7 @@ func (r calibration) measureIndexes(ctx context.Context, made *shadow.Shadow, pa
 	pace.Indexes = 0
 	if len(made.Deferred) > 0 {
 		began := time.Now()
-		if err := made.BuildIndexes(ctx, r.pool, r.brakes.governor.Threads(dbconn.BuildThreads)); err != nil {
+		if err := made.BuildIndexes(ctx, r.pool, r.brakes.Governor.Threads(dbconn.BuildThreads)); err != nil {
 			return err
 		}
 		pace.Indexes = float64(rows) / time.Since(began).Seconds()

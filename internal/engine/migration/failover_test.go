@@ -86,7 +86,7 @@ func failover(t *testing.T, version string) {
 	b.killedInCopy()
 	b.anew(
 		"UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.GTIDs', '') WHERE id = 2",
-		"the run starts again: it ran on the server another",
+		"does not use the work of an earlier run: it ran on the server another",
 	)
 	b.killedInCopy()
 	b.anew(

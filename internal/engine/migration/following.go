@@ -31,9 +31,9 @@ func (w *work) following(parent context.Context, story func(ctx context.Context)
 	spawn(w.intake.Run)
 	spawn(w.intake.Beats)
 	spawn(w.checkpoints)
-	spawn(w.brakes.steer)
+	spawn(w.brakes.Steer)
 	spawn(w.keepDeadline)
-	spawn(w.brakes.gates.Run)
+	spawn(w.brakes.Gates.Run)
 	spawn(w.intake.Watch)
 	spawn(w.follower.Watch)
 	if w.plan.Purpose == plan.RehearsingOnReplica {
@@ -115,7 +115,7 @@ func (r *run) linger() time.Duration {
 	case event.PhaseCopy:
 		return lingers
 	case event.PhaseIndex, event.PhaseVerify, event.PhaseHold:
-		if r.brakes.governor.Busy() || r.plan.Back != nil && r.live().When.Hold {
+		if r.brakes.Governor.Busy() || r.plan.Back != nil && r.live().When.Hold {
 			return lingers
 		}
 	}

@@ -198,7 +198,7 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	}
 	defer claim.Release()
 	r.control.Attach(r, r.plan.Purpose, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
-	r.brakes.follow(r.live())
+	r.brakes.Follow(r.live())
 	err = Because(ctx, story(ctx))
 	r.control.Detach(r)
 	if w := r.prepared.Load(); w != nil {
@@ -247,7 +247,7 @@ func (r *run) prepare(ctx context.Context) (*work, error) {
 		r.verifies = true
 		r.note("a run that reads changes from a replica always compares the rows: it ignores --no-verify")
 	}
-	if err := r.brakes.openGates(ctx); err != nil {
+	if err := r.brakes.Open(ctx); err != nil {
 		return nil, err
 	}
 	f, err := earlier{r}.findStopped(ctx)
@@ -313,7 +313,7 @@ func (r *run) prepareShadow(ctx context.Context) (d *draft, err error) {
 func (w *work) copyRows(ctx context.Context) error {
 	w.enter(event.PhaseCopy)
 	started := time.Now()
-	if err := operator.LeaveConnections(ctx, w.pool.DB(), w.brakes.governor, w.copier.Run); err != nil {
+	if err := operator.LeaveConnections(ctx, w.pool.DB(), w.brakes.Governor, w.copier.Run); err != nil {
 		return err
 	}
 	w.account.update(func() { w.account.times.copy = time.Since(started) })
@@ -333,12 +333,12 @@ func (w *work) buildIndexes(ctx context.Context) error {
 	if len(w.shadow.Deferred) > 0 {
 		w.enter(event.PhaseIndex)
 	}
-	if err := w.brakes.gates.Copy(ctx); err != nil { // once begun, it can't be held
+	if err := w.brakes.Gates.Copy(ctx); err != nil { // once begun, it can't be held
 		return err
 	}
 	return w.apply.whileStopped(func() error {
 		started := time.Now()
-		if err := w.shadow.BuildIndexes(ctx, w.pool, w.brakes.governor.Threads(dbconn.BuildThreads)); err != nil {
+		if err := w.shadow.BuildIndexes(ctx, w.pool, w.brakes.Governor.Threads(dbconn.BuildThreads)); err != nil {
 			return err
 		}
 		w.account.update(func() { w.account.times.index = time.Since(started) })

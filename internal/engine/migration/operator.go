@@ -9,7 +9,7 @@ import (
 
 // Standing is operator.Run's.
 func (r *run) Standing() (p event.Progress, gates []event.Gate, at bool) {
-	return r.standing(), r.brakes.gates.Closed(), true
+	return r.standing(), r.brakes.Gates.Closed(), true
 }
 
 // Keeps is operator.Run's: what the server itself does can not be resumed.
@@ -18,9 +18,9 @@ func (r *run) Keeps() bool { return r.account.phaseNow() != event.PhaseNative }
 // SetPaused is operator.Run's.
 func (r *run) SetPaused(why string) {
 	if why == "" {
-		r.brakes.gates.Open(operator.PausedGate)
+		r.brakes.Gates.Open(operator.PausedGate)
 	} else {
-		r.brakes.gates.Close(operator.PausedGate, why)
+		r.brakes.Gates.Close(operator.PausedGate, why)
 	}
 }
 
@@ -32,7 +32,7 @@ func (r *run) Apply(ctx context.Context, settings operator.Settings, values map[
 	if err := operator.CheckSettings(ctx, r.pool, r.plan.Source.Name, r.live(), settings, values); err != nil {
 		return err
 	}
-	if err := r.brakes.apply(ctx, settings, values); err != nil {
+	if err := r.brakes.Apply(ctx, settings, values); err != nil {
 		return err
 	}
 	if w := r.prepared.Load(); w != nil {

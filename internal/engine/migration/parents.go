@@ -18,9 +18,9 @@ var errUnjudged = fmt.Errorf("%w: the server was not asked about the foreign key
 // newParents makes the proof of the foreign keys that the ALTER adds; nil if it adds none.
 func newParents(w *work) *parents.Proof {
 	return parents.New(parents.Deps{
-		Pool: w.pool, Spec: w.specs.Sync, Keys: w.specs.Parents, Emit: w.emit, Chunk: w.brakes.chunk, Patience: w.cfg.Orphans,
+		Pool: w.pool, Spec: w.specs.Sync, Keys: w.specs.Parents, Emit: w.emit, Chunk: w.brakes.Chunk, Patience: w.cfg.Orphans,
 		Fence: func(ctx context.Context) error { return w.intake.Fence(ctx) },
-		Gate:  func(ctx context.Context, took time.Duration) error { return w.brakes.giveRoom(ctx, 0, took) },
+		Gate:  func(ctx context.Context, took time.Duration) error { return w.brakes.GiveRoom(ctx, 0, took) },
 	})
 }
 
@@ -29,7 +29,7 @@ func (w *work) proveParents(ctx context.Context) error {
 	if w.parents == nil {
 		return nil
 	}
-	if err := w.brakes.gates.Copy(ctx); err != nil { // its first range has no gate
+	if err := w.brakes.Gates.Copy(ctx); err != nil { // its first range has no gate
 		return err
 	}
 	w.note("looking for the parent of each row, by the foreign keys that the ALTER adds")

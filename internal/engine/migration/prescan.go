@@ -21,7 +21,7 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 		if err := r.unlogged(ctx); err != nil {
 			return err
 		}
-		if err := r.brakes.openGates(ctx); err != nil {
+		if err := r.brakes.Open(ctx); err != nil {
 			return err
 		}
 		if err := (earlier{r}).noFormer(ctx); err != nil {
@@ -67,14 +67,14 @@ func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 	r.enter(event.PhasePrescan)
 	started := time.Now()
 	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{
-		Pool: r.pool, Spec: spec, Emit: r.emit, Gate: r.brakes.giveRoom, Chunk: r.brakes.chunk,
+		Pool: r.pool, Spec: spec, Emit: r.emit, Gate: r.brakes.GiveRoom, Chunk: r.brakes.Chunk,
 	})
 	r.account.update(func() { r.account.scanned = scanner })
 	r.account.flies(scanner)
 	var findings []event.Finding
 	if scanner.Needed() {
-		err := r.brakes.givingWay(ctx, r.brakes.steer, func(ctx context.Context) (err error) {
-			if err := r.brakes.gates.Copy(ctx); err != nil { // its first ranges have no gate
+		err := givingWay(ctx, r.brakes, r.brakes.Steer, func(ctx context.Context) (err error) {
+			if err := r.brakes.Gates.Copy(ctx); err != nil { // its first ranges have no gate
 				return err
 			}
 			findings, err = scanner.Run(ctx)

@@ -41,19 +41,19 @@ func (r *run) progress() (stop func()) {
 func (r *run) standing() event.Progress {
 	before, build := r.account.last(), r.building()
 	p := r.account.progress()
-	p.RowsTotal, p.BacklogLimit, p.ReplicaLag = r.plan.Source.Rows, r.cfg.BacklogLimit, r.brakes.mostBehind()
-	p.IndexFraction, p.BuildStep, p.Deadline = build.Fraction, build.Step, r.brakes.keeper.Report()
+	p.RowsTotal, p.BacklogLimit, p.ReplicaLag = r.plan.Source.Rows, r.cfg.BacklogLimit, r.brakes.MostBehind()
+	p.IndexFraction, p.BuildStep, p.Deadline = build.Fraction, build.Step, r.brakes.Keeper.Report()
 	w := r.prepared.Load()
 	if w == nil && p.Phase != event.PhasePrescan {
 		return p
 	}
-	governor := r.brakes.governor
+	governor := r.brakes.Governor
 	felt := governor.StatementTimes()
 	p.Workers, p.Slowdown = governor.Allowed(), governor.Slowdown()
 	p.Statements, p.StatementTime, p.StatementTimeAlone = felt.PerSecond, felt.Now, felt.Alone
 	if w != nil {
 		w.report(&p, before)
-		r.account.foresee(&p, r.brakes.outlook(p), r.live().Calendar())
+		r.account.foresee(&p, braked{r}.forecastable(p), r.live().Calendar())
 	}
 	return p
 }
@@ -113,7 +113,7 @@ func smooth(before, now, weight float64) float64 {
 // result sums the run up.
 func (r *run) result() Result {
 	result := r.account.result()
-	result.Swapped, result.Deadline = r.debts.done, r.brakes.keeper.Report()
+	result.Swapped, result.Deadline = r.debts.done, r.brakes.Keeper.Report()
 	if w := r.prepared.Load(); w != nil {
 		counts := w.backlog.Counts()
 		result.RowsCopied = w.copier.Rows()

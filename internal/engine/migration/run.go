@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"midstream/internal/engine/brakes"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/intake"
@@ -23,7 +24,7 @@ type run struct {
 	*Migration
 	account   *account
 	debts     *debts
-	brakes    *brakes
+	brakes    *brakes.Brakes
 	store     *checkpoint.Store
 	link      *intake.Link
 	leftovers *leftovers.Cleaner // of this run and earlier ones
@@ -46,7 +47,7 @@ func newRun(m *Migration) *run {
 		verifies:  !m.cfg.NoVerify,
 		repairs:   m.cfg.Repair,
 	}
-	r.brakes = newBrakes(r)
+	r.brakes = braked{r}.newBrakes()
 	r.link = intake.NewLink(intake.Deps{
 		Pool: m.pool, Binlog: m.binlog, Plan: m.plan, From: m.cfg.CaptureFrom, Config: m.cfg.Capture,
 		Store: r.store, Control: m.control, Emit: m.emit,

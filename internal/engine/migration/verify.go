@@ -39,13 +39,13 @@ func (w *work) verify(ctx context.Context) error {
 		return err
 	}
 	w.enter(event.PhaseVerify)
-	if err := w.brakes.gates.Copy(ctx); err != nil { // its first ranges have no gate
+	if err := w.brakes.Gates.Copy(ctx); err != nil { // its first ranges have no gate
 		return err
 	}
 	started := time.Now()
 	verifier := verify.New(w.cfg.Verify, verify.Deps{
 		Pool: w.pool, Spec: w.specs.Compare, Backlog: w.backlog, Unfit: w.unfit, Fence: w.intake.Fence, RowBytes: plan.RowBytes(w.plan),
-		Gate: w.brakes.giveRoom, Chunk: w.brakes.chunk,
+		Gate: w.brakes.GiveRoom, Chunk: w.brakes.Chunk,
 	})
 	w.comparison.verifier = verifier
 	w.account.update(func() { w.account.verified = verifier })
@@ -79,7 +79,7 @@ func (w *work) verifyCount(ctx context.Context) error {
 	if !w.specs.Sync.KeyChanged || w.plan.Back != nil && w.plan.Back.Returns {
 		return nil
 	}
-	if err := w.brakes.gates.Copy(ctx); err != nil {
+	if err := w.brakes.Gates.Copy(ctx); err != nil {
 		return err
 	}
 	surplus, err := w.comparison.verifier.Surplus(ctx, w.apply.whileStopped)

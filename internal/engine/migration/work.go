@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/brakes"
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
@@ -102,11 +103,11 @@ func (r *run) newWork(d *draft, from origin) *work {
 	w.apply = &applying{applier: apply.New(r.cfg.Apply, apply.Deps{
 		Synced: w.parents.Synced,
 		Pool:   r.pool, Spec: spec, Syncer: w.syncer, Backlog: w.backlog,
-		Room: r.brakes.room(1, r.brakes.applyMayBegin), Linger: r.linger,
+		Room: r.brakes.Room(1, r.brakes.ApplyMayBegin), Linger: r.linger,
 	})}
 	w.intake = r.link.Open(from.Origin, intake.Opening{
 		Key: spec.Key, Backlog: w.backlog, Moves: d.moves, Shadow: d.shadow.Name, Marked: spec.Marks,
-		Parents: w.parents, Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
+		Parents: w.parents, Wrote: r.brakes.WroteBeat, Busy: r.brakes.Governor.Busy,
 	})
 	w.follower = follow.New(follow.Deps{
 		Control: r.control, Backlog: w.backlog, Unfit: w.unfit, Lot: w.lot, Fence: w.intake.Fence,
@@ -124,8 +125,8 @@ func (r *run) newWork(d *draft, from origin) *work {
 func (r *run) newCopier(spec *rowsync.Spec, syncer *rowsync.Syncer, pending *backlog.Backlog, from origin) *rowcopy.Copier {
 	return rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: from.tracker, Ended: pending.Wake, Emit: r.emit,
-		Gate: r.brakes.paceCopy, Chunk: r.brakes.chunk, Room: r.brakes.room(copyPart, r.brakes.copyMayBegin),
-		Workers: r.brakes.governor.Workers, Copied: r.brakes.governor.Copied,
+		Gate: r.brakes.PaceCopy, Chunk: r.brakes.Chunk, Room: r.brakes.Room(brakes.CopyPart, r.brakes.CopyMayBegin),
+		Workers: r.brakes.Governor.Workers, Copied: r.brakes.Governor.Copied,
 		RowBytes: plan.RowBytes(r.plan), Before: from.copied,
 		Fresh: spec.KeyChanged || from.fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})

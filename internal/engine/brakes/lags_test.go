@@ -1,12 +1,11 @@
-package migration
+package brakes
 
 import (
 	"testing"
 	"time"
 
-	"midstream/internal/engine/intake"
 	"midstream/internal/engine/operator"
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -14,7 +13,7 @@ import (
 // max-replica-lag=0), progress, metrics and plots show no lag, whatever the last lag was, and
 // whatever a measurement that was under way finds.
 func TestNoLagOfReplicasThatAreNotWatched(t *testing.T) {
-	r := &brakes{run: &run{link: intake.NewLink(intake.Deps{}), Migration: &Migration{pool: &dbconn.Pool{}, plan: &plan.Plan{}}}}
+	r := &Brakes{deps: Deps{Pool: &dbconn.Pool{}, Captured: func(operator.Throttle) []throttle.Sensor { return nil }}}
 	watch := func() {
 		t.Helper()
 		if _, err := r.sensors(t.Context(), operator.Throttle{}); err != nil {
@@ -24,12 +23,12 @@ func TestNoLagOfReplicasThatAreNotWatched(t *testing.T) {
 	watch()
 	former := r.lags
 	r.noteLag(former, "db2:3306", time.Minute)
-	if got := r.mostBehind(); got != time.Minute {
+	if got := r.MostBehind(); got != time.Minute {
 		t.Errorf("it is %s behind", got)
 	}
 	watch()
 	r.noteLag(former, "db2:3306", time.Hour)
-	if got := r.mostBehind(); got >= 0 {
+	if got := r.MostBehind(); got >= 0 {
 		t.Errorf("a replica that is not watched has a lag of %s", got)
 	}
 }
