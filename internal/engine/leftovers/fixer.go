@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/carry"
@@ -66,7 +67,8 @@ func (f Fixer) fix(ctx context.Context, finders []carry.FindWork) (fixed bool, e
 	return fixed, nil
 }
 
-// take carries a step out until nothing of it is left, by what there is each time.
+// take carries a step out until nothing of it is left, by what there is each time. If a statement fails and something else is left
+// now, another one has done a part of it: another run of the group, or a statement whose answer was lost.
 func (f Fixer) take(ctx context.Context, left carry.FindWork) (fixed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Patience)
 	defer cancel()
@@ -78,13 +80,33 @@ func (f Fixer) take(ctx context.Context, left carry.FindWork) (fixed bool, err e
 		if err != nil || len(work.Statements) == 0 {
 			return err
 		}
-		fixed = true
-		if len(work.Locks) > 0 {
-			return f.underLock(ctx, work, left)
+		for fixed = true; ; {
+			if len(work.Locks) > 0 {
+				err = f.underLock(ctx, work, left)
+			} else {
+				err = f.oneByOne(ctx, work)
+			}
+			if dbconn.Number(err) == 0 || ctx.Err() != nil {
+				return err
+			}
+			now, failed := left(ctx, f.Pool.DB())
+			if failed != nil || slices.Equal(texts(now), texts(work)) {
+				return err
+			}
+			if work = now; len(work.Statements) == 0 {
+				return nil
+			}
 		}
-		return f.oneByOne(ctx, work)
 	})
 	return fixed, err
+}
+
+// texts are the statements of work.
+func texts(w carry.Work) (all []string) {
+	for _, s := range w.Statements {
+		all = append(all, s.Text)
+	}
+	return all
 }
 
 // oneByOne runs statements about foreign keys. Each of them asks for the lock of its tables.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
@@ -222,6 +223,41 @@ func TestL7_AGroupOverForeignKeysKilled(t *testing.T) {
 				})
 			}
 		}
+	})
+}
+
+// TestL7_TwoSettleTheForeignKeysOfAGroup: two clean up after a group that was killed, and both take off the foreign key of one old table to
+// another one. The one that comes second does what is left.
+func TestL7_TwoSettleTheForeignKeysOfAGroup(t *testing.T) {
+	sideBySide(t)
+	onGroups(t, func(b *bench) {
+		b.clan(200)
+		old := "ALTER TABLE `" + b.schema + "`.`heir_old` DROP FOREIGN KEY"
+		args := []string{"run", "--together", "--drop-old", "--lock-work=3s", b.clanTo("bigint")}
+		if code, last := b.killIf(fault.Rule{At: old}, func() *child { return b.process("", nil, args...) }); code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		w := b.wire(fault.Rule{At: old, Call: func() { // another one is faster
+			b.exec(old + " " + b.value("SELECT constraint_name FROM information_schema.referential_constraints"+
+				" WHERE constraint_schema = DATABASE() AND table_name = 'heir_old'"))
+		}})
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer pool.Close()
+		boss := leftovers.Old{Pool: pool, Source: schema.Name{Schema: b.schema, Table: "boss"}, Name: schema.Name{Schema: b.schema, Table: "boss_old"}}
+		if err := boss.Drop(b.ctx()); err != nil {
+			b.Error(err)
+		}
+		for _, table := range clan {
+			b.nextCleanupOf(table)
+		}
+		if !bent(w) {
+			b.Error("nothing was held up")
+		}
+		b.mustBeClan()
+		b.exec("DROP TABLE IF EXISTS kid_old, heir_old, boss_old")
 	})
 }
 
