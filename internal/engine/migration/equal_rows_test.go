@@ -98,6 +98,43 @@ func TestL6_AValueWithTooManyRowsIsRefused(t *testing.T) {
 	})
 }
 
+// TestL9_AValueThatHoldsUpTheSwapIsNamed: a value gets far more rows during the run than the prescan permits, and they change all the time.
+// The run names it, with its rows, and keeps its work; the same command swaps once the value is left alone.
+func TestL9_AValueThatHoldsUpTheSwapIsNamed(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.withoutUniqueKey("v VARCHAR(20) NOT NULL", "v", "'a\x1b[1m%d'", 3, 3000)
+		b.settings.Attempts, b.settings.Lock.Work = 2, 40*time.Millisecond
+		stop := func() {}
+		_, err := b.migrate(b.ctx(), "ADD COLUMN n INT", onPhase(event.PhaseVerify, func() {
+			for range 5 {
+				b.exec("INSERT INTO t (v, x) SELECT v, x FROM t WHERE v LIKE '%1'")
+			}
+			stop = sync.OnceFunc(b.writers(1, true, 7, func(*rand.Rand) string { return "UPDATE t SET x = x + 1 WHERE v LIKE '%1' LIMIT 1" }))
+		}))
+		stop()
+		const value = `32000 rows have v='a\u001b[1m1', and index by_value is not unique: each change of one of them copies all of them again`
+		if !errors.Is(err, failure.ErrGaveUp) || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "stop changes to these rows") {
+			b.Errorf("the error is %v", err)
+		}
+		notes := 0
+		for _, e := range b.told.events {
+			if n, is := e.(event.Note); is && strings.Contains(n.Text, "and index by_value is not unique") {
+				notes++
+			}
+		}
+		if notes == 0 || notes > 6 {
+			b.Errorf("%d notes", notes)
+		}
+		b.settings.Attempts, b.settings.Lock.Work = 0, 0
+		if result := b.mustMigrate("ADD COLUMN n INT"); !result.Resumed {
+			b.Error("it began again")
+		}
+		b.equalRows("v, x, note", "t", "t_old")
+	})
+}
+
 // releasedQuiet lets a held run swap after the writers have ended, and compares the two tables.
 func (b *bench) releasedQuiet(clauses, columns string, stop func()) {
 	b.Helper()

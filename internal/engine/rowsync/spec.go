@@ -71,6 +71,8 @@ type Spec struct {
 	Whole bool
 	// ByValue means that SourceIndex is not unique: a key is a value of it, with all of its rows.
 	ByValue bool
+	// MostOfValue is the number of rows that one value may have before the run reports it; 0 is any.
+	MostOfValue int
 	// Loose means that no unique key of the shadow keeps two syncs from inserting the rows of one key. ByValue is so, too.
 	Loose bool
 	// AwaitsCopy means that a list may not be synced while a chunk may begin that has one of its keys. With KeyChanged a chunk deletes

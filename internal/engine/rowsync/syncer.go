@@ -79,6 +79,7 @@ type Syncer struct {
 	waryUntil atomic.Int64
 	flying    atomic.Int64
 	fitter    fitter
+	crowds    crowds
 }
 
 // InFlight is the number of syncs that were begun and have not ended.
@@ -136,6 +137,15 @@ func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.K
 
 // list is Keys for keys of which no row of the shadow's own has one.
 func (s *Syncer) list(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
+	began := time.Now()
+	result, err := s.listed(ctx, session, keys)
+	if err == nil && len(keys) == 1 {
+		s.crowds.synced(s.spec, keys[0], result.Inserted, time.Since(began), s.emit)
+	}
+	return result, s.crowds.explain(s.spec, keys, err)
+}
+
+func (s *Syncer) listed(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	p := predicate{spec: s.spec, keys: keys}
 	if many, err := s.crowded(ctx, session, p); err != nil {
 		return Result{}, fmt.Errorf("count the rows of %d keys: %w", len(keys), err)
