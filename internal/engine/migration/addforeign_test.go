@@ -166,7 +166,6 @@ func TestL6_NoOrphanAfterAddForeignKey(t *testing.T) {
 		for try := range 3 {
 			b.exec("DROP TABLE IF EXISTS t, t_old, p")
 			l := b.liveOrphans(20_000)
-			b.cfg.NoPrescan = true // it would meet one of these rows
 			result := b.mustMigrate("ADD CONSTRAINT f FOREIGN KEY (pid) REFERENCES p (id)" + []string{"", ", ADD x INT", ", MODIFY v BIGINT NOT NULL DEFAULT 0"}[try])
 			l.rest()
 			l.proved()
@@ -264,6 +263,7 @@ func TestL9_AnOrphanThatStays(t *testing.T) {
 		b.liveOrphans(0).rest()
 		const clauses = "ADD CONSTRAINT f FOREIGN KEY (pid) REFERENCES p (id), ADD x INT"
 		b.exec("INSERT INTO t (id, pid) VALUES (1000001, 1000001), (1000002, 1000002)")
+		b.cfg.Orphans = time.Second
 		_, err := b.migrate(b.ctx(), clauses)
 		if !errors.Is(err, failure.ErrUnfit) || !strings.Contains(fmt.Sprint(err), "2 rows without a parent in "+b.schema+".p, by the foreign key f") {
 			b.Fatalf("the prescan: %v", err)
@@ -272,7 +272,6 @@ func TestL9_AnOrphanThatStays(t *testing.T) {
 			b.Errorf("the tables are %s", got)
 		}
 		b.exec("DELETE FROM t WHERE id > 1000000")
-		b.cfg.Orphans = time.Second
 		_, err = b.migrate(b.ctx(), clauses, func(e event.Event) {
 			if entered(event.PhaseCatchUp)(e) {
 				b.exec("DELETE FROM p WHERE id = 9")
@@ -287,6 +286,29 @@ func TestL9_AnOrphanThatStays(t *testing.T) {
 			b.Error("it began again")
 		}
 		(&living{bench: b}).proved()
+	})
+}
+
+// TestL9_AnOrphanOfAMomentIsNotRefused: a row has no parent when the run looks before the copy. The run names it and looks again; it is
+// not refused if its parent comes, or if it goes.
+func TestL9_AnOrphanOfAMomentIsNotRefused(t *testing.T) {
+	onThese(t, carrying(t), func(b *bench) {
+		for _, repair := range []string{"INSERT INTO p (id) VALUES (1000001)", "DELETE FROM t WHERE id = 1000001"} {
+			b.exec("DROP TABLE IF EXISTS t, t_old, p")
+			b.liveOrphans(0).rest()
+			b.exec("INSERT INTO t (id, pid) VALUES (1000001, 1000001)")
+			named := false
+			b.mustMigrate("ADD CONSTRAINT f FOREIGN KEY (pid) REFERENCES p (id)", func(e event.Event) {
+				if note, is := e.(event.Note); is && strings.Contains(note.Text, "1 row has no parent by foreign key f: id=1000001; the run looks again") {
+					named = true
+					b.exec(repair)
+				}
+			})
+			if !named {
+				b.Error("the row was not named")
+			}
+			(&living{bench: b}).proved()
+		}
 	})
 }
 

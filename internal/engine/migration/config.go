@@ -45,7 +45,7 @@ type Config struct {
 	// NoPrescan leaves out the look for rows that the shadow doesn't take: the run then stops
 	// at the first of them, while it copies.
 	NoPrescan bool
-	// Orphans is parents.Deps.Patience.
+	// Orphans is how long a row may have no parent by a foreign key that the ALTER adds. Defaults to a minute.
 	Orphans time.Duration
 	// NoVerify waives the comparison of the tables before the swap (law L6).
 	NoVerify bool

@@ -68,6 +68,7 @@ func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 	started := time.Now()
 	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{
 		Pool: r.pool, Spec: spec, Emit: r.emit, Gate: r.brakes.GiveRoom, Chunk: r.brakes.Chunk,
+		Patience: r.cfg.Orphans,
 	})
 	r.account.update(func() { r.account.scanned = scanner })
 	r.account.flies(scanner)

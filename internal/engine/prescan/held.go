@@ -56,9 +56,17 @@ func (w *worker) lookForViolations(ctx context.Context, place int, where string)
 		if counts[i] == 0 {
 			continue
 		}
-		first, err := w.keys(ctx, place, spec.keysOf("("+where+") AND "+h.violated())+fmt.Sprintf(" LIMIT %d", w.cfg.Shown))
+		most := w.cfg.Shown
+		if h.kind == KindParent {
+			most = mostOrphans + 1
+		}
+		first, err := w.keys(ctx, place, spec.keysOf("("+where+") AND "+h.violated())+fmt.Sprintf(" LIMIT %d", most))
 		if err != nil {
 			return 0, err
+		}
+		if h.kind == KindParent {
+			w.orphans.add(h, counts[i], first)
+			continue
 		}
 		fresh := finding{kind: h.kind, owner: h.owner, columns: h.columns, condition: h.violates, what: h.what}
 		w.findings.addRows(fresh, counts[i], first, nil)

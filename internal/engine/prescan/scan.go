@@ -57,6 +57,8 @@ type Deps struct {
 	Gate func(ctx context.Context, worker int, took time.Duration) error
 	// Chunk is the time that the next range should take. If it is nil, a range has Config.Rows.
 	Chunk func() time.Duration
+	// Patience is how long a row may have no parent by a foreign key that the ALTER adds. Defaults to a minute.
+	Patience time.Duration
 }
 
 // Scanner looks at one source. Its counters are safe for concurrent use.
@@ -65,6 +67,7 @@ type Scanner struct {
 	deps     Deps
 	work     *work
 	findings findings
+	orphans  orphans
 
 	next   sync.Mutex // held to take a range
 	ranges *rowsync.Ranges
@@ -77,6 +80,9 @@ type Scanner struct {
 // New returns a scanner that has looked at nothing.
 func New(cfg Config, deps Deps) *Scanner {
 	cfg = cfg.WithDefaults()
+	if deps.Patience <= 0 {
+		deps.Patience = defaultPatience
+	}
 	return &Scanner{cfg: cfg, deps: deps, work: workOf(deps.Spec), findings: findings{cfg: cfg, codec: deps.Spec.Sync.Key},
 		ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows, deps.Chunk)}
 }
@@ -103,7 +109,7 @@ func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
 	if s.scans() {
 		err := s.scanAll(ctx)
 		for errors.Is(err, errDisproved) {
-			s.findings.all, s.taken = nil, 0
+			s.findings.all, s.taken, s.orphans.found = nil, 0, nil
 			s.ranges = rowsync.NewRanges(s.deps.Spec.Sync, s.cfg.Rows, s.deps.Chunk)
 			s.rows.Store(0)
 			err = s.scanAll(ctx)
@@ -111,6 +117,9 @@ func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
 		if err != nil {
 			return nil, fmt.Errorf("prescan: %w", err)
 		}
+	}
+	if err := s.settleOrphans(ctx); err != nil {
+		return nil, fmt.Errorf("prescan: look again for parents: %w", err)
 	}
 	if err := s.lookForCrowds(ctx); err != nil {
 		return nil, fmt.Errorf("prescan: count the rows of each value: %w", err)
