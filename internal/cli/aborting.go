@@ -19,6 +19,7 @@ var errLeftAtOnce = errors.New("left at once")
 func (c *change) showing(title string, interrupt func(event.Phase, bool) summary.Interrupt, do func(event.Listener)) {
 	screen := c.output.display(title)
 	c.takeKeys(screen)
+	defer askFirst(c, screen)()
 	relay := session.NewRelay(screen)
 	var stand session.Stand
 	defer c.app.Interrupts.OnFirst(func() {

@@ -193,7 +193,7 @@ func TestHeld(t *testing.T) {
 		now := time.Now().UTC()
 		window := fmt.Sprintf("%s-%s UTC", now.Add(2*time.Hour).Format("15:04"), now.Add(3*time.Hour).Format("15:04"))
 		args[len(args)-1] = "ALTER TABLE " + name + " ADD COLUMN d INT"
-		r = start(t, command(t, append(args, "--cutover-window="+window)...))
+		r = start(t, command(t, append(args, "--on-signal=remove", "--cutover-window="+window)...))
 		r.await(&r.stdout, "held: the window "+window+" opens at ")
 		r.interrupt()
 		if code := r.exit(); code != exit.Aborted || query(columns) != "id,a,b,c" {

@@ -129,7 +129,7 @@ func (d *demonstration) change(ctx context.Context, server *sandbox.Server, stat
 	relay := session.NewRelay(screen)
 	undo := d.app.Interrupts.OnSecond(screen.Abandon)
 	to := []string{"--defaults-file=" + os.DevNull, "--host=127.0.0.1", "--port=" + strconv.Itoa(server.Port), "--user=" + server.User}
-	d.result, err = d.app.runChild(ctx, append([]string{"run", "--json", "--method=" + string(plan.MethodShadow), statement}, to...),
+	d.result, err = d.app.runChild(ctx, append([]string{"run", "--json", "--on-signal=remove", "--method=" + string(plan.MethodShadow), statement}, to...),
 		event.Tee(listen, relay.Listen))
 	relay.Close()
 	undo()

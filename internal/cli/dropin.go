@@ -62,6 +62,7 @@ func (a *app) asRun(own spoken, words []string) (c *change, more func([]string) 
 	cmd := &cobra.Command{Use: "run"}
 	c = a.newChange(cmd)
 	c.registerTuning()
+	c.onSignal = signalRemoves // but for what the other program says
 	c.output.own, c.help = own, a.place().command+" --help"
 	a.speech = own.Speech()
 	a.typed.Store(&a.speech.Connect)

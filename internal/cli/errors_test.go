@@ -48,7 +48,7 @@ func TestErrorsPage(t *testing.T) {
 		{"The plan refuses", []string{"run", "--method=shadow", "ALTER TABLE shop.log ADD COLUMN n INT"}, exit.Refused, nil},
 		{"Rows don't fit", []string{"run", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exit.Unfit, nil},
 		{"A row that does not fit is found by the copy", []string{"run", "--no-prescan", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exit.Unfit, nil},
-		{"The operator aborts it", held, exit.Aborted, func(r *running) { r.interrupt() }},
+		{"The operator aborts it", append([]string{"run", "--on-signal=remove"}, held[1:]...), exit.Aborted, func(r *running) { r.interrupt() }},
 		{"It is stopped, and keeps its work", held, exit.Stopped, func(r *running) {
 			if code, _, stderr := midstream(t, "abort", "--keep", "--control-dir="+folder, database+".orders"); code != exit.Done {
 				t.Error(stderr)

@@ -43,7 +43,7 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	c, more := a.asRun(speaker, line.Flags())
 	speaker.Begin()
 	a.password = password.Given{Password: line.Password, Ask: line.AskPassword && line.Password == nil}
-	ctx, undo := session.Keeping(ctx, line.KeepOnSignal())
+	ctx, undo := session.Keeping(ctx, line.KeepOnSignal)
 	defer undo()
 	steps := c.steps(more)
 	steps.Drop = func(ctx context.Context, table schema.Name, s *server) error {

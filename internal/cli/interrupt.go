@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"midstream/internal/cli/exit"
+	"midstream/internal/face/tui"
 	"midstream/internal/ops/session"
 )
 
@@ -22,4 +24,34 @@ var errInterrupted = session.ErrInterrupted
 // interruptedBy says that err is only the end of ctx, because the operator wants to stop.
 func interruptedBy(ctx context.Context, err error) bool {
 	return errors.Is(context.Cause(ctx), errInterrupted) && (errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted))
+}
+
+// onSignal is what a signal does to the work of a run; "" keeps it.
+type onSignal string
+
+const (
+	signalKeeps   onSignal = "keep"
+	signalRemoves onSignal = "remove"
+)
+
+// keepsOnSignal reports whether a signal keeps the work. An undo that follows the table has none: it stays open as it is.
+func keepsOnSignal(c *change) bool {
+	return c.onSignal != signalRemoves && !(c.undo != nil && c.settings.When.Hold)
+}
+
+// errRemove is the end of a run whose operator has answered that its work is to be removed.
+var errRemove = fmt.Errorf("%w, work to be removed", &session.Aborted{By: "Ctrl-C"})
+
+// askFirst has Ctrl-C ask on a terminal that takes keys, in place of an end: keep the work, remove it, or continue.
+func askFirst(c *change, d display) (undo func()) {
+	screen, is := d.(*tui.Screen)
+	if !is || !keepsOnSignal(c) {
+		return func() {}
+	}
+	return c.app.Interrupts.Ask(func() bool {
+		return screen.AskStop(map[byte]func(){
+			'k': func() { c.app.Interrupts.Stop(&session.Signal{Name: "Ctrl-C"}) },
+			'r': func() { c.app.Interrupts.Stop(errRemove) },
+		})
+	})
 }

@@ -19,7 +19,7 @@ func TestCtrlCWhileRowsAreCopied(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 400_000)
 	before := query("SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT(id, a, b)))) FROM t")
-	r := start(t, command(t, append([]string{"run", "--method=shadow", "--json", "--workers=1", "--chunk-time=10ms",
+	r := start(t, command(t, append([]string{"run", "--on-signal=remove", "--method=shadow", "--json", "--workers=1", "--chunk-time=10ms",
 		"ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)...))
 	for rows := false; !rows; {
 		r.await(&r.stdout, `"event":"progress"`)
@@ -59,7 +59,7 @@ func TestBlockedRun(t *testing.T) {
 	if err := blocker.QueryRow("SELECT CONNECTION_ID(), COUNT(*) FROM "+name).Scan(&id, &rows); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"run", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)
+	args := append([]string{"run", "--on-signal=remove", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)
 	first := start(t, command(t, args...))
 	first.await(&first.stdout, "BLOCKED ")
 	first.await(&first.stdout, "KILL "+id)
@@ -117,7 +117,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 		}
 	}
 	hold("BEGIN", "DO (SELECT COUNT(*) FROM "+name+")")
-	args = append(append([]string{"run", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...), args...)
+	args = append(append([]string{"run", "--on-signal=remove", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...), args...)
 	r := start(t, command(t, args...))
 	r.await(&r.stdout, blocked)
 	hold("DO (SELECT COUNT(*) FROM " + name + "_shadow)") // can't be dropped now

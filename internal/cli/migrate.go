@@ -54,6 +54,8 @@ type change struct {
 	rehearsal rehearsal
 	// reconnect is how long a run tries to go on after its server could not be reached.
 	reconnect time.Duration
+	// onSignal is what a signal does to the work.
+	onSignal onSignal
 	// Of --to: risks are those of the ALTER that was found, place where its table is defined, and says
 	// the words of --map.
 	risks []plan.Risk
@@ -375,7 +377,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	}
 	var result migration.Result
 	at := func(phase event.Phase, swapped bool) summary.Interrupt {
-		return summary.OfInterrupt(p, phase, swapped, c.settings.When.Hold)
+		return summary.OfInterrupt(p, phase, swapped, c.settings.When.Hold, keepsOnSignal(c) && !errors.Is(context.Cause(ctx), errRemove))
 	}
 	c.showing(p.Source.Name.String(), at, func(show event.Listener) {
 		if c.watched != nil {

@@ -51,7 +51,7 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	if len(asked.Variables) > 0 {
 		c.connection.variables = asked.Variables
 	}
-	ctx, undo := session.Keeping(ctx, asked.KeepOnSignal)
+	ctx, undo := session.Keeping(ctx, func() bool { return asked.KeepOnSignal })
 	defer undo()
 	drive := ptosc.Drive{Asked: asked, Speaker: speaker, Steps: c.steps(more)}
 	err = c.conduct(ctx, nil, driven(drive.Alter, nil))

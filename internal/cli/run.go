@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/ops/session"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -36,7 +37,11 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.registerResultFile()
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, changing) })
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		ctx, undo := session.Keeping(ctx, func() bool { return keepsOnSignal(c) })
+		defer undo()
+		return conductAny(ctx, c, args, changing)
+	})
 	return c, cmd
 }
 
@@ -87,6 +92,9 @@ func (c *change) registerTuning() {
 		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
 		"after losing the server, try to reconnect for this long; then stop and keep the work",
 	)
+	f.Enum("on-signal", string(signalKeeps), []string{string(signalKeeps), string(signalRemoves)},
+		"what SIGTERM, SIGHUP and Ctrl-C do: keep the work, so that the same command resumes, or remove it. On a terminal Ctrl-C asks",
+		func(word string) { c.onSignal = onSignal(word) })
 	f.Duration(
 		&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute,
 		"time between two checkpoints; a killed run loses at most the work since the last one",

@@ -327,7 +327,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"log-file",
 		"log-format",
 		"hook",
-		"hook-timeout", "hook-veto", "binlog-reader",
+		"hook-timeout", "hook-veto", "binlog-reader", "on-signal",
 		// the service's own
 		"json",
 		"quiet",

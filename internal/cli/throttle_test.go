@@ -78,7 +78,7 @@ func TestLimitsOfARun(t *testing.T) {
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 2000)
-	args := append(flagsTo(t, i), "run", "--drop-old", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN c INT")
+	args := append(flagsTo(t, i), "run", "--drop-old", "--on-signal=remove", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN c INT")
 	r := start(t, command(t, append(args, "--max-load=Threads_connected=0")...))
 	r.await(&r.stdout, "waiting: Threads_connected is ")
 	r.interrupt()

@@ -63,6 +63,8 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 		case c.planOnly:
 			c.taking = onlyPlan
 		}
+		ctx, undo := session.Keeping(ctx, func() bool { return keepsOnSignal(c) })
+		defer undo()
 		return c.conduct(ctx, args, c.taking(c))
 	})
 	return c, cmd

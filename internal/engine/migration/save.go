@@ -85,12 +85,15 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	return state, err
 }
 
+// lastCheckpoint bounds the last checkpoint: who sends SIGTERM, such as a container's runtime, waits 10 s at least.
+const lastCheckpoint = 4 * time.Second
+
 // keepAll saves the last state of a run that was ended to be gone on with.
 func (w *work) keepAll(err error) {
 	if !errors.Is(err, failure.ErrKeep) || !w.debts.saved {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), lastCheckpoint)
 	defer cancel()
 	if err := w.checkpoint(ctx); err != nil { // the one before will do
 		w.note("the last checkpoint could not be written, so a resumed run repeats some work: " + err.Error())

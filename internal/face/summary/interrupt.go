@@ -16,8 +16,9 @@ type Interrupt struct {
 	Swapped bool
 }
 
-// OfInterrupt describes an interrupt of a run that alters a table. An undo that is held follows the table.
-func OfInterrupt(p *plan.Plan, phase event.Phase, swapped, follows bool) Interrupt {
+// OfInterrupt describes an interrupt of a run that alters a table, and that keeps its work or removes it. An undo that is held
+// follows the table.
+func OfInterrupt(p *plan.Plan, phase event.Phase, swapped, follows, keeps bool) Interrupt {
 	made := p.Names.State.String()
 	if p.Names.Log != (schema.Name{}) {
 		made += fmt.Sprintf(", %s and its triggers", p.Names.Log)
@@ -28,8 +29,12 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped, follows bool) Interru
 		Next:    "midstream cleanup  " + p.Source.Name.Argument(),
 		Swapped: swapped,
 	}
+	if keeps && phase != event.PhaseNative {
+		i.First = "stopping: the work is kept, and the same command resumes; another Ctrl-C leaves at once"
+		i.Next = "run the same command again: it resumes"
+	}
 	if p.Back.Adopts() {
-		return ofUndoInterrupt(p, phase, i, follows)
+		return ofUndoInterrupt(p, phase, i, follows, keeps)
 	}
 	switch {
 	case swapped:
@@ -42,9 +47,11 @@ func OfInterrupt(p *plan.Plan, phase event.Phase, swapped, follows bool) Interru
 }
 
 // ofUndoInterrupt describes an interrupt of an undo. It drops no old table.
-func ofUndoInterrupt(p *plan.Plan, phase event.Phase, i Interrupt, follows bool) Interrupt {
+func ofUndoInterrupt(p *plan.Plan, phase event.Phase, i Interrupt, follows, keeps bool) Interrupt {
 	source, resume := p.Source.Name, "midstream undo  "+p.Source.Name.Argument()
-	i.First = "interrupted: giving up this attempt to undo, and removing what it created; another Ctrl-C leaves at once"
+	if !keeps {
+		i.First = "interrupted: giving up this attempt to undo, and removing what it created; another Ctrl-C leaves at once"
+	}
 	i.Left = fmt.Sprintf("%s is unchanged; %s is kept, and %s may remain", source, p.Names.Shadow, p.Names.State)
 	i.Next = resume
 	if follows {

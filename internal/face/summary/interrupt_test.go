@@ -28,7 +28,7 @@ func TestWhatAnInterruptSays(t *testing.T) {
 	} {
 		s.Listen(c.event)
 		phase, swapped := s.Now()
-		i := OfInterrupt(p, phase, swapped, false)
+		i := OfInterrupt(p, phase, swapped, false, false)
 		if !strings.Contains(i.First, c.first) || !strings.Contains(i.Left, c.left) {
 			t.Errorf("%T: %q, %q", c.event, i.First, i.Left)
 		}
@@ -38,7 +38,7 @@ func TestWhatAnInterruptSays(t *testing.T) {
 	}
 	p.Back = &plan.Back{Old: &schema.Table{Name: name.Sibling("orders_old")}}
 	for follows, want := range map[bool]string{false: "giving up this attempt to undo", true: "following shop.orders no longer; its undo stays open"} {
-		if i := OfInterrupt(p, event.PhaseHold, false, follows); !strings.Contains(i.First, want) {
+		if i := OfInterrupt(p, event.PhaseHold, false, follows, false); !strings.Contains(i.First, want) {
 			t.Errorf("%q", i.First)
 		}
 	}

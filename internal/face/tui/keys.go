@@ -29,8 +29,9 @@ type answered struct {
 type commanding struct {
 	Commands
 	ctx      context.Context
-	doing    string // the command that is under way
-	question string // the command that is to be confirmed
+	doing    string          // the command that is under way
+	question string          // the command that is to be confirmed
+	stops    map[byte]func() // what the keys do that answer the question of Ctrl-C; nil while it is not asked
 }
 
 // questions are asked before a command that cannot be undone.
@@ -52,13 +53,43 @@ func (b *Screen) Obey(in *os.File, c Commands) {
 		cancel()
 		keyboard.close()
 	}
+	b.obeys = true
 	b.program.Send(commanding{Commands: c, ctx: ctx})
+}
+
+// stopping asks the question of Ctrl-C.
+type stopping map[byte]func()
+
+// AskStop asks what Ctrl-C means: k keeps the work, r removes it, and any other key continues. It returns false if no key would be
+// heard, or if it asks already.
+func (b *Screen) AskStop(answers map[byte]func()) bool {
+	if !b.obeys || !b.asking.CompareAndSwap(false, true) {
+		return false
+	}
+	answered := func(do func()) func() {
+		return func() {
+			b.asking.Store(false)
+			if do != nil {
+				do()
+			}
+		}
+	}
+	b.program.Send(stopping{'k': answered(answers['k']), 'r': answered(answers['r']), 0: answered(nil)})
+	return true
 }
 
 // press takes a key.
 func (m model) press(k key) (tea.Model, tea.Cmd) {
 	asked := m.commands.question
 	m.commands.question = ""
+	if stops := m.commands.stops; stops != nil {
+		m.commands.stops = nil
+		do, known := stops[byte(k)]
+		if !known {
+			do = stops[0]
+		}
+		return m, func() tea.Msg { do(); return nil }
+	}
 	switch {
 	case m.commands.Do == nil || m.finished:
 	case asked != "" && (k == 'y' || k == 'Y'):
@@ -94,6 +125,8 @@ func (m model) keysLine() string {
 	switch {
 	case c.Do == nil || m.finished:
 		return ""
+	case c.stops != nil:
+		return bold.Render("stop     k: keep the work  r: remove it  any other key: continue")
 	case c.question != "":
 		return bold.Render("keys     "+questions[c.question]) + "  y: yes, any other key: no"
 	case c.doing != "":

@@ -70,6 +70,8 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.lock = &e
 	case commanding:
 		m.commands = e
+	case stopping:
+		m.commands.stops = e
 	case key:
 		return m.press(e)
 	case answered:

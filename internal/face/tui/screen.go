@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,7 +23,9 @@ type Screen struct {
 	out     io.Writer
 	done    chan struct{}
 	quiet   bool
-	release func() // gives the keyboard back
+	release func()      // gives the keyboard back
+	obeys   bool        // it hears keys
+	asking  atomic.Bool // what Ctrl-C means
 }
 
 // New begins to draw. table names the run; quiet leaves out what needs no operator.

@@ -31,19 +31,22 @@ func (a *Aborted) Is(err error) bool {
 	return err == ErrInterrupted || a.Keep && err == failure.ErrKeep
 }
 
-// Keeping is a context that ends as ctx does, but has the run keep its work if a signal has ended it and keeps is set.
-func Keeping(ctx context.Context, keeps bool) (kept context.Context, undo func()) {
-	if !keeps {
-		return ctx, func() {}
-	}
+// Keeping is a context that ends as ctx does, but has the run keep its work if a signal has ended it and keeps returns true then.
+func Keeping(ctx context.Context, keeps func() bool) (kept context.Context, undo func()) {
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
+		cause := context.Cause(ctx)
 		var command *Aborted
-		if cause := context.Cause(ctx); errors.As(cause, &command) {
-			cancel(command)
-		} else {
-			cancel(&Aborted{By: "a signal", Keep: true})
+		if errors.As(cause, &command) || !keeps() {
+			cancel(cause)
+			return
 		}
+		by := "a signal"
+		var signal *Signal
+		if errors.As(cause, &signal) {
+			by = signal.Name
+		}
+		cancel(&Aborted{By: by, Keep: true})
 	})
 	return kept, func() { stop(); cancel(nil) }
 }

@@ -13,6 +13,17 @@ import (
 // to the program and then to its group, and a terminal that goes away sends several.
 const Echo = 500 * time.Millisecond
 
+// Signal is the cause of a context that a signal has ended. It matches ErrInterrupted.
+type Signal struct{ Name string }
+
+func (s *Signal) Error() string { return ErrInterrupted.Error() }
+
+// Is matches ErrInterrupted.
+func (s *Signal) Is(err error) bool { return err == ErrInterrupted }
+
+// signals are the signals that end a run, with their names.
+var signals = map[os.Signal]string{os.Interrupt: "Ctrl-C (SIGINT)", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}
+
 // Interrupts turns the first SIGINT, SIGTERM or SIGHUP into the end of a context, and
 // the second into the end of the process, at once, if it is no echo. It is safe for concurrent use.
 type Interrupts struct {
@@ -22,35 +33,55 @@ type Interrupts struct {
 	mu    sync.Mutex
 	first []*func()
 	last  []*func()
+	asks  []*func() bool
+	ended time.Time // when the first signal, or the answer to a question, ended the context; zero before
+	asked time.Time // when a question was last asked
 }
 
 // WatchInterrupts returns the context that the first signal ends. exit ends the process.
 func WatchInterrupts(parent context.Context, exit func()) (context.Context, *Interrupts) {
 	ctx, cancel := context.WithCancelCause(parent)
 	i := &Interrupts{cancel: cancel, exit: exit}
-	signals := make(chan os.Signal, 2)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	caught := make(chan os.Signal, 2)
+	for s := range signals {
 		if !signal.Ignored(s) { // nohup, and shells for what they run in the background, mean it
-			signal.Notify(signals, s)
+			signal.Notify(caught, s)
 		}
 	}
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not end a migration half-way
 	go func() {
-		<-signals
-		first := time.Now()
-		i.abort()
-		for range signals {
-			if time.Since(first) >= Echo {
-				i.leave()
-			}
+		for s := range caught {
+			i.take(s)
 		}
 	}()
 	return ctx, i
 }
 
-// abort is the first signal.
-func (i *Interrupts) abort() {
-	i.cancel(ErrInterrupted)
+// take does what a signal means: a question, the end of the context, or the end of the process.
+func (i *Interrupts) take(s os.Signal) {
+	i.mu.Lock()
+	ended, asked := i.ended, i.asked
+	asks := append([]*func() bool{}, i.asks...)
+	i.mu.Unlock()
+	switch {
+	case !ended.IsZero() && time.Since(ended) < Echo, ended.IsZero() && time.Since(asked) < Echo:
+	case !ended.IsZero():
+		i.leave()
+	case s == os.Interrupt && len(asks) > 0 && (*asks[len(asks)-1])():
+		i.mu.Lock()
+		i.asked = time.Now()
+		i.mu.Unlock()
+	default:
+		i.Stop(&Signal{Name: signals[s]})
+	}
+}
+
+// Stop ends the context as the first signal does. The next signal leaves at once.
+func (i *Interrupts) Stop(cause error) {
+	i.mu.Lock()
+	i.ended = time.Now()
+	i.mu.Unlock()
+	i.cancel(cause)
 	i.call(&i.first)
 }
 
@@ -73,14 +104,18 @@ func (i *Interrupts) call(list *[]*func()) {
 	}
 }
 
+// Ask has ask called at the first SIGINT, until undo is called. If it returns true, somebody is asked what the signal means, and
+// nothing ends; Stop carries out the answer. If it returns false, the signal ends the context.
+func (i *Interrupts) Ask(ask func() bool) (undo func()) { return register(i, &i.asks, ask) }
+
 // OnFirst has do called when the first signal came, until undo is called.
-func (i *Interrupts) OnFirst(do func()) (undo func()) { return i.register(&i.first, do) }
+func (i *Interrupts) OnFirst(do func()) (undo func()) { return register(i, &i.first, do) }
 
 // OnSecond has do called before the process ends at the second signal, until undo is
 // called. It must be quick.
-func (i *Interrupts) OnSecond(do func()) (undo func()) { return i.register(&i.last, do) }
+func (i *Interrupts) OnSecond(do func()) (undo func()) { return register(i, &i.last, do) }
 
-func (i *Interrupts) register(list *[]*func(), do func()) (undo func()) {
+func register[F any](i *Interrupts, list *[]*F, do F) (undo func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	entry := &do
