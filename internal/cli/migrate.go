@@ -204,8 +204,11 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 // asked reads what the command line asks for, and returns all that is wrong with it but for how the
 // server is reached. tables says that the verb takes statements on whole tables.
 func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
-	statement, err := c.target.Parse(args)
 	wrong := c.wishes.Read(&c.options)
+	statement, err := c.target.Parse(c.target.Moved(args, c.options.Into))
+	if err == nil {
+		err = session.CheckInto(statement, c.options.Into)
+	}
 	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && !tables {
 		err = fmt.Errorf("midstream %[2]s cannot check a %[1]s: it checks the rows of a table that an ALTER changes", statement.Kind, c.target.Verb)
 	}

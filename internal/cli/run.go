@@ -124,6 +124,7 @@ func (c *change) registerTuning() {
 		&c.dropLater, "", "drop-later",
 		"for DROP and TRUNCATE TABLE: keep the old table until midstream cleanup --old. With neither flag, the run drops the old table if the drop stalls no session for longer than --native-max-lock",
 	)
+	f.Bool(&c.options.Into.View, "", "into-view", "with --into: make the old name a view over the new table in the same step, so that it works all the time")
 	if c.undo == nil {
 		c.registerKeeping()
 	}

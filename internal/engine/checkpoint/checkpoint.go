@@ -14,9 +14,11 @@ import (
 // version is older than Oldest (ErrUnreadable). The table keeps its columns, and the checkpoint its
 // Version, so that an earlier program can recognize a later one's.
 const (
-	Version = 3
+	Version = 4
 	Oldest  = 2
-	// Plain is the version of a run that keeps nothing for an undo, and is none.
+	// Undoable is the version of an undo, and of a run that keeps what one needs.
+	Undoable = 3
+	// Plain is the version of a run that keeps nothing for an undo, is none, and leaves the new table in the source's place.
 	Plain = 2
 )
 
@@ -32,6 +34,9 @@ type Start struct {
 	Map    map[string]string // the operator's
 	Filter string            `json:",omitempty"` // the condition of the rows that are kept; "" for all
 	Set    map[string]string `json:",omitempty"` // expressions for columns of the shadow
+	// Into is the name that the new table gets in the swap; none if it is the source's. View means that this is then a view's.
+	Into schema.Name `json:",omitzero"`
+	View bool        `json:",omitempty"`
 	// Together are the tables that swap together with this one, in the order of their names; nil for none.
 	Together []string `json:",omitempty"`
 	Zone     string   // of the server

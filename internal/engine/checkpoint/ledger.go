@@ -60,7 +60,7 @@ type Move struct {
 
 // NewUndo is the content of an undo table before a statement that leaves no other one.
 func NewUndo(u Undo) *Saved {
-	return &Saved{Checkpoint: Checkpoint{Version: Version, Phase: "done"}, Undo: &u}
+	return &Saved{Checkpoint: Checkpoint{Version: Undoable, Phase: "done"}, Undo: &u}
 }
 
 // CreateUndo makes the undo table of a source, with its content. A kill may leave a table without rows: then the

@@ -47,6 +47,10 @@ type Tables struct {
 	Source schema.Name
 	Shadow schema.Name
 	Old    schema.Name
+	// Into is the name that the shadow gets; none if it is the source's. View is the view that gets the source's name; nil for none. The
+	// server renames no view under a lock.
+	Into schema.Name
+	View *plan.View
 	// RenameUnderLock reports whether the server can RENAME a table that the session has locked
 	// (MySQL 8.0.13 and later; not MariaDB).
 	RenameUnderLock bool
@@ -237,7 +241,10 @@ func (a *swapAttempt) release() {
 func (a *swapAttempt) renameStatement() string {
 	swaps := make([]schema.Exchange, len(a.parts))
 	for i, p := range a.parts {
-		swaps[i] = schema.Exchange{Source: p.Tables.Source, Old: p.Tables.Old, Shadow: p.Tables.Shadow}
+		swaps[i] = schema.Exchange{Source: p.Tables.Source, Old: p.Tables.Old, Shadow: p.Tables.Shadow, Into: p.Tables.Into}
+		if p.Tables.View != nil {
+			swaps[i].View = p.Tables.View.Name
+		}
 	}
 	return schema.Swap(swaps...)
 }
@@ -275,7 +282,7 @@ func (a *swapAttempt) rename(ctx context.Context) error {
 		}
 		a.release()
 	}
-	return fmt.Errorf("swap %s: %w", a.tables(), err)
+	return fmt.Errorf("swap %s: %w", a.tables(), orIntoTaken(ctx, a, err))
 }
 
 // prepareRename does under the lock what precedes the RENAME.

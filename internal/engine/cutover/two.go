@@ -31,7 +31,7 @@ func (a *swapAttempt) prepareTwo(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create sentinel %s: %w", a.one().Tables.Old, asNameTaken(err))
 	}
-	return nil
+	return makeView(ctx, a)
 }
 
 // dropSentinel removes the sentinel after a failed attempt. REQUIRES: no lock is held.
@@ -44,6 +44,9 @@ func (a *swapAttempt) dropSentinel() {
 	p := a.one()
 	if table, err := schema.LoadOwn(ctx, p.Pool.DB(), p.Tables.Old); err == nil && schema.MarkedFor(table.Comment, p.Tables.Source) {
 		_ = p.Pool.Exec(ctx, "DROP TABLE "+p.Tables.Old.Quoted()) // its mark identifies it
+	}
+	if v := p.Tables.View; v != nil {
+		_ = DropViews(ctx, p.Pool, p.Tables.Source, v.Over)
 	}
 }
 
@@ -94,6 +97,9 @@ func (a *swapAttempt) renameFromTwo(ctx, bounded context.Context) error {
 // the sentinel: only the lock keeps B from its RENAME.
 func (a *swapAttempt) queueBehindLock(ctx, bounded context.Context, renamed *answer) error {
 	if err := a.waitQueued(bounded, a.renamer, renamed); err != nil {
+		return err
+	}
+	if err := waitsForSource(bounded, a); err != nil {
 		return err
 	}
 	if err := a.joinQueue(ctx, bounded); err != nil {

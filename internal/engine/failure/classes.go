@@ -64,7 +64,8 @@ func Outside(err error) bool {
 // Resumable reports whether another run may have to resume a run that ended with the error. Neither
 // its task nor its findings ended that run.
 func Resumable(err error) bool {
-	return IsAny(err, parents.ErrOrphans, checkpoint.ErrSuperseded, ErrNamesTaken, ErrKeep, cutover.ErrRelated, ErrGaveUp,
+	return IsAny(err, parents.ErrOrphans, checkpoint.ErrSuperseded, ErrNamesTaken, cutover.ErrIntoTaken,
+		ErrKeep, cutover.ErrRelated, ErrGaveUp,
 		throttle.ErrCritical, rowsync.ErrNullKey) || dbconn.NoSortMemory(err) || Outside(err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
@@ -65,6 +66,7 @@ func NextAfter(ctx context.Context, err error) string {
 		{is(lock.ErrGivenUp) || is(lock.ErrTooLong), SameCommand + " when fewer sessions use the table."},
 		{SourceChanged(err), SameCommand + "; make sure that no session alters the table during the run."},
 		{BinlogLost(err), SameCommand + " to start again."},
+		{is(cutover.ErrIntoTaken), "Rename that table, then run the same command again."},
 		{is(shadow.ErrRefused), "Correct the statement."},
 		{is(park.ErrUnfit), "Change the rows that are listed; or --park copies them to a table of their own and goes back without them."},
 		{is(ErrUnfit), "Change the rows that are listed, or the ALTER; or leave these rows out (--keep), or change their values (--set). With --no-prescan a run would stop at the first of them."},

@@ -242,7 +242,7 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	case isDropped:
 		t.Why = "the table that a DROP set aside" + itsComment(beforeDrop)
 		return true, c.idle(ctx, t.Name)
-	case isOld && sourceThere:
+	case isOld && (sourceThere || newThere(ctx, c, t)):
 		t.Why = "the table before a swap" + itsComment(beforeSwap)
 		return true, c.idle(ctx, t.Name)
 	case !isOld:
@@ -250,6 +250,16 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		return true, nil
 	}
 	return false, nil // without the source, the old table is all that is left
+}
+
+// newThere reports whether the new table exists, if the swap has given it another name than the source's.
+func newThere(ctx context.Context, c *Cleaner, t *candidate) bool {
+	into, moved := schema.IntoOfOld(t.comment)
+	if !moved {
+		return false
+	}
+	_, err := schema.LoadOwn(ctx, c.pool.DB(), into)
+	return err == nil
 }
 
 // gaveName reports whether a run has given an old table its name, and no session since.
@@ -543,6 +553,9 @@ func accesses(ctx context.Context, q schema.Querier, table schema.Name) (n uint6
 func (c *Cleaner) Drop(ctx context.Context, l Table) error {
 	if l.log {
 		return c.dropLog(ctx, l.Name)
+	}
+	if err := dropViews(ctx, c, l.Name); err != nil {
+		return err
 	}
 	var setup []string
 	if l.unlogged {

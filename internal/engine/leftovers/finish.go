@@ -95,7 +95,8 @@ func (f *finisher) finish(ctx context.Context, saved *checkpoint.Saved, former *
 	undo := start.Undo
 	if former != nil {
 		values := schema.ParkedValues{Now: undo.ValuesTable(), Next: saved.Checkpoint.Values}
-		old := Old{Pool: f.pool, Source: f.source, Name: former.Name, Rest: start.Filter != "", Needed: undo != nil, Values: values}
+		old := Old{Pool: f.pool, Source: f.source, Name: former.Name, Rest: start.Filter != "", Needed: undo != nil,
+			Into: start.Into, Values: values}
 		if f.how.DropOld && undo == nil && !old.Rest {
 			err = old.Drop(ctx)
 		} else {
@@ -216,7 +217,11 @@ func (c *Cleaner) HasSwapped(
 		}
 		former = &old
 	}
-	now, err := schema.Load(ctx, c.pool.DB(), c.source)
+	made := c.source
+	if saved.Start.Into != (schema.Name{}) {
+		made = saved.Start.Into
+	}
+	now, err := schema.Load(ctx, c.pool.DB(), made)
 	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.WithoutHelpers().SameColumns(saved.Start.Shadow.WithoutHelpers()) {
 		return nil, false, nil
 	}

@@ -22,6 +22,8 @@ type Old struct {
 	// Rest means that the table has rows which the new one lacks (--keep). It gets the mark of MarkRest if an undo needs it (Needed).
 	// Otherwise it is the user's again, and gets none.
 	Rest, Needed bool
+	// Into is the new table, if it has another name than the source.
+	Into schema.Name
 	// Values are the tables with values of parked rows.
 	Values schema.ParkedValues
 }
@@ -75,6 +77,9 @@ func (o *Old) mark(name schema.Name, comment string) string {
 		comment = schema.MarkTruncated(o.Source, comment)
 	default:
 		comment = plan.MarkOld(o.Source, name, o.Values, comment, o.Rest)
+		if o.Into != (schema.Name{}) {
+			comment = schema.MarkInto(comment, o.Into)
+		}
 	}
 	return "COMMENT = " + schema.Literal(comment)
 }

@@ -29,7 +29,7 @@ func Rebuilt(table, old *schema.Table, pairs map[string]string, alter string) *c
 	definition, _ := schema.SplitAutoIncrement(old.Create)
 	values := schema.ValuesOfOld(old.Comment, table.Name)
 	return &checkpoint.Saved{
-		Checkpoint: checkpoint.Checkpoint{Version: checkpoint.Version, Values: values.Next},
+		Checkpoint: checkpoint.Checkpoint{Version: checkpoint.Undoable, Values: values.Next},
 		Start: &checkpoint.Start{
 			Source: definition, Alter: alter, Shadow: table, Comment: table.Comment, Was: was, Old: old.Name.Table, Columns: old.Columns,
 			Foreign: table.ForeignKeys,
@@ -76,7 +76,7 @@ func keepRebuilt(ctx context.Context, c *Cleaner, saved *checkpoint.Saved, recor
 			return err
 		}
 		defer session.Close()
-		at := checkpoint.Checkpoint{Version: checkpoint.Version, Phase: "done", Values: saved.Checkpoint.Values}
+		at := checkpoint.Checkpoint{Version: checkpoint.Undoable, Phase: "done", Values: saved.Checkpoint.Values}
 		err = session.Rows(ctx, "SELECT "+schema.ThisServer, func(rows *sql.Rows) error { return rows.Scan(&at.ServerUUID) })
 		if err != nil {
 			return fmt.Errorf("read server_uuid: %w", err)

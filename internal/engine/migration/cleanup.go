@@ -38,6 +38,7 @@ func (r *run) cleanUp() error {
 		}
 		old := leftovers.Old{
 			Pool: r.pool, Source: r.plan.Source.Name, Name: r.old(), Rest: r.plan.Filter != "", Needed: undo != nil,
+			Into:   r.plan.Into.Name,
 			Values: schema.ParkedValues{Now: undo.ValuesTable(), Next: r.prepared.Load().lot.Values()},
 		}
 		if drops && oldErr == nil {

@@ -224,7 +224,9 @@ func (w *work) beginAttempt() cutover.Part {
 		Source:          w.plan.Source.Name,
 		Shadow:          w.shadow.Name,
 		Old:             w.old(),
-		RenameUnderLock: w.plan.Server.RenameUnderLock,
+		Into:            w.plan.Into.Name,
+		View:            plan.ViewFor(w.plan, w.shadow.Table),
+		RenameUnderLock: w.plan.Server.RenameUnderLock && !w.plan.Into.View,
 		RenameYields:    w.plan.Server.Version.MariaDB,
 		WritersApart:    w.plan.Server.Version.WritersApart(),
 		AutoIncrement: !w.plan.Alter.SetsAutoIncrement &&

@@ -153,7 +153,7 @@ func TestL9_AnotherConditionOrExpressionIsNamed(t *testing.T) {
 		b.filter, b.set = "id > 3", plan.Settings{"added": "id + 1", "v": "v"}
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
 		if !errors.Is(err, failure.ErrOtherAlter) || !strings.Contains(err.Error(),
-			`it had neither --keep nor --set, and this command has --keep "id > 3" --set "added=id + 1" --set "v=v"`) {
+			`it had none of --keep, --set and --into, and this command has --keep "id > 3" --set "added=id + 1" --set "v=v"`) {
 			b.Errorf("error is %v", err)
 		}
 		b.filter, b.set = "", nil

@@ -109,6 +109,7 @@ type bench struct {
 	wish     plan.Wish
 	filter   string // of rows, as plan.Options has it
 	set      plan.Settings
+	into     plan.Into
 	capture  plan.Capture // "" for the flag's way
 	// steered makes runs give way to the writers, as they do by default. Otherwise the suite would
 	// take an hour.
@@ -206,7 +207,7 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	if options.Capture == "" {
 		options.Capture = plan.Capture(cmp.Or(string(b.capture), *captured))
 	}
-	options.Filter, options.Set = b.filter, b.set
+	options.Filter, options.Set, options.Into = b.filter, b.set, b.into
 	server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
 	return planning.Make(b.ctx(), server, alter, planning.Options{
 		Plan: options, Config: b.cfg, Settings: b.settings, FactsOnly: !alter.AddsForeignKey,

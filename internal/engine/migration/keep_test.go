@@ -30,7 +30,7 @@ func (b *bench) drawing(sessions int, seed uint64, draw func(*rand.Rand) string)
 			for b.Context().Err() == nil {
 				statement := draw(random)
 				_, err := b.db.ExecContext(b.Context(), statement)
-				if dbconn.Number(err) == 1054 { // no such column
+				if dbconn.Number(err) == 1054 || b.into.Given() && dbconn.NoSuchTable(err) { // no such column
 					return
 				}
 				if err != nil && !dbconn.Contended(err) && !errors.Is(err, context.Canceled) {

@@ -199,7 +199,7 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 		return "it was stopped before it copied any row", nil
 	case !shadowThere:
 		return "its shadow is gone", nil
-	case !r.plan.Server.RenameUnderLock && start.Shadow.Name.Table < r.plan.Source.Name.Table:
+	case (!r.plan.Server.RenameUnderLock || r.plan.Into.View) && start.Shadow.Name.Table < r.plan.Source.Name.Table:
 		return fmt.Sprintf("this server swaps in two sessions, for which %s has the wrong name", start.Shadow.Name), nil
 	case start.Source != schema.AsSaved(definition):
 		return "the table was altered since", nil
@@ -225,10 +225,11 @@ func (r earlier) canResume(ctx context.Context, saved *checkpoint.Saved, shadowT
 	undoes := start.Purpose == string(plan.Undoing)
 	if undoes != (r.plan.Back != nil) || !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name ||
 		!maps.Equal(start.Map, r.plan.Map) || start.Filter != r.plan.Filter || !maps.Equal(start.Set, r.plan.Set) ||
+		(plan.Into{Name: start.Into, View: start.View}) != r.plan.Into ||
 		!slices.Equal(start.Together, r.cfg.Together.Others()) {
 		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped%s",
 			failure.ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter)+inGroup(start), start.Key, c.Rows,
-			plan.Otherwise(r.plan, start.Filter, start.Set))
+			plan.Otherwise(r.plan, start.Filter, start.Set, plan.Into{Name: start.Into, View: start.View}))
 	}
 	return r.rangesUsable(f)
 }

@@ -133,6 +133,8 @@ func draftOf(ctx context.Context, r *run, made *shadow.Shadow) (*draft, error) {
 		Map:        r.plan.Map,
 		Filter:     r.plan.Filter,
 		Set:        r.plan.Set,
+		Into:       r.plan.Into.Name,
+		View:       r.plan.Into.View,
 		Together:   r.cfg.Together.Others(),
 		Zone:       r.plan.Server.TimeZone,
 		Deciding:   r.plan.Deciding(),

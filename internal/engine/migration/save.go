@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/follow"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/binlog"
 )
 
@@ -125,7 +126,7 @@ func (w *work) findSwap(ctx context.Context) (position, gtid string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	renames := w.shadow.Name.Quoted() + " TO " + w.plan.Source.Name.Quoted()
+	renames := w.shadow.Name.Quoted() + " TO " + plan.NewName(w.plan).Quoted()
 	ours := func(s binlog.Statement) bool { return strings.Contains(s.SQL, renames) }
 	found, err := capture.Find(ctx, w.binlog, w.intake.Stream.Position(), ours)
 	if err != nil {

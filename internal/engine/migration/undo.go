@@ -151,10 +151,13 @@ func (c Config) undo() checkpoint.Undo {
 	return checkpoint.Undo{For: c.Undo, Warm: c.Warm, DropOld: c.DropOld}
 }
 
-// version is the version of the state of a run of the plan: programs that know no undo must leave it unchanged.
+// version is the version of the state of a run of the plan: earlier programs that know no undo, or no --into, must leave it unchanged.
 func (c Config) version(p *plan.Plan) int {
-	if p.Back != nil || c.Undo > 0 {
+	switch {
+	case p.Into.Given():
 		return checkpoint.Version
+	case p.Back != nil || c.Undo > 0:
+		return checkpoint.Undoable
 	}
 	return checkpoint.Plain
 }

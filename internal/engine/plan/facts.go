@@ -121,6 +121,8 @@ type Facts struct {
 	TriggerTables []schema.Name
 	// Dependents are the objects that name the table; nil if the plan did not need them.
 	Dependents *Dependents
+	// Into are the facts of the place to which the swap takes the new table; nil if it stays where it is.
+	Into *IntoFacts
 	// Collation is the database's. Triggers that are created now remember it.
 	Collation string
 	// TrustCreators is log_bin_trust_function_creators.

@@ -25,6 +25,8 @@ type Options struct {
 	Meet int64
 	// Set has expressions for columns of the new table, in the usual dialect. The server has judged them.
 	Set Settings
+	// Into is where the swap puts the new table.
+	Into Into
 	// Together are the other tables of the group; none for a run that is alone.
 	Together []Partner
 	// Again are the flags with which an undo is begun again if it is killed; nil for others.
@@ -91,6 +93,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkWish()
 	c.checkFilter()
 	c.checkSet()
+	c.checkInto()
 	c.checkConstraints()
 	c.checkAlter()
 	c.checkDependents()
@@ -145,6 +148,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Together: c.together(),
 		Filter:   options.Filter,
 		Set:      options.Set,
+		Into:     options.Into,
 		Foreign:  c.foreign(),
 		Dropped:  dropped(table, alter),
 		Linked:   append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
@@ -268,6 +272,8 @@ func (c *checker) choose() (Choice, error) {
 			return Choice{Method: MethodShadow, Why: OnlyNewTable}, nil
 		case wish == MethodShadow && len(c.options.Set) > 0:
 			return Choice{Method: MethodShadow, Why: OnlyNewTableTakes}, nil
+		case wish == MethodShadow && c.options.Into.Given():
+			return Choice{Method: MethodShadow, Why: OnlyNewTableMoves}, nil
 		case wish == MethodShadow:
 			return Choice{Method: MethodShadow, Why: "you asked for it"}, nil
 		default:

@@ -29,6 +29,8 @@ type Plan struct {
 	Filter string `json:",omitempty"`
 	// Set is as in Options.
 	Set Settings `json:",omitempty"`
+	// Into is as in Options.
+	Into Into `json:",omitzero"`
 
 	// Foreign are the constraints that move in the swap, with the columns after the ALTER. Linked
 	// are other tables that the server locks with the tables at their other ends, and for triggers.

@@ -37,16 +37,16 @@ func (s Settings) List() []string {
 	return all
 }
 
-// Otherwise names --keep and --set of a stopped run, and those of this one, if they differ; "" otherwise.
-func Otherwise(p *Plan, filter string, set Settings) string {
-	if filter == p.Filter && maps.Equal(set, p.Set) {
+// Otherwise names --keep, --set and --into of a stopped run, and those of this one, if they differ; "" otherwise.
+func Otherwise(p *Plan, filter string, set Settings, into Into) string {
+	if filter == p.Filter && maps.Equal(set, p.Set) && into == p.Into {
 		return ""
 	}
-	return "; it had " + flags(filter, set) + ", and this command has " + flags(p.Filter, p.Set)
+	return "; it had " + flags(filter, set, into) + ", and this command has " + flags(p.Filter, p.Set, p.Into)
 }
 
-// flags are --keep and --set as they are given.
-func flags(filter string, set Settings) string {
+// flags are --keep, --set and --into as they are given.
+func flags(filter string, set Settings, into Into) string {
 	var all []string
 	if filter != "" {
 		all = append(all, `--keep "`+filter+`"`)
@@ -54,8 +54,14 @@ func flags(filter string, set Settings) string {
 	for _, given := range set.List() {
 		all = append(all, `--set "`+given+`"`)
 	}
+	if into.Given() {
+		all = append(all, "--into="+into.Name.Argument())
+	}
+	if into.View {
+		all = append(all, "--into-view")
+	}
 	if len(all) == 0 {
-		return "neither --keep nor --set"
+		return "none of --keep, --set and --into"
 	}
 	return strings.Join(all, " ")
 }

@@ -152,6 +152,9 @@ func (m *maker) read(ctx context.Context) (err error) {
 	if err := m.readSet(ctx); err != nil {
 		return err
 	}
+	if err := m.readInto(ctx); err != nil {
+		return err
+	}
 	if m.facts.NullFree, err = facts.NullFree(ctx, db, m.table); err != nil {
 		return failed(ReadFacts, name, err)
 	}

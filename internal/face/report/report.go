@@ -73,6 +73,13 @@ func (r *Report) Chosen() (texts []string) {
 		}
 		texts = append(texts, text)
 	}
+	if r.Plan.Into != "" {
+		text := "The new table's name is " + r.Plan.Into + " (--into)"
+		if r.Plan.IntoView {
+			text += "; the former name is a view over it (--into-view)"
+		}
+		texts = append(texts, text)
+	}
 	for _, setting := range r.Plan.Set {
 		column, expr, _ := strings.Cut(setting, "=")
 		texts = append(texts, fmt.Sprintf("Column %s gets its values from this expression (--set): %s", column, expr))

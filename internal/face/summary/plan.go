@@ -119,6 +119,9 @@ func OfPlan(p Planned, style Style, next string) string {
 	if p.Filter != "" {
 		s.line("Rows", "only those with %s; the others stay in the old table", escape.Line(ddl.Shorten(p.Filter)))
 	}
+	if p.Into.Given() {
+		s.line("New name", "%s", newName(p.Plan))
+	}
 	for _, setting := range p.Set.List() {
 		column, expr, _ := strings.Cut(setting, "=")
 		s.line("Values", "of column %s: %s", escape.Line(column), escape.Line(ddl.Shorten(expr)))
@@ -377,6 +380,15 @@ func afterwards(p Planned) string {
 		return "the old table is dropped (until then it is " + p.Names.Old.String() + ")"
 	}
 	return "the old table is kept as " + p.Names.Former().String()
+}
+
+// newName is what becomes of the names.
+func newName(p *plan.Plan) string {
+	name := p.Into.Name.String()
+	if p.Into.View {
+		return name + ", in the same step in which " + p.Source.Name.String() + " becomes a view over it"
+	}
+	return name + "; " + p.Source.Name.String() + " is gone after the swap"
 }
 
 // losses says which values the ALTER itself gives up.

@@ -21,7 +21,7 @@ type Used = record.Usage
 
 // Brief writes the end of a run in a line, for those who want quiet.
 func Brief(p *plan.Plan, r migration.Result) string {
-	text := fmt.Sprintf("altered %s in %s", p.Source.Name, humanize.Span(r.Elapsed))
+	text := fmt.Sprintf("altered %s%s in %s", p.Source.Name, isNow(p), humanize.Span(r.Elapsed))
 	if p.Back != nil {
 		text = undone(p, r)
 	}
@@ -33,6 +33,17 @@ func Brief(p *plan.Plan, r migration.Result) string {
 		text += "; undo until " + moment(r.Undo.Record.Until)
 	}
 	return escape.Line(text)
+}
+
+// isNow is the name that the new table has, if it has another one than the source.
+func isNow(p *plan.Plan) string {
+	switch {
+	case p.Into.View:
+		return fmt.Sprintf(" (the table is %s now, and the old name a view)", p.Into.Name)
+	case p.Into.Given():
+		return fmt.Sprintf(" (the table is %s now)", p.Into.Name)
+	}
+	return ""
 }
 
 // Finished writes, in a line, that the work of an earlier run was finished. old is the old table, "" for none.
@@ -53,7 +64,7 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	if p.Back != nil {
 		s.heading("Done: %s%s.", undone(p.Plan, r), synced(p.Plan, r))
 	} else {
-		s.heading("Done in %s: altered %s%s.", humanize.Span(r.Elapsed), p.Source.Name, work(r))
+		s.heading("Done in %s: altered %s%s%s.", humanize.Span(r.Elapsed), p.Source.Name, isNow(p.Plan), work(r))
 	}
 	again := "redo"
 	switch {

@@ -58,6 +58,7 @@ const (
 	namedMark     = "; named: "
 	valuesMark    = "; values: "
 	nextMark      = "; next values: "
+	intoMark      = "; new: " // the new table, if it has another name
 )
 
 var asideKinds = []string{oldKind, restKind, truncatedKind, droppedKind}
@@ -90,6 +91,20 @@ func MarkOldWith(source Name, name string, values ParkedValues, was string) stri
 		more += nextMark + values.Next
 	}
 	return markWith(oldKind, source, more, was)
+}
+
+// MarkInto adds the name of the new table to the mark of an old table.
+func MarkInto(mark string, into Name) string {
+	marked, was, _ := strings.Cut(mark, wasMark)
+	text := []rune(marked + intoMark + into.Dotted() + wasMark + was)
+	return string(text[:min(len(text), MaxComment)])
+}
+
+// IntoOfOld returns the name of the new table, by the comment of an old table; false if it is the source's.
+func IntoOfOld(comment string) (into Name, is bool) {
+	marked, _, _ := strings.Cut(comment, wasMark)
+	_, dotted, is := strings.Cut(marked, intoMark)
+	return NameOf(dotted), is && MarkedAside(comment)
 }
 
 // MarkRest is MarkOld for a table with rows that a change has left out: no other table has them.
@@ -140,6 +155,7 @@ func ValuesOfOld(comment string, source Name) ParkedValues {
 func cutMarkOld(comment string, source Name) (name string, values ParkedValues, was string, is bool) {
 	rest, marked := strings.CutPrefix(comment, MarkFor(oldKind, source))
 	names, was, complete := strings.Cut(rest, wasMark)
+	names, _, _ = strings.Cut(names, intoMark)
 	names, values.Next, _ = strings.Cut(names, nextMark)
 	names, values.Now, _ = strings.Cut(names, valuesMark)
 	name, named := strings.CutPrefix(names, namedMark)
@@ -169,6 +185,7 @@ func SourceOfAside(comment, database string) (source Name, was string, is bool) 
 	for _, kind := range asideKinds {
 		rest, marked := strings.CutPrefix(comment, MarkFor(kind, Name{Schema: database}))
 		if name, was, whole := strings.Cut(rest, wasMark); marked && whole {
+			name, _, _ = strings.Cut(name, intoMark)
 			name, _, _ = strings.Cut(name, nextMark)
 			name, _, _ = strings.Cut(name, valuesMark)
 			name, _, _ = strings.Cut(name, namedMark)

@@ -207,14 +207,22 @@ func LockTables(tables ...Name) string {
 	return "LOCK TABLES " + strings.Join(locked, ", ")
 }
 
-// Exchange is a swap: the shadow gets the name of the source, and the source the name of the old table.
-type Exchange struct{ Source, Old, Shadow Name }
+// Exchange is a swap: the source gets the name of the old table, and the shadow that of the source, or Into. Then the source's name is
+// free, or View gets it.
+type Exchange struct{ Source, Old, Shadow, Into, View Name }
 
 // Swap is the statement that makes exchanges, all of them or none.
 func Swap(exchanges ...Exchange) string {
 	var pairs []string
 	for _, e := range exchanges {
-		pairs = append(pairs, e.Source.Quoted()+" TO "+e.Old.Quoted(), e.Shadow.Quoted()+" TO "+e.Source.Quoted())
+		to := e.Source
+		if e.Into != (Name{}) {
+			to = e.Into
+		}
+		pairs = append(pairs, e.Source.Quoted()+" TO "+e.Old.Quoted(), e.Shadow.Quoted()+" TO "+to.Quoted())
+		if e.View != (Name{}) {
+			pairs = append(pairs, e.View.Quoted()+" TO "+e.Source.Quoted())
+		}
 	}
 	return "RENAME TABLE " + strings.Join(pairs, ", ")
 }

@@ -66,6 +66,8 @@ type Plan struct {
 	KeyColumns    []string   `json:"key_columns" doc:"columns of the key"`
 	Keep          string     `json:"keep" doc:"the condition that rows of the new table meet (--keep); empty: all rows are copied"`
 	Set           []string   `json:"set" doc:"expressions for columns of the new table (--set), each as column=expression"`
+	Into          string     `json:"into" doc:"the name that the new table gets (--into); empty: that of the table"`
+	IntoView      bool       `json:"into_view" doc:"the table's name is a view over the new table afterwards (--into-view)"`
 	RowsEstimate  int64      `json:"rows_estimate" doc:"number of rows, as the server estimates it"`
 	DataBytes     int64      `json:"data_bytes" doc:"size of the rows, as the server estimates it"`
 	IndexBytes    int64      `json:"index_bytes" doc:"size of the secondary indexes, as the server estimates it"`

@@ -159,8 +159,8 @@ func (t *Together) Wish(c *desired.Change, options *plan.Options) {
 	if t == nil {
 		return
 	}
-	options.Key, options.Names, options.Filter = "", plan.Wish{}, "" // of another table
-	_ = t.wishes[t.at(c.Statement.Name)].Read(options)               // Want has returned what is wrong
+	options.Key, options.Names, options.Filter, options.Into.Name = "", plan.Wish{}, "", schema.Name{} // of another table
+	_ = t.wishes[t.at(c.Statement.Name)].Read(options)                                                 // Want has returned what is wrong
 	if at := slices.Index(t.Names, c.Name()); at >= 0 && len(t.Names) > 1 {
 		options.Method, options.Together = plan.MethodShadow, t.Others(at)
 	}

@@ -33,6 +33,11 @@ func wishFlags() []wishFlag {
 				o.Filter, err = operator.ReadCondition(text)
 				return err
 			}},
+		{"into", "database.table", "the swap puts the new table there, such as billing.orders, and the old name is free afterwards; without --alter, --table is renamed",
+			func(o *plan.Options, text string) (err error) {
+				o.Into.Name, err = schema.ParseName("", text)
+				return err
+			}},
 		{"set", "column=expression", `each row has the value of this expression in this column, such as "email_norm=LOWER(email)"; may be repeated`,
 			func(o *plan.Options, text string) error {
 				column, expression, _ := strings.Cut(text, "=")
