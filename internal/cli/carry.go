@@ -176,6 +176,9 @@ func unheld(ctx context.Context, err error) error {
 // migrate makes the plan and carries it out, as often as it takes while the server comes and
 // goes, and the operator stops it and lets it go on.
 func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	if err := awaitOther(ctx, c, s, alter.Table); err != nil {
+		return migration.Result{}, err
+	}
 	return c.underControl(ctx, alter.Table, alter.Clauses, s, func() (migration.Result, error) {
 		result, err := c.run.Carry(ctx, session.Work{
 			Table:      alter.Table,

@@ -117,7 +117,9 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case dbconn.Denied(err):
 		next := "grant the account the missing privilege, and run the same command again"
 		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was dropped", Next: next}
-	case errors.Is(err, leftovers.ErrClaimed), errors.Is(err, leftovers.ErrElsewhere), errors.Is(err, leftovers.ErrInUse):
+	case errors.Is(err, leftovers.ErrClaimed):
+		return &exit.Error{Code: exit.Busy, Err: fmt.Errorf("%w; nothing was dropped", err), Next: "try again when that has ended"}
+	case errors.Is(err, leftovers.ErrElsewhere), errors.Is(err, leftovers.ErrInUse):
 		return &exit.Error{Code: exit.Refused, Err: fmt.Errorf("%w; nothing was dropped", err), Next: "try again when that has ended"}
 	case err != nil:
 		if interruptedBy(ctx, err) {

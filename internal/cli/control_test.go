@@ -474,7 +474,7 @@ func TestWatch(t *testing.T) {
 	args := append(flagsTo(t, c.i), "run", "--method=shadow", "--control-dir="+c.folder, "ALTER TABLE "+c.name+" ADD COLUMN c INT")
 	if code, _, stderr := midstream(
 		t,
-		args...); code != exit.Refused ||
+		args...); code != exit.Busy ||
 		!strings.Contains(stderr, "another run of Midstream is working on the table") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}

@@ -61,10 +61,10 @@ func exitCodesPage() string {
 		generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and an unlisted code is a failure.\n" +
 			"`midstream help exit-codes` prints the same.\nWith `--json` the last line has the code and its name.\n" +
 			exit.OfSeveral + "\n\n" +
-			"| code | name | meaning | what to do, unless the message knows better |\n|---|---|---|---|\n",
+			"| code | name | meaning | what to do, unless the message knows better | a scheduler (Kubernetes, Nomad, CI) |\n|---|---|---|---|---|\n",
 	)
 	for _, o := range exit.Outcomes {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", o.Code, o.Name, o.Meaning, o.Next)
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", o.Code, o.Name, o.Meaning, o.Next, o.Retry)
 	}
 	return b.String()
 }

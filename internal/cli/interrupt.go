@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/face/tui"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/session"
 )
 
@@ -54,4 +55,12 @@ func askFirst(c *change, d display) (undo func()) {
 			'r': func() { c.app.Interrupts.Stop(errRemove) },
 		})
 	})
+}
+
+// awaitOther waits for other runs on the tables, as long as --wait-for-other allows.
+func awaitOther(ctx context.Context, c *change, s *server, tables ...schema.Name) error {
+	if err := session.AwaitOther(ctx, s, c.waitOther, c.output.note, tables...); err != nil {
+		return unwritten(ctx, err, "")
+	}
+	return nil
 }

@@ -67,11 +67,11 @@ func TestBlockedRun(t *testing.T) {
 
 	// The second finds the tables of the first, and is refused by that or by the claim.
 	code, stdout, stderr := midstream(t, args...)
-	if code != exit.Refused {
+	if code != exit.Busy {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name}, flagsTo(t, i)...)...)
-	if code != exit.Refused {
+	if code != exit.Busy {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stderr, "another run of midstream is working on this table", "nothing was dropped")
@@ -139,7 +139,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	// The server lets go of the claim when it notices that the process is gone.
 	for end := time.Now().Add(20 * time.Second); ; {
 		code, stdout, stderr = midstream(t, cleanup...)
-		if code != exit.Refused || time.Now().After(end) {
+		if code != exit.Busy || time.Now().After(end) {
 			break
 		}
 	}

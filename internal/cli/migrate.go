@@ -54,6 +54,10 @@ type change struct {
 	rehearsal rehearsal
 	// reconnect is how long a run tries to go on after its server could not be reached.
 	reconnect time.Duration
+	// waitOther is how long the change waits until no other run works on its table.
+	waitOther time.Duration
+	// tellsDifference has a plan of --to end with an exit code of its own if there is a difference.
+	tellsDifference bool
 	// onSignal is what a signal does to the work.
 	onSignal onSignal
 	// Of --to: risks are those of the ALTER that was found, place where its table is defined, and says
@@ -230,6 +234,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	}
 	if c.config.Undo > 0 && c.config.Warm {
 		err = errors.Join(err, session.RepeatableAll(session.AgainAfter(c.checks.Flags)))
+	}
+	if c.tellsDifference && c.target.To == "" {
+		err = errors.Join(err, errors.New("--exit-code needs --to: it compares tables with files"))
 	}
 	if err != nil && c.app.password.Detached(args) {
 		err = password.ErrDetached

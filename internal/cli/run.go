@@ -92,6 +92,7 @@ func (c *change) registerTuning() {
 		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
 		"after losing the server, try to reconnect for this long; then stop and keep the work",
 	)
+	f.Duration(&c.waitOther, "wait-for-other", 0, 0, 24*time.Hour, "wait up to this time until no other run of midstream works on the table; without it, such a run is refused (exit code 20)")
 	f.Enum("on-signal", string(signalKeeps), []string{string(signalKeeps), string(signalRemoves)},
 		"what SIGTERM, SIGHUP and Ctrl-C do: keep the work, so that the same command resumes, or remove it. On a terminal Ctrl-C asks",
 		func(word string) { c.onSignal = onSignal(word) })
@@ -172,6 +173,7 @@ func (a *app) planCommand() *cobra.Command {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.planOnly = true
+	c.checks.Bool(&c.tellsDifference, "", "exit-code", "with --to: exit code 0 if all tables are equal to the files, 2 if not, 11 if the plan refuses")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, onlyPlan) })
 	return cmd
 }

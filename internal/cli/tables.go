@@ -60,6 +60,9 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 
 // runTables makes the plan and carries it out.
 func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *server) (migration.Result, error) {
+	if err := awaitOther(ctx, c, s, statement.Tables()...); err != nil {
+		return migration.Result{}, err
+	}
 	p, err := c.planTables(ctx, statement, s)
 	if err != nil {
 		return migration.Result{}, err

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
@@ -73,6 +75,10 @@ func (c *change) reach(
 	c.tables = r.Tables
 	if err == nil && (c.output.quiet || len(r.Tables) > 1) {
 		c.tell("%s\n", summary.OfTables(r.Tables))
+	}
+	if n := session.Different(r.Tables); err == nil && c.tellsDifference && n > 0 {
+		differ := fmt.Errorf("%s of %d not equal to the files of --to", humanize.Plural(n, "table"), len(r.Tables))
+		err = &exit.Error{Code: exit.Differs, Err: differ, Left: "nothing was changed"}
 	}
 	return result, unheld(ctx, err)
 }

@@ -34,7 +34,7 @@ func TestExitCodeOf(t *testing.T) {
 		{errors.New("any"), true, exit.Aborted},
 		{failed(errInterrupted), true, exit.Aborted},
 		{failed(intake.ErrSourceChanged), false, exit.Failed},
-		{failed(leftovers.ErrClaimed), false, exit.Refused},
+		{failed(leftovers.ErrClaimed), false, exit.Busy},
 		{failed(fmt.Errorf("x: %w", cutover.ErrUnknown)), true, exit.Unknown},
 		{failed(errors.Join(errInterrupted, failure.ErrLeftovers)), true, exit.Leftovers},
 		{failed(errors.Join(cutover.ErrUnknown, failure.ErrLeftovers)), false, exit.Unknown},
@@ -49,7 +49,7 @@ func TestExitCodeOf(t *testing.T) {
 	}
 	codes := map[int]bool{}
 	for _, o := range exit.Outcomes {
-		if codes[o.Code] || o.Code == 2 {
+		if codes[o.Code] {
 			t.Errorf("exit code %d", o.Code)
 		}
 		codes[o.Code] = true

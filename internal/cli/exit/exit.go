@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/checkpoint"
@@ -24,10 +25,11 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Exit codes. They are documented and stable; 2 is a Go panic's.
+// Exit codes. They are documented and stable. 2 is a Go panic's too, which writes its trace to standard error.
 const (
 	Done       = 0
 	Failed     = 1
+	Differs    = 2
 	WrongUsage = 10
 	Refused    = 11
 	Aborted    = 12
@@ -38,6 +40,7 @@ const (
 	Unfit      = 17
 	NoRun      = 18
 	NotNow     = 19
+	Busy       = 20
 	AtOnce     = 130
 )
 
@@ -47,6 +50,7 @@ type Outcome struct {
 	Name    string // in the JSON result
 	Meaning string
 	Next    string // what to do, where the error itself says nothing better
+	Retry   string // what a scheduler does about it: stop, or try again
 }
 
 //go:embed exit_codes.txt
@@ -55,13 +59,15 @@ var exitCodes string
 // Outcomes are all exit codes.
 var Outcomes = readOutcomes(exitCodes)
 
-// readOutcomes reads a paragraph for each: its code and name, what it means, and behind > what to do.
+// readOutcomes reads a paragraph for each: its code and name, behind ~ what a scheduler does, what it means, and behind > what to do.
 func readOutcomes(text string) (all []Outcome) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		var o Outcome
 		head, body, _ := strings.Cut(paragraph, "\n")
+		retry, body, _ := strings.Cut(strings.TrimPrefix(body, "~ "), "\n")
 		_, _ = fmt.Sscan(head, &o.Code, &o.Name) // a test reads them all
 		meaning, next, _ := strings.Cut(body, "\n> ")
+		o.Retry = retry
 		o.Meaning, o.Next = strings.ReplaceAll(meaning, "\n", " "), next
 		all = append(all, o)
 	}
@@ -168,10 +174,11 @@ func Code(err error, interrupted bool) int {
 		return Mismatch
 	case errors.As(err, &c):
 		return c.Code
+	case busy(err):
+		return Busy
 	case errors.As(err, &untold),
 		errors.Is(err, plan.ErrRefused),
 		errors.Is(err, shadow.ErrRefused),
-		errors.Is(err, leftovers.ErrClaimed),
 		errors.Is(err, leftovers.ErrElsewhere),
 		errors.Is(err, failure.ErrOtherAlter), errors.Is(err, leftovers.ErrNoUndo), errors.Is(err, leftovers.ErrUndoBegun),
 		errors.Is(err, intake.ErrOtherCapture), errors.Is(err, park.ErrSlow), errors.Is(err, leftovers.ErrOvertaken),
@@ -182,4 +189,14 @@ func Code(err error, interrupted bool) int {
 		return Refused
 	}
 	return Failed
+}
+
+// busy reports whether nothing but another run on the table is in the way.
+func busy(err error) bool {
+	var refused *plan.Refused
+	if errors.As(err, &refused) {
+		return len(refused.Blocking) > 0 &&
+			!slices.ContainsFunc(refused.Blocking, func(r plan.Risk) bool { return r.Code != plan.CodeAtWork })
+	}
+	return errors.Is(err, leftovers.ErrClaimed)
 }

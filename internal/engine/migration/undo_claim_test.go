@@ -28,7 +28,7 @@ func TestL7_AnUndoWaitsForTheClaimOfAKilledOne(t *testing.T) {
 			b.Fatal(got, err)
 		}
 		code, last := b.undoing().wait()
-		if code != 11 || !strings.Contains(last, "another run of midstream is working on this table") || strings.Contains(last, "--end") {
+		if code != 20 || !strings.Contains(last, "another run of midstream is working on this table") || strings.Contains(last, "--end") {
 			b.Errorf("next to the claim, the undo ends with %d: %s", code, last)
 		}
 		undo := b.undoing()

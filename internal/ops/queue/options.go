@@ -32,7 +32,7 @@ func working() []string {
 		"max-replica-lag", "max-capture-delay", "max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "disk-free-now",
 		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max", "lock-attempts", "lock-give-up", "max-reader-lag",
 		"kill-blockers-after", "kill-user", "kill-host", "kill-rows",
-		"apply-workers", "capture", "backlog-limit", "reconnect", "checkpoint", "old-snapshots", "explain", "no-prescan", "no-verify", "repair",
+		"apply-workers", "capture", "backlog-limit", "reconnect", "wait-for-other", "checkpoint", "old-snapshots", "explain", "no-prescan", "no-verify", "repair",
 	}
 }
 

@@ -394,7 +394,7 @@ type Prescanned struct {
 type Result struct {
 	Head
 	Method          string    `json:"method" doc:"method of the change; empty if it was not decided"`
-	Outcome         string    `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, no_run, not_now, left_at_once"`
+	Outcome         string    `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, no_run, not_now, busy, differs, left_at_once"`
 	ExitCode        int       `json:"exit_code" doc:"the exit code of the process"`
 	Error           string    `json:"error" doc:"the cause; empty if done"`
 	Phase           string    `json:"phase" doc:"the phase in which it failed; empty if none had begun"`

@@ -434,3 +434,13 @@ func joined(a, b string) string {
 	}
 	return a + ", " + b
 }
+
+// Different counts the tables that are not equal to their files.
+func Different(tables []record.Table) (n int) {
+	for _, t := range tables {
+		if t.State != StateEqual {
+			n++
+		}
+	}
+	return n
+}
