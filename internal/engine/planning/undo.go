@@ -316,7 +316,7 @@ func former(ctx context.Context, server Server, table *schema.Table, saved *chec
 	old, err := schema.Load(ctx, server.Pool.DB(), name)
 	if why := leftovers.OldUnfit(saved, name, table.Name, old, err); why != "" {
 		if claimed, err := leftovers.Claimed(ctx, server.Pool.DB(), table.Name); claimed && err == nil { // it may have swapped just now
-			return nil, refuse(table.Name, notBack, leftovers.ErrClaimed.Error(), "Run the same command again when that run has ended")
+			return nil, refuseBy(plan.CodeAtWork, table.Name, notBack, leftovers.ErrClaimed.Error(), "Run the same command again when that run has ended")
 		}
 		return nil, refuse(table.Name, notBack, why, changeIt(table.Name)+"; midstream undo  --end "+table.Name.Argument()+" removes the record")
 	}
