@@ -79,6 +79,7 @@ func TestIntoIsRefused(t *testing.T) {
 			r.says("run", exit.Refused, c.alter, c.flags, c.says)
 		}
 		r.says("run", exit.WrongUsage, "ALTER TABLE t ADD COLUMN n INT", []string{"--into-view"}, "--into-view needs --into")
+		r.says("run", exit.WrongUsage, "--table=t", []string{into, "--to=/dev/null"}, "--into")
 		r.says("run", exit.WrongUsage, "DROP TABLE t", []string{into}, "--into is for ALTER TABLE")
 		r.says("run", exit.WrongUsage, "RENAME TABLE t TO u", []string{into}, "--into is for ALTER TABLE")
 		r.says("run", exit.WrongUsage, "ALTER TABLE t ADD COLUMN n INT", []string{"--into=zz"}, "database of zz is missing")

@@ -209,6 +209,7 @@ func (a *swapAttempt) run(ctx context.Context) error {
 	locked := a.locked()
 	if !a.one().Tables.RenameUnderLock {
 		if err := a.prepareTwo(ctx); err != nil {
+			a.dropSentinel() // the view may have failed
 			return fmt.Errorf("prepare the sessions of the swap: %w", err)
 		}
 		locked = append(locked, a.one().Tables.Old)

@@ -6,7 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
@@ -190,6 +194,72 @@ func TestL7_AKilledRunIntoAnotherSchemaEnds(t *testing.T) {
 			}
 		}
 		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}
+
+// TestL9_AnotherTableHasTheNewName: another session takes the name during the run. The run ends before the swap and keeps its work, the
+// application's table is untouched, and the same command resumes once the name is free. It drops no table of others (L8).
+func TestL9_AnotherTableHasTheNewName(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, five), func(b *bench) {
+		for _, view := range []bool{false, true} {
+			b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+			b.numbered(100)
+			b.into = b.elsewhere(false)
+			b.into.View = view
+			taken := "CREATE TABLE " + b.into.Name.Quoted() + " (precious INT)"
+			_, err := b.migrate(b.ctx(), "ADD COLUMN x INT", onPhase(event.PhaseVerify, func() { b.exec(taken) }))
+			var failed *failure.Failure
+			if !errors.As(err, &failed) || !errors.Is(err, cutover.ErrIntoTaken) || !failed.Kept {
+				b.Fatalf("view %t: %v", view, err)
+			}
+			b.mustBeThere("taken", b.into, "digits,t,t_midstream,t_shadow", "orders")
+			b.exec("DROP TABLE " + b.into.Name.Quoted())
+			b.mustMigrate("ADD COLUMN x INT")
+			if got := b.value("SELECT COUNT(*) FROM " + b.into.Name.Quoted()); got != "100" {
+				b.Errorf("view %t: the new table has %s rows", view, got)
+			}
+			b.exec("DROP DATABASE " + b.into.Name.Schema)
+		}
+		b.exec("DROP DATABASE "+b.schema, "CREATE DATABASE "+b.schema)
+	})
+}
+
+// TestL6_ASessionThatReadsTheNewNameHoldsTheSwap: a transaction has read the view that has the new name before an attempt. The run takes no
+// lock from it, and swaps when it has ended.
+func TestL6_ASessionThatReadsTheNewNameHoldsTheSwap(t *testing.T) {
+	mysqltest.Seldom(t)
+	sideBySide(t)
+	onThese(t, inTurn(t, five), func(b *bench) {
+		b.numbered(100)
+		b.into = b.elsewhere(false)
+		b.into.View = true
+		reader := b.conn()
+		held := make(chan struct{})
+		go func() {
+			defer close(held)
+			for b.Context().Err() == nil {
+				_, err := reader.ExecContext(b.ctx(), "START TRANSACTION")
+				if err == nil {
+					_, err = reader.ExecContext(b.ctx(), "DO (SELECT COUNT(*) FROM "+b.into.Name.Quoted()+")")
+				}
+				if err == nil {
+					return
+				}
+			}
+		}()
+		r := b.background(b.ctx(), "ADD COLUMN x INT")
+		select {
+		case <-held: // the stand-by, or the new table itself if the reader was late
+			time.Sleep(time.Second)
+			_, _ = reader.ExecContext(b.ctx(), "ROLLBACK")
+		case <-r.done:
+			<-held
+			_, _ = reader.ExecContext(b.ctx(), "ROLLBACK")
+		}
+		r.wait(b)
+		b.mustBeThere("after the swap", b.into, "digits,[t],t_old", "orders")
+		b.exec("DROP VIEW " + b.schema + ".t")
 	})
 }
 

@@ -103,22 +103,29 @@ func (c *checker) checkIntoOrder(block func(why, fix string)) {
 // checkIntoGrants finds the privileges that are missing on the other schema.
 func (c *checker) checkIntoGrants() {
 	into, g := c.options.Into, &c.facts.Grants
-	needed, why := []string{"CREATE", "INSERT"}, "RENAME TABLE needs them for the new name"
+	why := "the run reads the new table there, and RENAME TABLE needs them"
 	if into.View {
-		needed = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "CREATE VIEW"}
 		why = "RENAME TABLE and the view need them: the view works with the rights of this account"
-		if !g.On("CREATE VIEW", c.table.Name.Schema, "") {
-			c.missing([]string{"CREATE VIEW"}, grantSchema(c.table.Name.Schema, g.LiteralNames)+".*", "the run makes the view there")
-		}
+		views := slices.DeleteFunc([]string{"CREATE VIEW", "SHOW VIEW"}, func(p string) bool { return g.On(p, c.table.Name.Schema, "") })
+		c.missing(views, grantSchema(c.table.Name.Schema, g.LiteralNames)+".*", "the run makes the view there, and finds it again")
 	}
-	lacked := slices.DeleteFunc(needed, func(p string) bool { return g.On(p, into.Name.Schema, into.Name.Table) })
+	lacked := slices.DeleteFunc(onInto(into), func(p string) bool { return g.On(p, into.Name.Schema, into.Name.Table) })
 	c.missing(lacked, grantSchema(into.Name.Schema, g.LiteralNames)+".*", why)
+}
+
+// onInto are the privileges on the schema of the new table.
+func onInto(into Into) []string {
+	if into.View {
+		return []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "CREATE VIEW", "SHOW VIEW"}
+	}
+	return []string{"SELECT", "CREATE", "INSERT"}
 }
 
 // checkIntoPlace checks what is at the new name.
 func (c *checker) checkIntoPlace(f *IntoFacts, block func(why, fix string)) {
 	into, stopped := c.options.Into, c.stopped()
 	switch {
+	case f.NoDatabase && !c.facts.Grants.On("CREATE", into.Name.Schema, ""): // the account could not see it
 	case f.NoDatabase:
 		c.block(CodeNoTable, "no such database: "+into.Name.Schema, "", "Create it first, or check the name and the account's privileges: SHOW GRANTS")
 	case f.Kind == "VIEW" && stopped && IsStandBy(f.Definition, c.table.Name): // of the stopped run, which this one resumes

@@ -80,8 +80,15 @@ func (p *Plan) Grants() []string {
 		}
 		return []string{strings.Join(wanted, ", ") + " ON " + database, look, "PROCESS ON *.*"}
 	}
-	return []string{
+	all := []string{
 		fmt.Sprintf("%s ON %s", strings.Join(slices.Concat(onTables, onSchema), ", "), database),
 		look, strings.Join(onServer(p.Capture.By), ", ") + " ON *.*",
 	}
+	if p.Into.View {
+		all[0] = strings.Replace(all[0], " ON ", ", CREATE VIEW, SHOW VIEW ON ", 1)
+	}
+	if p.Into.Given() && p.Into.Name.Schema != p.Source.Name.Schema {
+		all = append(all, strings.Join(onInto(p.Into), ", ")+" ON "+grantSchema(p.Into.Name.Schema, p.Server.LiteralNames)+".*")
+	}
+	return all
 }

@@ -27,7 +27,9 @@ func CheckInto(statement *ddl.Statement, into plan.Into) error {
 	switch {
 	case into.View && !into.Given():
 		return errors.New("--into-view needs --into")
-	case !into.Given() || statement == nil || statement.Kind == ddl.KindAlter:
+	case into.Given() && statement == nil:
+		return errors.New("--into needs a statement: --to makes tables equal to files, by their names")
+	case !into.Given() || statement.Kind == ddl.KindAlter:
 		return nil
 	case statement.Kind != ddl.KindRename || !renames():
 		return fmt.Errorf("--into is for ALTER TABLE, and not for %s", statement.Kind)
