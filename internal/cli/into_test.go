@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,7 +81,11 @@ func TestIntoIsRefused(t *testing.T) {
 			r.says("run", exit.Refused, c.alter, c.flags, c.says)
 		}
 		r.says("run", exit.WrongUsage, "ALTER TABLE t ADD COLUMN n INT", []string{"--into-view"}, "--into-view needs --into")
-		r.says("run", exit.WrongUsage, "--table=t", []string{into, "--to=/dev/null"}, "--into")
+		wanted := filepath.Join(r.TempDir(), "t.sql")
+		if err := os.WriteFile(wanted, []byte("CREATE TABLE t (id INT PRIMARY KEY)"), 0o600); err != nil {
+			r.Fatal(err)
+		}
+		r.says("run", exit.WrongUsage, "--table=t", []string{into, "--to=" + wanted}, "--into needs a statement")
 		r.says("run", exit.WrongUsage, "DROP TABLE t", []string{into}, "--into is for ALTER TABLE")
 		r.says("run", exit.WrongUsage, "RENAME TABLE t TO u", []string{into}, "--into is for ALTER TABLE")
 		r.says("run", exit.WrongUsage, "ALTER TABLE t ADD COLUMN n INT", []string{"--into=zz"}, "database of zz is missing")
