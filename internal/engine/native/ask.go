@@ -108,36 +108,66 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 	text := q.ClausesFor(q.Alter, before.table)
 	for _, a := range q.attempts() {
 		answer.Method, answer.Lock = a.method, a.lock
-		how := answer.How()
-		began := time.Now()
-		_, err := session.Exec(ctx, "ALTER TABLE "+q.Clone.Quoted()+" "+ddl.Prefixed(how, text))
-		if err == nil {
-			answer.Setup = time.Since(began)
-			after, err := look(ctx, pool.DB(), q.Clone)
-			if err != nil {
-				return nil, err
-			}
-			if answer.Trial, err = q.settle(ctx, pool, before, after); err != nil {
-				return nil, err
-			}
-			answer.Effect, answer.Definition = before.effect(
-				after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant,
-			), after.definition
-			if a.method == plan.MethodInstant && answer.Effect == plan.Rebuild && q.Alter.Algorithm == "" {
-				// MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies.
-				answer.Method = plan.MethodCopy
-			}
+		taken, err := q.trySo(ctx, pool, session, before, answer, text)
+		if err != nil {
+			return nil, err
+		}
+		if taken {
 			return answer, nil
 		}
-		if unanswered(err) {
-			return nil, fmt.Errorf("ask on clone %s: %w", q.Clone, err)
+	}
+	why := answer.Refused[len(answer.Refused)-1].Why
+	if len(q.Alter.PartitionOps) > 0 && namesNone(q.Alter.Algorithm) && namesNone(q.Alter.Lock) {
+		plain := &plan.Answer{Plain: true, Method: plan.MethodCopy}
+		taken, err := q.trySo(ctx, pool, session, before, plain, text)
+		if err != nil {
+			return nil, err
 		}
-		if no := (plan.Rejected{Method: a.method, Why: dbconn.Message(err)}); !slices.Contains(answer.Refused, no) {
+		if taken {
+			if plain.Effect <= plan.Metadata {
+				plain.Method, plain.Lock = plan.MethodInplace, "NONE"
+			}
+			plain.Refused = []plan.Rejected{{Method: plan.MethodInstant, Why: "the server takes no ALGORITHM with " + q.Alter.PartitionOps[0]}}
+			return plain, nil
+		}
+		why = plain.Refused[0].Why // the others have refused the ALGORITHM
+	}
+	return nil, fmt.Errorf("%w: %s", ErrRefused, why)
+}
+
+// namesNone reports whether a statement leaves the algorithm, or the lock, to the server.
+func namesNone(wish string) bool { return wish == "" || wish == "DEFAULT" }
+
+// trySo lets the server run the statement in the way of the answer, and completes the answer. If the server does not take it, that is
+// noted in the answer.
+func (q Question) trySo(
+	ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *sight, answer *plan.Answer, text string,
+) (taken bool, err error) {
+	began := time.Now()
+	_, err = session.Exec(ctx, "ALTER TABLE "+q.Clone.Quoted()+" "+ddl.Prefixed(answer.How(), text))
+	if err != nil && unanswered(err) {
+		return false, fmt.Errorf("ask on clone %s: %w", q.Clone, err)
+	}
+	if err != nil {
+		if no := (plan.Rejected{Method: answer.Method, Why: dbconn.Message(err)}); !slices.Contains(answer.Refused, no) {
 			answer.Refused = append(answer.Refused, no)
 		}
+		return false, nil
 	}
-	last := answer.Refused[len(answer.Refused)-1]
-	return nil, fmt.Errorf("%w: %s", ErrRefused, last.Why)
+	answer.Setup = time.Since(began)
+	after, err := look(ctx, pool.DB(), q.Clone)
+	if err != nil {
+		return false, err
+	}
+	if answer.Trial, err = q.settle(ctx, pool, before, after); err != nil {
+		return false, err
+	}
+	answer.Effect, answer.Definition = before.effect(after, len(q.Alter.Keys) > 0 && answer.Method != plan.MethodInstant), after.definition
+	if answer.Method == plan.MethodInstant && answer.Effect == plan.Rebuild && q.Alter.Algorithm == "" {
+		// MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies.
+		answer.Method = plan.MethodCopy
+	}
+	return true, nil
 }
 
 // unanswered reports whether an error gives no information about the statement.
@@ -214,10 +244,8 @@ func (q Question) rowFormat(ctx context.Context, session *dbconn.Session) (claus
 type sight struct {
 	table      *schema.Table
 	definition string
-	// tables has InnoDB's numbers of the table, or of its partitions.
-	tables []uint64
-	// indexes has InnoDB's numbers of their indexes: a rename keeps them.
-	indexes []uint64
+	// indexes has InnoDB's numbers of all indexes: a rename keeps them. tables has the number of each one's table, or partition.
+	indexes, tables []uint64
 }
 
 func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
@@ -263,12 +291,22 @@ func (s *sight) effect(after *sight, keyed bool) plan.Effect {
 		return slices.ContainsFunc(of, func(id uint64) bool { return !slices.Contains(among, id) })
 	}
 	switch {
-	case fresh(after.tables, s.tables):
+	case fresh(after.tables, s.tables) && fresh(s.tables, after.tables): // a partition that is new copies nothing
 		return plan.Rebuild
-	case keyed, fresh(after.indexes, s.indexes):
+	case keyed, after.adds(s):
 		return plan.Index
 	case s.definition != after.definition:
 		return plan.Metadata
 	}
 	return plan.Nothing
+}
+
+// adds reports whether a table, or a partition, that was there before has another index now.
+func (s *sight) adds(before *sight) bool {
+	for i, id := range s.indexes {
+		if !slices.Contains(before.indexes, id) && slices.Contains(before.tables, s.tables[i]) {
+			return true
+		}
+	}
+	return false
 }

@@ -101,6 +101,44 @@ func TestAsk(t *testing.T) {
 	})
 }
 
+// ofPartitions are statements on partitions by RANGE, or HASH. 5.7 and MariaDB take them without ALGORITHM and LOCK only.
+var ofPartitions = []struct{ by, clauses, new, plain string }{
+	{"RANGE", "ADD PARTITION (PARTITION p2 VALUES LESS THAN (3000))", "INPLACE NONE metadata", "INPLACE NONE metadata"},
+	{"RANGE", "REORGANIZE PARTITION p1 INTO (PARTITION a VALUES LESS THAN (1500), PARTITION b VALUES LESS THAN (2000))", "INPLACE SHARED rebuild", "COPY rebuild"},
+	{"HASH", "ADD PARTITION PARTITIONS 2", "INPLACE SHARED rebuild", "COPY rebuild"},
+	{"HASH", "COALESCE PARTITION 1", "INPLACE SHARED rebuild", "COPY rebuild"},
+}
+
+// TestAskOfPartitions: a new partition copies nothing, and the reason of a refusal is the statement's own.
+func TestAskOfPartitions(t *testing.T) {
+	onEach(t, func(r *rig) {
+		pool := r.pool()
+		defer pool.Close()
+		kinds := map[string]string{"RANGE": "RANGE (id) (PARTITION p0 VALUES LESS THAN (1000), PARTITION p1 VALUES LESS THAN (2000))", "HASH": "HASH (id) PARTITIONS 4"}
+		for _, c := range ofPartitions {
+			r.exec("DROP TABLE " + r.table.Quoted())
+			r.exec("CREATE TABLE " + r.table.Quoted() + " (id INT PRIMARY KEY, v INT, KEY (v)) PARTITION BY " + kinds[c.by])
+			answer, err := r.ask(pool, c.clauses)
+			if err != nil {
+				r.Errorf("%s: %v", c.clauses, err)
+				continue
+			}
+			want, plain := c.new, r.version == "5.7" || strings.HasPrefix(r.version, "mariadb")
+			if plain {
+				want = c.plain
+			}
+			got := strings.Join(strings.Fields(strings.ToUpper(string(answer.Method))+" "+answer.Lock+" "+effects[answer.Effect]), " ")
+			if got != want || answer.Plain != plain || plain != (answer.How() == "") {
+				r.Errorf("%s: %s (plain: %v, %q), want %s", c.clauses, got, answer.Plain, answer.How(), want)
+			}
+		}
+		if _, err := r.ask(pool, "ADD PARTITION (PARTITION p5 VALUES LESS THAN (7))"); !errors.Is(err, native.ErrRefused) ||
+			!strings.Contains(err.Error(), "VALUES LESS THAN") && !strings.Contains(err.Error(), "partitions must") && !strings.Contains(err.Error(), "HASH") {
+			r.Errorf("another kind of partition: %v", err)
+		}
+	})
+}
+
 // ask asks how the server would change the table.
 func (r *rig) ask(pool *dbconn.Pool, clauses string) (*plan.Answer, error) {
 	r.Helper()

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (q Question) repeat(
 	// undo restores the state in which the statement can run again.
 	undo := ""
 	if answer.Effect == plan.Rebuild {
-		statement = "ALTER TABLE " + q.Clone.Quoted() + " " + answer.How() + ", FORCE"
+		statement = "ALTER TABLE " + q.Clone.Quoted() + " " + ddl.Prefixed(cmp.Or(answer.How(), "ALGORITHM=COPY"), "FORCE")
 	} else if undo = dropping(q.Clone, before.Keys, after.Keys); undo == "" {
 		return once, nil
 	}

@@ -76,7 +76,8 @@ func (c *checker) checkNative() {
 	byHand := func(op string) string { return "Run it natively: ALTER TABLE " + c.table.Name.Quoted() + " " + op }
 	for _, op := range c.alter.PartitionOps {
 		if slices.Contains(nativePartition, op) {
-			c.block(CodePartition, "the ALTER has "+op, "the shadow has no rows yet, so it would have no effect",
+			c.block(CodePartition, "the ALTER has "+op, "a new table has no rows yet, so it would have no effect there; and the server works "+
+				"under the table's exclusive lock, for a time that no plan can bound",
 				byHand(op+" ...")+", after SET SESSION lock_wait_timeout = 1 (docs/partitions.md)")
 		}
 	}

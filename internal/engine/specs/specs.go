@@ -94,7 +94,8 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	}
 	spec = &rowsync.Spec{
 		Source: p.Source.Name, Shadow: shadow.Name,
-		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, Own: p.Key.Own, Whole: p.Key.Whole, ByValue: p.Key.ByValue, MostOfValue: plan.MostOfValue,
+		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, Own: p.Key.Own, Whole: p.Key.Whole, ByValue: p.Key.ByValue,
+		MostOfValue: plan.MostOfValue,
 		ShadowIndex: columns.KeyIndex,
 		Partitioned: p.Source.Partitioned,
 		KeyChanged:  columns.KeyChanged(),

@@ -157,9 +157,12 @@ func SameClauses(a, b string) bool {
 	})
 }
 
-// Prefixed returns clauses with another one before them. PARTITION BY and REMOVE PARTITIONING end a
+// Prefixed returns clauses with another one before them, if it is not "". PARTITION BY and REMOVE PARTITIONING end a
 // statement and follow no comma.
 func Prefixed(first, clauses string) string {
+	if first == "" {
+		return clauses
+	}
 	tokens, _ := token.Split(clauses)
 	if w := words(tokens); w.begin("PARTITION", "BY") || w.begin("REMOVE", "PARTITIONING") {
 		return first + " " + clauses
