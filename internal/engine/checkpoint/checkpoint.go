@@ -78,6 +78,8 @@ type Checkpoint struct {
 	Phase   string
 	Taken   time.Time // by the client's clock, for people
 	Rows    int64     // copied
+	// Changed is what a row change has done; nil for other runs.
+	Changed *Changed `json:",omitempty"`
 	// Unmarked means that the shadow may already have its final comment, and no mark.
 	Unmarked bool
 	// Shadow is the shadow's name; "" for its default name.
@@ -118,6 +120,18 @@ type Checkpoint struct {
 
 // CaptureServer names the server whose binlog has Position.
 func (c Checkpoint) CaptureServer() string { return cmp.Or(c.CaptureUUID, c.ServerUUID) }
+
+// Changed is what a row change has done so far, in all of its attempts.
+type Changed struct {
+	Walked   int64 // rows in the ranges that are done, about
+	Matched  int64 // rows that met the condition when their range was read
+	Rows     int64 // that were deleted or changed
+	Archived int64 // rows that were copied to Rest
+	// Rest is the table that takes deleted rows, in quotes; "" for none.
+	Rest string `json:",omitempty"`
+	// Verb, Where and Set are the statement.
+	Verb, Where, Set string
+}
 
 // Range is a key.Range with its bounds as bytes: JSON keeps them unchanged.
 type Range struct {

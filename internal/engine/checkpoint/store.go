@@ -90,8 +90,11 @@ const createTable = "CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL PRIMARY KEY,"
 	" ENGINE=InnoDB COMMENT=%s"
 
 // Create makes the table. It fails if a table of that name is there.
-func (s *Store) Create(ctx context.Context, on Execer) error {
-	_, err := on.Exec(ctx, fmt.Sprintf(createTable, s.name.Quoted(), schema.Literal(schema.MarkFor("state", s.source))))
+func (s *Store) Create(ctx context.Context, on Execer) error { return s.CreateAs(ctx, on, "state") }
+
+// CreateAs is Create with another kind in the table's mark.
+func (s *Store) CreateAs(ctx context.Context, on Execer, kind string) error {
+	_, err := on.Exec(ctx, fmt.Sprintf(createTable, s.name.Quoted(), schema.Literal(schema.MarkFor(kind, s.source))))
 	if err != nil {
 		return fmt.Errorf("create state table %s: %w", s.name, err)
 	}

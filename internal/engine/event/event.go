@@ -45,6 +45,9 @@ const (
 	PhaseHold    Phase = "hold"
 	PhaseCutover Phase = "cutover" // lock, drain, swap
 	PhaseLock    Phase = "lock"    // of a rehearsal: lock, drain, unlock
+	// A row change deletes or updates rows, and then counts the rows that match.
+	PhaseRows    Phase = "rows"
+	PhaseRecount Phase = "recount"
 	PhaseCleanup Phase = "cleanup" // what the run created is removed
 	PhaseDone    Phase = "done"
 )
@@ -53,7 +56,7 @@ const (
 func Phases() []Phase {
 	return []Phase{
 		PhaseCheck, PhaseNative, PhaseShadow, PhasePrescan, PhaseStart, PhaseCopy, PhaseIndex, PhaseCatchUp, PhaseVerify, PhaseHold,
-		PhaseCutover, PhaseLock, PhaseCleanup, PhaseDone,
+		PhaseCutover, PhaseLock, PhaseRows, PhaseRecount, PhaseCleanup, PhaseDone,
 	}
 }
 

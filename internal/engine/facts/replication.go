@@ -227,7 +227,7 @@ func (f gatherer) readTaken(ctx context.Context, q schema.Querier, source schema
 		names := purpose.NamesOf(source)
 		list = append(list, schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table))
 	}
-	for _, n := range []schema.Name{plan.LogOf(source), plan.UndoOf(source), plan.KeptOf(source)} {
+	for _, n := range []schema.Name{plan.LogOf(source), plan.UndoOf(source), plan.KeptOf(source), plan.RowsOf(source)} {
 		list = append(list, schema.Literal(n.Table))
 	}
 	for _, old := range append(plan.OldNames(source), plan.SinceNames(source)...) {

@@ -36,6 +36,7 @@ type Table struct {
 	Spared bool
 	// Clone means that the table is an empty copy that a plan has made to ask the server.
 	Clone bool
+	rows  bool // it has the checkpoint of a row change
 }
 
 // Trigger is a trigger that is dropped with a Table.
@@ -214,6 +215,9 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 	case isMarked:
 		t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
 		t.log = t.log || t.comment == schema.MarkFor(trigger.SinceKind, c.source)
+		if t.rows = t.comment == schema.MarkFor(plan.RowsKind, c.source); t.rows {
+			t.Why = "the checkpoint of a purge or an update that was stopped: without it, the same command begins again"
+		}
 		return true, nil
 	case t.Name == names.Shadow && !c.HasState(tables):
 		t.Spared, t.Why = true, "it has no mark, and no state table names it"
@@ -287,9 +291,9 @@ func itsComment(comment string) string {
 
 // GoesWithARun reports whether a run drops the leftover at its end without being asked: it is known
 // to be ours, and no plan is at work on it. On a server that does not show the owners of
-// connections, the latter is not known.
+// connections, the latter is not known. The checkpoint of a row change stays: nothing else knows which rows were changed.
 func (c *Cleaner) GoesWithARun(l Table) bool {
-	return !l.Spared && (!l.Clone || c.pool.Marked())
+	return !l.Spared && !l.rows && (!l.Clone || c.pool.Marked())
 }
 
 // allowed fails with a *Denied if the account lacks the rights to drop the found tables, or if that

@@ -105,6 +105,12 @@ func AllSettings() []Setting {
 	return slices.Concat(pace(), finish(), waits(), swapping())
 }
 
+// ForRows are the settings that a change of rows obeys.
+var ForRows = []string{
+	"chunk-time", "copy-share", "max-slowdown", "full-speed", "copy-window", "max-replica-lag", "max-load", "critical-load", "max-history",
+	"max-redo", "min-free-disk", "throttle-file", "throttle-query", "throttle-url",
+}
+
 // SettingOf returns the setting of a name, or of a former name.
 func SettingOf(name string) (Setting, bool) {
 	name = CurrentName(name)

@@ -92,6 +92,7 @@ func (c *checker) checkNames() {
 		}
 	}
 	c.checkUndoNames()
+	c.checkRows()
 	if c.options.OpenUndo != "" && (c.facts.RunBy == 0 || c.options.UndoRuns == "") {
 		what, fix := StillOpen(c.table.Name, c.options.OpenUndo, c.options.OpenRedo)
 		c.block(CodeUndo, what, "a second change that builds a new table would end that", fix)

@@ -22,20 +22,22 @@ const (
 	RehearsingOnReplica Purpose = "rehearsal on a replica"
 	// Undoing is a run that takes a change back: its shadow is the old table that the change has left.
 	Undoing Purpose = "undo"
+	// ChangingRows is a DELETE or an UPDATE in chunks. It alters no table.
+	ChangingRows Purpose = "row change"
 )
 
 // Purposes are all purposes.
 var Purposes = []Purpose{Altering, Rehearsing, RehearsingOnReplica, Undoing}
 
 // Rehearses reports whether the run does not change the table.
-func (p Purpose) Rehearses() bool { return !p.Swaps() }
+func (p Purpose) Rehearses() bool { return p == Rehearsing || p == RehearsingOnReplica }
 
-// Swaps reports whether the run changes the table.
+// Swaps reports whether the run changes the definition of the table.
 func (p Purpose) Swaps() bool { return p == Altering || p == Undoing }
 
 // Rehearsal is the purpose as records have it: "" if the run changes the table.
 func (p Purpose) Rehearsal() string {
-	if p.Swaps() {
+	if !p.Rehearses() {
 		return ""
 	}
 	return string(p)
@@ -55,6 +57,7 @@ const (
 	sinceSuffix     = "_since"
 	mergedSuffix    = "_merged"
 	parkedSuffix    = "_parked"
+	rowsSuffix      = "_rows"
 	rehearsedSuffix = "_rehearsed"
 	rehearsalSuffix = "_rehearsal"
 )

@@ -2,7 +2,6 @@ package planning
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,51 +40,13 @@ func (m *maker) readFilter(ctx context.Context) error {
 	case m.options.Config.DropOld:
 		return refused("--keep leaves rows out, and --drop-old drops the only table that has them", "they would be lost", "Leave out --drop-old")
 	}
-	if o.Meet, err = m.meet(ctx, dialect.MariaDB); err != nil {
+	if o.Meet, err = facts.Meets(ctx, m.server.Pool.DB(), name, o.Filter, dialect.MariaDB); err != nil {
 		return failed(ReadFacts, name, err)
 	}
 	if o.Method == "" {
 		o.Method, o.Unwanted = plan.MethodShadow, plan.OnlyNewTable
 	}
 	return nil
-}
-
-// meet asks the server how many rows meet the filter, without reading them; less than 0 if it does not say.
-func (m *maker) meet(ctx context.Context, mariaDB bool) (int64, error) {
-	explain := "EXPLAIN FORMAT=TRADITIONAL "
-	if mariaDB {
-		explain = "EXPLAIN EXTENDED " // for the column filtered
-	}
-	rows, err := m.server.Pool.DB().QueryContext(ctx, explain+"SELECT * FROM "+m.table.Name.Quoted()+" WHERE ("+m.options.Plan.Filter+")")
-	if err != nil {
-		return -1, fmt.Errorf("estimate the rows that meet --keep: %w", err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return -1, err
-	}
-	var read, share sql.NullFloat64
-	into := make([]any, len(columns))
-	for i, name := range columns {
-		switch name {
-		case "rows":
-			into[i] = &read
-		case "filtered":
-			into[i] = &share
-		default:
-			into[i] = new(sql.RawBytes)
-		}
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return -1, err
-		}
-	}
-	if err := rows.Err(); err != nil || !read.Valid || !share.Valid {
-		return -1, err
-	}
-	return int64(read.Float64 * share.Float64 / 100), nil
 }
 
 // restRisk warns of new rows whose keys, or values of unique keys, the old table has for rows that the change has left out.

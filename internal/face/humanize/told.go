@@ -61,6 +61,10 @@ func Phase(p event.Phase) string {
 		return "cut over: on hold until an operator or the time window allows the swap"
 	case event.PhaseLock:
 		return "lock: rehearsing the lock of the cut-over"
+	case event.PhaseRows:
+		return "rows: changing rows in chunks, in the order of the key"
+	case event.PhaseRecount:
+		return "recount: counting the rows that match now"
 	case event.PhaseCleanup:
 		return "clean up: removing what the run created"
 	case event.PhaseDone:
@@ -364,7 +368,16 @@ func Progress(p event.Progress) string {
 		if slower := Slower(p); slower != "" {
 			add(slower)
 		}
-	case event.PhasePrescan:
+	case event.PhaseRows:
+		of(p.Fraction, p.Scanned)
+		add(Count(p.RowsCopied) + " changed")
+		add(Rate(p.CopyRate) + "/s")
+		add(ETA(p))
+		if slower := Slower(p); slower != "" {
+			add(slower)
+		}
+		follows = false
+	case event.PhasePrescan, event.PhaseRecount:
 		of(ScannedFraction(p), p.Scanned)
 		follows = false
 	case event.PhaseIndex:
