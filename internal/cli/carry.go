@@ -135,6 +135,9 @@ func (c *change) told(ctx context.Context, result migration.Result, err error) r
 		return *c.released
 	}
 	told := c.app.resultOf(result, err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	if c.rows != nil {
+		told.TakeRows(*c.rows)
+	}
 	told.Rehearsal, told.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
 	return told
 }

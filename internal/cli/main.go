@@ -127,7 +127,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
-		a.reportCommand(),
+		a.reportCommand(), a.purgeCommand(), a.updateCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(a.serveCommand(), a.submitCommand(), a.queueCommand(), a.withdrawCommand())

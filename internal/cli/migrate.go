@@ -23,6 +23,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/engine/rowchange"
 	"midstream/internal/engine/together"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
@@ -100,6 +101,8 @@ type change struct {
 	run    *session.Session
 	// resultFile is where the result is written as well, for midstream serve; "" for nowhere.
 	resultFile string
+	// rows is what a change of rows has done; nil for other changes.
+	rows *rowchange.Result
 	// page is what shows the runs in a browser, where that is asked for.
 	page *page
 	// commanded has a run take commands in another program's way; nil where there is none.

@@ -6,9 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/explain"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
@@ -56,7 +58,7 @@ func (c *change) registerResultFile() {
 // command becomes a plan by its verb alone; it heeds those that change what it tells.
 func (c *change) registerTuning() {
 	f, cfg, dflt := &c.checks, &c.config, migration.Config{}.WithDefaults()
-	c.registerSettings()
+	c.registerSettings(func(operator.Setting) bool { return true })
 	c.registerReplicas()
 	f.Flags.StringVar(&c.socket.folder, "control-dir", "", controlDirUse)
 	f.Bool(&c.socket.off, "", "no-control", "make no control socket; midstream status, pause, set and so on cannot reach the run")
@@ -88,11 +90,7 @@ func (c *change) registerTuning() {
 		&c.options.Limits.Stall, "native-max-replica-stall", limits.Stall, 0, 1000*time.Hour,
 		"limit for the time that replicas may stall while they repeat a native change",
 	)
-	f.Duration(
-		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
-		"after losing the server, try to reconnect for this long; then stop and keep the work",
-	)
-	f.Duration(&c.waitOther, "wait-for-other", 0, 0, 24*time.Hour, "wait up to this time until no other run of midstream works on the table; without it, such a run is refused (exit code 20)")
+	registerReconnect(f, c)
 	f.Enum("on-signal", string(signalKeeps), []string{string(signalKeeps), string(signalRemoves)},
 		"what SIGTERM, SIGHUP and Ctrl-C do: keep the work, so that the same command resumes, or remove it. On a terminal Ctrl-C asks",
 		func(word string) { c.onSignal = onSignal(word) })
@@ -135,6 +133,15 @@ func (c *change) registerTuning() {
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {
 		_ = f.Flags.MarkHidden(name) // it is there: it has just been added
 	}
+}
+
+// registerReconnect adds the flags for a server that is lost, and for another run on the table.
+func registerReconnect(f *flags.Set, c *change) {
+	f.Duration(
+		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
+		"after losing the server, try to reconnect for this long; then stop and keep the work",
+	)
+	f.Duration(&c.waitOther, "wait-for-other", 0, 0, 24*time.Hour, "wait up to this time until no other run of midstream works on the table; without it, such a run is refused (exit code 20)")
 }
 
 // registerKeeping adds the flags about the undo of a change. An undo keeps what its change has kept, for its redo.

@@ -22,10 +22,13 @@ const (
 	unseenIgnore = "ignore"
 )
 
-// registerSettings adds the flags of what may also change while a run is at work.
-func (c *change) registerSettings() {
+// registerSettings adds the flags of what may also change while a run is at work, of those that the verb takes.
+func (c *change) registerSettings(takes func(operator.Setting) bool) {
 	c.config, c.settings = migration.Config{}.WithDefaults(), operator.CommandLineDefaults()
 	for _, setting := range operator.AllSettings() {
+		if !takes(setting) {
+			continue
+		}
 		var parts []string
 		c.checks.Add("", setting.Name, setting.Kind, setting.Get(c.settings), setting.Help, func(text string) error {
 			if setting.Repeats {

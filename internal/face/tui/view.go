@@ -32,6 +32,11 @@ func (m model) View() tea.View {
 			lines,
 			m.barLine("prepare", humanize.ScannedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Scanned), humanize.Count(p.RowsTotal))),
 		)
+	case m.phase == event.PhaseRows, m.phase == event.PhaseRecount:
+		lines = append(lines, m.barLine(humanize.Step(m.phase), p.Fraction, strings.TrimPrefix(humanize.Progress(p), humanize.Step(p.Phase)+": ")))
+		if line := m.applicationLine(); line != "" {
+			lines = append(lines, dim.Render(line))
+		}
 	case m.phase == event.PhaseNative:
 		lines = append(lines, "server   "+humanize.Built(p))
 	case p.RowsTotal > 0 && !before(m.phase, event.PhaseCopy):

@@ -136,7 +136,7 @@ func (s *Server) waiting(ctx context.Context, id string) (p pending, err error) 
 func fractionOf(p event.Progress) *float64 {
 	var f float64
 	switch p.Phase {
-	case event.PhaseCopy:
+	case event.PhaseCopy, event.PhaseRows, event.PhaseRecount:
 		f = p.Fraction
 	case event.PhasePrescan:
 		f = humanize.ScannedFraction(p)

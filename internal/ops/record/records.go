@@ -52,7 +52,7 @@ type Plan struct {
 	Alter         string     `json:"alter" doc:"what follows ALTER TABLE name; empty if there is nothing to alter"`
 	Create        string     `json:"create" doc:"the CREATE TABLE of a table that does not exist (--to); otherwise empty"`
 	Place         string     `json:"place" doc:"file:line of the desired definition (--to); otherwise empty"`
-	Method        string     `json:"method" doc:"none, instant, inplace, copy or shadow; create if the table does not exist (--to)"`
+	Method        string     `json:"method" doc:"none, instant, inplace, copy or shadow; create if the table does not exist (--to); rows for purge and update"`
 	Why           string     `json:"why" doc:"the reason for this method"`
 	Others        []Rejected `json:"others" doc:"the methods that were not chosen, the lightest first"`
 	Warning       string     `json:"warning" doc:"the reason against a method that you asked for; may be empty"`
@@ -79,10 +79,12 @@ type Plan struct {
 	Grants        []string   `json:"grants" doc:"the privileges that the run needs, as GRANT spells them"`
 	Former        string     `json:"former" doc:"what the run does with the work of an earlier run; empty if there is none"`
 	Risks         []Risk     `json:"risks" doc:"the risks that the operator should know; may be empty"`
-	Statement     string     `json:"statement" doc:"RENAME TABLE, DROP TABLE, TRUNCATE TABLE or CREATE TABLE; empty for an ALTER"`
+	Statement     string     `json:"statement" doc:"RENAME TABLE, DROP TABLE, TRUNCATE TABLE, CREATE TABLE, DELETE or UPDATE; empty for an ALTER"`
 	Steps         []string   `json:"steps" doc:"the steps of such a statement, in order, for people; empty for an ALTER"`
 	Undoes        *Undoes    `json:"undoes" doc:"the change that the run takes back; null unless the run is an undo"`
 	Undo          *Undoable  `json:"undo" doc:"whether the change can be undone after the run; null for an undo, a rehearsal, and a statement on complete tables"`
+	RowsMatch     int64      `json:"rows_match_estimate" doc:"purge and update: number of rows that meet the condition, as the server estimates it; negative: not known"`
+	Rest          string     `json:"rest" doc:"purge: the table that takes the deleted rows; empty for none"`
 	Locks         []string   `json:"locks" doc:"the tables that the statement locks for a moment; empty for an ALTER"`
 }
 
@@ -138,7 +140,7 @@ func Risks(risks []plan.Risk) []Risk {
 type Phase struct {
 	Head
 	Undo  bool   `json:"undo" doc:"true: a phase of an undo that brings an old table up to date"`
-	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, hold, cutover, lock (in a rehearsal), cleanup or done. catchup comes before verify and before each cutover or lock"`
+	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, hold, cutover, lock (in a rehearsal), rows and recount (of purge and update), cleanup or done. catchup comes before verify and before each cutover or lock"`
 }
 
 // Note tells something to read once.
@@ -414,7 +416,11 @@ type Result struct {
 	CopyMS          MS        `json:"copy_ms" doc:"duration of the row copy"`
 	IndexMS         MS        `json:"index_ms" doc:"duration of the build of deferred indexes"`
 	VerifyMS        MS        `json:"verify_ms" doc:"duration of the comparison"`
-	RowsCopied      int64     `json:"rows_copied" doc:"rows written by the row copy"`
+	RowsCopied      int64     `json:"rows_copied" doc:"rows written by the row copy; purge and update: rows changed"`
+	RowsMatched     int64     `json:"rows_matched" doc:"purge and update: rows that met the condition when their range was read, in all attempts"`
+	RowsChanged     int64     `json:"rows_changed" doc:"purge and update: rows that were deleted or changed, in all attempts"`
+	RowsArchived    int64     `json:"rows_archived" doc:"purge --rest: rows that were copied before they were deleted, in all attempts"`
+	RowsMatchNow    *int64    `json:"rows_match_now" doc:"purge and update: rows that meet the condition at the end; null: not counted"`
 	Scanned         int64     `json:"rows_scanned" doc:"rows that the prescan has checked"`
 	Verified        int64     `json:"rows_verified" doc:"rows compared with the new table's"`
 	Repaired        int       `json:"rows_repaired" doc:"rows that differed and were copied again"`

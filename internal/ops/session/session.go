@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowchange"
 	"midstream/internal/engine/together"
 	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/dbconn"
@@ -276,6 +277,15 @@ func (s *Session) Tables(pool *dbconn.Pool, p *plan.TablePlan, show event.Listen
 	defer s.mu.Unlock()
 	s.display = show
 	return wholetables.New(pool, p, s.control, s.Heard(show))
+}
+
+// Rows makes what carries out a change of rows, and watches replicas.
+func (s *Session) Rows(server *Server, p *rowchange.Plan, replicas []operator.Follower, show event.Listener) *rowchange.Change {
+	s.control.Watch(replicas)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.display = show
+	return rowchange.New(server.Pool, p, s.control, s.Heard(show))
 }
 
 // Silent ends the showing of an attempt.
