@@ -86,8 +86,8 @@ type living struct {
 	error atomic.Value
 }
 
-// live begins to write. Each writer makes a row without a parent and repairs it, in transactions of its own.
-func (b *bench) liveOrphans(rows int) *living {
+// parentAndRows makes the tables, in which each row has its parent.
+func (b *bench) parentAndRows(rows int) {
 	b.Helper()
 	b.exec("CREATE TABLE p (id INT PRIMARY KEY, v INT NOT NULL DEFAULT 0)",
 		"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, pid INT, v INT NOT NULL DEFAULT 0, KEY k (pid))",
@@ -99,6 +99,12 @@ func (b *bench) liveOrphans(rows int) *living {
 	for n := 0; n*1600 < rows; n++ {
 		b.exec("INSERT INTO t (pid) SELECT id FROM p WHERE id <= 1600")
 	}
+}
+
+// liveOrphans makes the tables and begins to write. Each writer makes a row without a parent and repairs it, in transactions of its own.
+func (b *bench) liveOrphans(rows int) *living {
+	b.Helper()
+	b.parentAndRows(rows)
 	ctx, stop := context.WithCancel(b.ctx())
 	l := &living{bench: b, stop: stop}
 	for w, ways := range [][2]string{
@@ -210,7 +216,7 @@ func TestL6_AnOrphanHoldsTheSwap(t *testing.T) {
 func (b *bench) orphanHolds(phase event.Phase, way [2]string) {
 	b.Helper()
 	b.exec("DROP TABLE IF EXISTS t, t_old, p")
-	b.liveOrphans(0).rest()
+	b.parentAndRows(0)
 	b.told = newTold()
 	pool, p := b.planned("ADD CONSTRAINT f FOREIGN KEY (pid) REFERENCES p (id)")
 	b.settings.When.Hold = true
@@ -260,7 +266,7 @@ func (b *bench) orphanHolds(phase event.Phase, way [2]string) {
 // work is kept, and the same command goes on with it.
 func TestL9_AnOrphanThatStays(t *testing.T) {
 	onThese(t, carrying(t), func(b *bench) {
-		b.liveOrphans(0).rest()
+		b.parentAndRows(0)
 		const clauses = "ADD CONSTRAINT f FOREIGN KEY (pid) REFERENCES p (id), ADD x INT"
 		b.exec("INSERT INTO t (id, pid) VALUES (1000001, 1000001), (1000002, 1000002)")
 		b.cfg.Orphans = time.Second
@@ -295,7 +301,7 @@ func TestL9_AnOrphanOfAMomentIsNotRefused(t *testing.T) {
 	onThese(t, carrying(t), func(b *bench) {
 		for _, repair := range []string{"INSERT INTO p (id) VALUES (1000001)", "DELETE FROM t WHERE id = 1000001"} {
 			b.exec("DROP TABLE IF EXISTS t, t_old, p")
-			b.liveOrphans(0).rest()
+			b.parentAndRows(0)
 			b.exec("INSERT INTO t (id, pid) VALUES (1000001, 1000001)")
 			named := false
 			b.mustMigrate("ADD CONSTRAINT f FOREIGN KEY (pid) REFERENCES p (id)", func(e event.Event) {
@@ -320,7 +326,7 @@ func TestL5_AddForeignKeyKilled(t *testing.T) {
 		const clauses = "ADD CONSTRAINT f FOREIGN KEY (pid) REFERENCES p (id), ADD x INT"
 		for _, at := range []string{phaseLine(event.PhaseCopy), phaseLine(event.PhaseVerify), "ALTER TABLE `" + b.schema + "`.`t_shadow` ADD CONSTRAINT", "RENAME TABLE `" + b.schema + "`.`t`"} {
 			b.exec("DROP TABLE IF EXISTS t, t_old, p")
-			b.liveOrphans(20_000).rest()
+			b.parentAndRows(20_000)
 			if strings.HasPrefix(at, "\"") {
 				c := b.child(clauses, at, (*child).kill, append(slices.Clone(slowly), "--hold")...)
 				c.wait()

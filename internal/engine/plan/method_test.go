@@ -24,6 +24,9 @@ func TestChoose(t *testing.T) {
 		return plan.Answer{Method: plan.MethodInplace, Lock: lock, Effect: e}
 	}
 	instant := plan.Answer{Method: plan.MethodInstant, Effect: plan.Metadata}
+	// Clauses on partitions, on a server that takes no ALGORITHM with them.
+	plain := plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild, Plain: true, Refused: []plan.Rejected{{Method: plan.MethodInstant, Why: "the server takes no"}}}
+	maria := &plan.Facts{OnlineLog: 128 << 20, Version: plan.Version{MariaDB: true}}
 	refused := errors.New("refused")
 	for _, c := range []struct {
 		name    string
@@ -54,6 +57,9 @@ func TestChoose(t *testing.T) {
 		{"nobody may write", "", "ADD FULLTEXT (s)", inplace(plan.Rebuild, "SHARED"), middle, alone, plan.Pace{}, nil, plan.MethodShadow, "block writes"},
 		{"copy", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, middle, alone, plan.Pace{}, nil, plan.MethodShadow, "block writes"},
 		{"small copy", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, small, alone, plan.Pace{}, refused, plan.MethodCopy, ""},
+		{"partitions, MySQL", "", "COALESCE PARTITION 1", plain, small, alone, plan.Pace{}, nil, plan.MethodCopy, "server takes no"},
+		{"partitions, MariaDB", "", "COALESCE PARTITION 1", plain, small, maria, plan.Pace{}, nil, plan.MethodShadow, "loses the rows"},
+		{"partitions, MariaDB, copy asked for", plan.MethodCopy, "COALESCE PARTITION 1", plain, small, maria, plan.Pace{}, nil, "", "server takes no"},
 		{"nothing goes", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, large, alone, plan.Pace{}, refused, "", "block writes"},
 		{"shadow, asked for", plan.MethodShadow, "ADD COLUMN v INT", instant, large, alone, plan.Pace{}, nil, plan.MethodShadow, "asked for"},
 		{"inplace, asked for", plan.MethodInplace, "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
