@@ -13,7 +13,7 @@ import (
 // of that run.
 func TestL9_ABusyTableHasItsOwnCode(t *testing.T) {
 	sideBySide(t)
-	i := mysqltest.Server(t, "")
+	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 500)
 	folder := filepath.Join(t.TempDir(), "run")
 	with := func(args ...string) []string { return append(args, flagsTo(t, i)...) }
@@ -34,7 +34,7 @@ func TestL9_ABusyTableHasItsOwnCode(t *testing.T) {
 	}
 	second := start(t, command(t, with("run", "--wait-for-other=1m", "--drop-old", "--method=shadow",
 		"ALTER TABLE "+name+" ADD COLUMN d INT")...))
-	second.await(&second.stdout, "no other run of midstream works on "+name)
+	second.await(&second.stderr, "no other run of midstream works on "+name)
 	if code, stdout, stderr := midstream(t, "cutover", "--control-dir="+folder, name); code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}

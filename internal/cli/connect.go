@@ -38,6 +38,8 @@ func (c *connection) register(f *flags.Set) {
 	f.Flags.StringVarP(&c.flags.User, "user", "u", "", "account (your login name)")
 	f.Flags.BoolP("password", "p", false,
 		"ask for the password; or attach it: -pSECRET, --password=SECRET (better: an option file, or MYSQL_PWD)")
+	f.Flags.StringVar(&c.flags.PasswordCommand, "password-command", "",
+		"command that prints the password, before each new connection: for tokens that are valid for a short time (RDS IAM, Vault)")
 	f.Flags.StringVar(&c.files.Only, "defaults-file", "", "read this option file and no other")
 	f.Flags.StringVar(&c.files.Extra, "defaults-extra-file", "", "read this option file too, before ~/.my.cnf")
 	f.Flags.String(reach.At, "", "for midstream serve: the commands that are printed reach the server at this address")

@@ -22,11 +22,11 @@ import (
 // the next one begins with all rows that were copied before. The application writes meanwhile.
 func TestL5_ADrainedContainerLosesNoWork(t *testing.T) {
 	sideBySide(t)
-	i := mysqltest.Server(t, "")
-	name, query := table(t, i, 60_000)
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 200_000)
 	database, _, _ := strings.Cut(name, ".")
 	exec := executing(t, i, database)
-	args := append([]string{"run", "--method=shadow", "--json", "--workers=1", "--chunk-time=10ms", "--copy-share=20%", "--no-prescan",
+	args := append([]string{"run", "--method=shadow", "--json", "--workers=1", "--chunk-time=10ms", "--copy-share=2%", "--no-prescan",
 		"ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, i)...)
 	copied := int64(0)
 	for n := range 10 {

@@ -303,7 +303,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"port",
 		"socket",
 		"user",
-		"password",
+		"password", "password-command",
 		"defaults-file",
 		"defaults-extra-file",
 		"ssl-mode",

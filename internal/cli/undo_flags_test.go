@@ -24,8 +24,8 @@ var deciding = []string{
 // server, or says how results are told. A new flag needs a class, so that no undo ignores it.
 func TestEachFlagOfUndoHasAClass(t *testing.T) {
 	classes := strings.Fields(`list end extend plan hold capture capture-from cold
-		host port socket user password database defaults-file defaults-extra-file ssl-mode ssl-ca ssl-cert ssl-key reconnect
-		wait-for-other on-signal
+		host port socket user password password-command database defaults-file defaults-extra-file ssl-mode ssl-ca ssl-cert ssl-key
+		reconnect wait-for-other on-signal
 		json quiet verbose no-color log-file log-format history-dir no-history metrics-file hook hook-timeout hook-veto binlog-reader
 		control-dir no-control listen token-file tls-cert tls-key insecure-http result-file swapped print-address
 		source-replicates profile replica skip-replica find-replicas unseen-replicas

@@ -25,6 +25,12 @@ func ServerAt(ctx context.Context, cfg dbconn.Config, pool *dbconn.Pool) (Server
 // BinlogOf is how the binlog of the server is reached to which a pool leads.
 func BinlogOf(ctx context.Context, cfg dbconn.Config, pool *dbconn.Pool) (binlog.Server, error) {
 	server := binlog.Server{Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}
+	if cfg.PasswordFrom != nil {
+		server.PasswordFrom = func(ctx context.Context) (string, error) {
+			password, err := cfg.PasswordFrom(ctx)
+			return string(password), err
+		}
+	}
 	if !cfg.TLSFallback {
 		return server, nil
 	}

@@ -35,6 +35,13 @@ type conn struct {
 // connection is reset when ctx ends.
 func dial(ctx context.Context, server Server, silence time.Duration, from Position) (*conn, error) {
 	c := &conn{}
+	password := server.Password
+	if server.PasswordFrom != nil {
+		var err error
+		if password, err = server.PasswordFrom(ctx); err != nil {
+			return nil, fmt.Errorf("connect to %s: %w", server, err)
+		}
+	}
 	dialer := func(ctx context.Context, network, address string) (net.Conn, error) {
 		socket, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
 		if err == nil {
@@ -44,7 +51,7 @@ func dial(ctx context.Context, server Server, silence time.Duration, from Positi
 		return socket, err
 	}
 	session, err := client.ConnectWithDialer(ctx, server.network(), server.Address,
-		server.User, server.Password, "", dialer, func(session *client.Conn) error {
+		server.User, password, "", dialer, func(session *client.Conn) error {
 			session.SetAttributes(map[string]string{"program_name": "midstream"})
 			session.SetTLSConfig(serverTLS(server))
 			session.ReadTimeout, session.WriteTimeout = silence, silence

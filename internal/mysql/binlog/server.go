@@ -1,6 +1,7 @@
 package binlog
 
 import (
+	"context"
 	"crypto/tls"
 	"log/slog"
 )
@@ -11,8 +12,10 @@ type Server struct {
 	Network  string // "tcp" or "unix"; defaults to "tcp"
 	Address  string // host:port, or the socket's path
 	User     string
-	Password string      `json:"-"`
-	TLS      *tls.Config `json:"-"` // nil: no TLS
+	Password string `json:"-"`
+	// PasswordFrom returns the password for a new connection; nil: Password is it.
+	PasswordFrom func(context.Context) (string, error) `json:"-"`
+	TLS          *tls.Config                           `json:"-"` // nil: no TLS
 
 	// UUID is the server's server_uuid; another server is refused with ErrOtherServer, for
 	// its binlog may have other events at the same place. "" is any.

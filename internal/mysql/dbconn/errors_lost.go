@@ -34,7 +34,7 @@ var lostNumbers = map[uint16]bool{
 // message may arrive together with an answer. Then the driver finds its buffer busy, or the numbers
 // of the packets out of order.
 var lostErrors = []error{
-	driver.ErrBadConn, sql.ErrConnDone,
+	driver.ErrBadConn, sql.ErrConnDone, ErrPassword,
 	mysql.ErrInvalidConn, mysql.ErrBusyBuffer, mysql.ErrMalformPkt, mysql.ErrPktSync, mysql.ErrPktSyncMul,
 	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, io.ErrClosedPipe, net.ErrClosed,
 }

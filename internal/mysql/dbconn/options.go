@@ -26,6 +26,8 @@ type Options struct {
 	Password *Secret
 	// AskPassword means that the user wants to be asked for a password.
 	AskPassword bool
+	// PasswordCommand prints the password; it runs before each connection.
+	PasswordCommand string
 
 	SSLMode SSLMode
 	SSLCA   string
@@ -38,15 +40,15 @@ func (o Options) Over(below Options) Options {
 	o.Host, o.Socket = or(o.Host, below.Host), or(o.Socket, below.Socket)
 	o.Port, o.Protocol = or(o.Port, below.Port), or(o.Protocol, below.Protocol)
 	o.User = or(o.User, below.User)
-	if o.Password == nil && !o.AskPassword {
-		o.Password, o.AskPassword = below.Password, below.AskPassword
+	if !o.HasPassword() && o.PasswordCommand == "" {
+		o.Password, o.AskPassword, o.PasswordCommand = below.Password, below.AskPassword, below.PasswordCommand
 	}
 	o.SSLMode = or(o.SSLMode, below.SSLMode)
 	o.SSLCA, o.SSLCert, o.SSLKey = or(o.SSLCA, below.SSLCA), or(o.SSLCert, below.SSLCert), or(o.SSLKey, below.SSLKey)
 	return o
 }
 
-// HasPassword reports whether there is a password, or it is to be asked for.
+// HasPassword reports whether there is a password, or the user is to be asked for it.
 func (o Options) HasPassword() bool { return o.AskPassword || o.Password != nil }
 
 func or[T comparable](said, below T) T {
@@ -106,6 +108,9 @@ func (o Options) Config() (cfg Config, notes []string, err error) {
 	}
 	if o.Password != nil {
 		cfg.Password = *o.Password
+	}
+	if o.Password == nil && !o.AskPassword && o.PasswordCommand != "" {
+		cfg.PasswordFrom = passwordOf(o.PasswordCommand)
 	}
 	var problems []error
 	if o.Port < 0 || o.Port > 65535 {

@@ -250,6 +250,8 @@ func (r *optionReader) set(name, value string, said bool) (known bool, err error
 		if !said {
 			o.Password, o.AskPassword = nil, true
 		}
+	case "password-command":
+		o.PasswordCommand = value
 	case "ssl-mode":
 		if o.SSLMode, err = ParseSSLMode(value); err != nil {
 			err = fmt.Errorf("%q: %w", value, err)

@@ -45,7 +45,10 @@ type Config struct {
 	Address  string // host:port, or a socket's path
 	User     string
 	Password Secret
-	TLS      *tls.Config // nil: no TLS
+	// PasswordFrom returns the password for a new connection, which is sent in clear text inside TLS if the server asks for that. nil:
+	// Password is it.
+	PasswordFrom func(context.Context) (Secret, error)
+	TLS          *tls.Config // nil: no TLS
 	// Program is the program_name that the server sees. Defaults to ProgramName. The engine
 	// recognizes its own connections by it: don't set it there.
 	Program string
@@ -83,6 +86,14 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	name := rand.Text()
 	c.ConnectionAttributes = "program_name:" + program + "," + nameAttribute + ":" + name
 	c.Logger = log.New(io.Discard, "", 0) // what goes wrong is returned
+	if cfg.PasswordFrom != nil {
+		c.AllowCleartextPasswords = cfg.TLS != nil && !cfg.TLSFallback
+		_ = c.Apply(mysql.BeforeConnect(func(ctx context.Context, c *mysql.Config) error { // it only sets a field
+			password, err := cfg.PasswordFrom(ctx)
+			c.Passwd = string(password)
+			return err
+		}))
+	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)

@@ -20,7 +20,7 @@ import (
 type Flags string
 
 // where are the flags of a command line that say where the server is.
-var where = []string{"host", "port", "socket", "user", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"}
+var where = []string{"host", "port", "socket", "user", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "password-command"}
 
 // files are those with the path of a file.
 var files = []string{sockets, "token-file", "tls-ca", "socket", "defaults-file", "defaults-extra-file", "ssl-ca", "ssl-cert", "ssl-key"}

@@ -33,7 +33,7 @@ func (r *Replicas) open(ctx context.Context, s *Server, address string) (*dbconn
 	cfg.Network, cfg.Address = "tcp", address
 	cfg.User = cmp.Or(r.User, cfg.User)
 	if r.Password != nil {
-		cfg.Password = *r.Password
+		cfg.Password, cfg.PasswordFrom = *r.Password, nil
 	}
 	return dbconn.Open(ctx, cfg, nil)
 }
