@@ -42,8 +42,12 @@ func TestL8_ATableGoesIntoAnotherSchema(t *testing.T) {
 		if got := r.query("SELECT COUNT(*) FROM recent WHERE id = 1001"); got != "1" {
 			r.Errorf("another view has %s new rows", got)
 		}
-		r.exec("DROP VIEW t")
+		r.exec("DROP VIEW t", "CREATE PROCEDURE uses() SELECT * FROM t", "CREATE PROCEDURE not_this() SELECT * FROM tt")
+		lacks(r.T, r.says("plan", exit.Done, "RENAME TABLE "+quoted+".`or.ders` TO "+r.database+".t", nil, "OK to run"), "uses names")
 		r.says("run", exit.Done, "RENAME TABLE "+quoted+".`or.ders` TO "+r.database+".t", nil)
+		lacks(r.T, r.says("plan", exit.Done, "RENAME TABLE t TO tt", nil, "procedure "+r.database+".uses names", "Change it afterwards"), "not_this")
+		lacks(r.T, r.says("plan", exit.Done, "RENAME TABLE t TO tt, tt TO t", nil), "uses names")
+		r.exec("DROP PROCEDURE uses", "DROP PROCEDURE not_this")
 		code, stdout, stderr := midstream(r.T, append(flagsTo(r.T, r.i), "run", "--database="+r.database, "--table=t", into)...)
 		if code != exit.Done {
 			r.Errorf("without a change: %d\n%s\n%s", code, stdout, stderr)

@@ -13,7 +13,10 @@ import (
 
 // GatherInto reads what a plan must know of the place to which the swap takes the new table, and what names the source.
 func GatherInto(ctx context.Context, q schema.Querier, f *plan.Facts, source schema.Name, into plan.Into) (*plan.IntoFacts, error) {
-	i := &plan.IntoFacts{}
+	i, err := GatherBehind(ctx, q, source)
+	if err != nil {
+		return nil, err
+	}
 	for _, step := range []struct {
 		what string
 		read func() error
@@ -27,15 +30,22 @@ func GatherInto(ctx context.Context, q schema.Querier, f *plan.Facts, source sch
 			i.ViewKind, i.ViewDefinition, err = readObject(ctx, q, plan.ViewOf(source))
 			return err
 		}},
-		{"what names " + source.String(), func() (err error) {
-			i.Dependents, err = GatherDependents(ctx, q, source)
-			return err
-		}},
-		{"the grants on " + source.String(), func() error { return readTableGrants(ctx, q, i, source) }},
 	} {
 		if err := step.read(); err != nil {
 			return nil, fmt.Errorf("read %s: %w", step.what, err)
 		}
+	}
+	return i, nil
+}
+
+// GatherBehind reads what names a table and the grants on it: they do not follow it to another name.
+func GatherBehind(ctx context.Context, q schema.Querier, source schema.Name) (i *plan.IntoFacts, err error) {
+	i = &plan.IntoFacts{}
+	if i.Dependents, err = GatherDependents(ctx, q, source); err != nil {
+		return nil, fmt.Errorf("look for what names %s: %w", source, err)
+	}
+	if err := readTableGrants(ctx, q, i, source); err != nil {
+		return nil, fmt.Errorf("read the grants on %s: %w", source, err)
 	}
 	return i, nil
 }

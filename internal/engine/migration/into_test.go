@@ -263,6 +263,33 @@ func TestL6_ASessionThatReadsTheNewNameHoldsTheSwap(t *testing.T) {
 	})
 }
 
+// TestL11_AViewHasTheColumnsOfTheNewTable: names that need quotes, computed columns, defaults, and new, renamed and dropped columns.
+// Rows can be written through it.
+func TestL11_AViewHasTheColumnsOfTheNewTable(t *testing.T) {
+	sideBySide(t)
+	onThese(t, inTurn(t, five), func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id INT AUTO_INCREMENT PRIMARY KEY, `a``'\"b` VARCHAR(20) NOT NULL DEFAULT 'd', ü INT, g INT AS (CHAR_LENGTH(`a``'\"b`)) VIRTUAL,"+
+			" gone INT) CHARSET=utf8mb4", "INSERT INTO "+b.schema+".t (ü) VALUES (1), (2), (3)")
+		b.into = b.elsewhere(false)
+		b.into.View = true
+		b.mustMigrate("ADD COLUMN n INT NOT NULL DEFAULT 7 FIRST, CHANGE ü o INT, DROP COLUMN gone, ADD COLUMN h INT AS (n + 1) STORED")
+		b.exec("INSERT INTO "+b.schema+".t (o) VALUES (4)", "UPDATE "+b.schema+".t SET `a``'\"b` = 'xy', n = 8 WHERE id = 1", "DELETE FROM "+b.schema+".t WHERE id = 2")
+		const rows = "SELECT GROUP_CONCAT(CONCAT_WS('/', n, id, `a``'\"b`, o, g, h) ORDER BY id) FROM "
+		const want = "8/1/xy/1/2/9,7/3/d/3/1/8,7/4/d/4/1/8"
+		for _, name := range []string{b.schema + ".t", b.into.Name.Quoted()} {
+			if got := b.value(rows + name); got != want {
+				b.Errorf("%s has %s, want %s", name, got, want)
+			}
+		}
+		columns := "SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = '%s' AND table_name = '%s'"
+		got, new := b.value(fmt.Sprintf(columns, b.schema, "t")), b.value(fmt.Sprintf(columns, b.into.Name.Schema, "orders"))
+		if got != new {
+			b.Errorf("the view has the columns %s, and the table %s", got, new)
+		}
+		b.exec("DROP VIEW " + b.schema + ".t")
+	})
+}
+
 // clean drops what a run on table t has left.
 func (b *bench) clean(old bool) {
 	b.Helper()

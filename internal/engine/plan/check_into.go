@@ -151,39 +151,44 @@ func (c *checker) checkIntoPlace(f *IntoFacts, block func(why, fix string)) {
 // warnOfNames names what goes by the source's name, and so does not follow the table.
 func (c *checker) warnOfNames(f *IntoFacts) {
 	into, table := c.options.Into, c.table.Name
-	after := "after the swap, every use of it fails (error 1146)"
-	fix := "Change it together with the swap: --hold delays the swap until midstream cutover"
 	if into.View {
-		after, fix = "after the swap it uses the view", ""
+		c.warn(CodeInto, fmt.Sprintf("%s is a view over %s after the swap", table, into.Name),
+			"reads and writes work, with the rights of "+c.facts.User+"; TRUNCATE, ALTER TABLE, FORCE INDEX, PARTITION (...) and foreign keys need the table's name", "")
 	} else {
 		c.warn(CodeInto, fmt.Sprintf("%s does not exist after the swap: the table is %s", table, into.Name), "a session that uses the old name gets error 1146",
 			"--into-view makes the old name a view over the table")
 	}
-	if into.View {
-		c.warn(CodeInto, fmt.Sprintf("%s is a view over %s after the swap", table, into.Name),
-			"reads and writes work, with the rights of "+c.facts.User+"; TRUNCATE, ALTER TABLE, FORCE INDEX, PARTITION (...) and foreign keys need the table's name", "")
-	}
-	if f.Dependents != nil {
-		for _, one := range f.Dependents.All {
-			if ddl.NamesTable(one.Text, one.Name.Schema, table) {
-				c.warn(CodeInto, one.String()+" names "+table.String(), after, fix)
-			}
-		}
-		if hidden := f.Dependents.Hidden; len(hidden) > 0 {
-			c.warn(CodeInto, fmt.Sprintf("the account cannot read the definitions of %s: %s", count(len(hidden), "object"), strings.Join(hidden, ", ")),
-				"they may name the table", "Check them with an account that may (SHOW VIEW; SHOW_ROUTINE, or the definer's)")
-		}
-	}
-	for _, g := range f.Grants {
-		stay := "they do not follow the table"
-		if into.View {
-			stay = "they hold for the view, and not for " + into.Name.String()
-		}
-		c.warn(CodeInto, fmt.Sprintf("%s has %s on %s by a grant on that table", g.Grantee, g.Privileges, table), "the server stores privileges by name: "+stay,
-			fmt.Sprintf("GRANT %s ON %s TO %s", g.Privileges, into.Name.Quoted(), g.Grantee))
-	}
+	c.risks = append(c.risks, staysBehind(f, nil, table, into, "Change it together with the swap: --hold delays the swap until midstream cutover")...)
 	if n := c.facts.replicas(); n > 0 && into.Name.Schema != table.Schema {
 		c.warn(CodeInto, fmt.Sprintf("%s: with a filter by database (replicate-do-db, replicate-wild-do-table and so on), a replica may lose the table", count(n, "replica")),
 			"the table changes its database, and this server does not show the filters of its replicas", "Check Replicate_* in SHOW REPLICA STATUS there")
 	}
+}
+
+// staysBehind are the objects that name the table, but the views that are named already, and the grants on it. fix is what to do about such
+// an object.
+func staysBehind(f *IntoFacts, named []schema.Name, table schema.Name, into Into, fix string) (risks []Risk) {
+	warn := func(what, why, fix string) {
+		risks = append(risks, Risk{Code: CodeInto, What: what, Why: why, Fix: fix})
+	}
+	uses, stay := "once the table has another name, every use of it fails (error 1146)", "they do not follow the table"
+	if into.View {
+		uses, fix, stay = "after the swap it uses the view", "", "they hold for the view, and not for "+into.Name.String()
+	}
+	if f.Dependents != nil {
+		for _, one := range f.Dependents.All {
+			if ddl.NamesTable(one.Text, one.Name.Schema, table) && !(one.Kind == "view" && slices.Contains(named, one.Name)) {
+				warn(one.String()+" names "+table.String(), uses, fix)
+			}
+		}
+		if hidden := f.Dependents.Hidden; len(hidden) > 0 {
+			warn(fmt.Sprintf("the account cannot read the definitions of %s: %s", count(len(hidden), "object"), strings.Join(hidden, ", ")),
+				"they may name the table", "Check them with an account that may (SHOW VIEW; SHOW_ROUTINE, or the definer's)")
+		}
+	}
+	for _, g := range f.Grants {
+		warn(fmt.Sprintf("%s has %s on %s by a grant on that table", g.Grantee, g.Privileges, table), "the server stores privileges by name: "+stay,
+			fmt.Sprintf("GRANT %s ON %s TO %s", g.Privileges, into.Name.Quoted(), g.Grantee))
+	}
+	return risks
 }

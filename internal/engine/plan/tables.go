@@ -364,6 +364,11 @@ func (m *tablePlanner) rename() {
 		m.renamed(m.of(move.From), move.To)
 	}
 	m.plan.Gone = slices.DeleteFunc(m.plan.Gone, func(n schema.Name) bool { _, there := origin[n]; return there })
+	for _, move := range m.plan.Moves {
+		if t := m.of(move.From); slices.Contains(m.plan.Gone, move.From) && t.Facts.Into != nil {
+			m.risks = append(m.risks, staysBehind(t.Facts.Into, t.Views, move.From, Into{Name: move.To}, "Change it afterwards")...)
+		}
+	}
 }
 
 // renamed warns of what refers to a table that gets another name.

@@ -9,6 +9,19 @@ import (
 	"midstream/internal/engine/plan"
 )
 
+// readBehind reads what does not follow tables to other names.
+func readBehind(ctx context.Context, server Server, all *plan.StatementFacts) (err error) {
+	for _, t := range all.Tables {
+		if t.Table == nil {
+			continue
+		}
+		if t.Facts.Into, err = facts.GatherBehind(ctx, server.Pool.DB(), t.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readInto reads what is at the place to which the swap takes the new table.
 func (m *maker) readInto(ctx context.Context) (err error) {
 	o := &m.options.Plan

@@ -39,6 +39,11 @@ func MakeTables(
 	if err != nil {
 		return nil, failed(ReadFacts, statement.Table, server.readingFrom(err))
 	}
+	if statement.Kind == ddl.KindRename {
+		if err := readBehind(ctx, server, facts); err != nil {
+			return nil, failed(ReadFacts, statement.Tables()[0], err)
+		}
+	}
 	first := statement.Tables()[0]
 	facts.Swap, err = renames(ctx, server.Pool, first, facts.Shape(statement.Kind), facts.Tables[0].Facts)
 	if err != nil {
