@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -139,10 +140,12 @@ func (r *rows) conduct(ctx context.Context, args []string) (none migration.Resul
 				c.settings = settings
 				return r.attempt(ctx, s, mustResume)
 			},
+			Left:   func(removed bool) string { return r.result.Left(r.plan, removed) },
 			Finish: func(context.Context, *server) (bool, error) { return false, nil },
 		})
 		if err == nil {
-			c.output.done(name, result, summary.OfRows(r.plan, r.result), summary.OfRows(r.plan, r.result))
+			text := summary.OfRows(r.plan, r.result)
+			c.output.done(name, result, strings.TrimSuffix(text, "\n"), text)
 		}
 		return result, unheld(ctx, err)
 	})

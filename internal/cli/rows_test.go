@@ -159,6 +159,7 @@ func TestRowsAreControlled(t *testing.T) {
 	if code != exit.Busy {
 		t.Errorf("a second change: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
+	obeys(exit.Done, "pause", "--stop-capture", name)
 	contains(t, obeys(exit.Done, "abort", name), "were updated; nothing else is left on the server")
 	if code := r.exit(); code != exit.Aborted {
 		t.Errorf("exit code %d\n%s", code, &r.stderr)

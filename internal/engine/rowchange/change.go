@@ -31,6 +31,15 @@ type Result struct {
 	Resumed bool
 }
 
+// Left is what an attempt has left on the server, if its checkpoint was removed or kept afterwards.
+func (r Result) Left(p *Plan, removed bool) string {
+	changed := fmt.Sprintf("%d rows of %s were %s", r.Rows, p.Source.Name, p.Done())
+	if removed {
+		return changed + "; nothing else is left on the server."
+	}
+	return fmt.Sprintf("%s; the checkpoint is in %s.", changed, p.State())
+}
+
 // AsOfRun is the part of it that the result of any run has.
 func (r Result) AsOfRun() migration.Result {
 	return migration.Result{Elapsed: r.Elapsed, Scanned: r.Walked, RowsCopied: r.Rows, Retries: r.Retries, Resumed: r.Resumed}
@@ -100,7 +109,7 @@ func (c *Change) claimed(ctx context.Context, fail context.CancelCauseFunc, resu
 	if err != nil {
 		return err
 	}
-	result.Resumed = at.done.Walked > 0
+	result.Resumed = at.frontier != "" || at.ended
 	c.mu.Lock()
 	c.at, c.began = at, at.done.Walked
 	c.mu.Unlock()
@@ -178,8 +187,8 @@ func (c *Change) conclude(parent context.Context, err error) error {
 	c.mu.Lock()
 	f := &failure.Failure{Phase: c.phase, Err: err, Lost: failure.Outside(err)}
 	c.mu.Unlock()
-	name, done := c.plan.Source.Name, c.standingAt().done.Rows
-	changed := fmt.Sprintf("%d rows of %s were %s", done, name, c.plan.Done())
+	name := c.plan.Source.Name
+	so := Result{Changed: c.standingAt().done}
 	cleanup := "midstream cleanup  " + name.Argument()
 	aborted := parent.Err() != nil && !errors.Is(context.Cause(parent), failure.ErrKeep)
 	if c.made && !c.kept || c.kept && aborted {
@@ -187,22 +196,22 @@ func (c *Change) conclude(parent context.Context, err error) error {
 		defer cancel()
 		if removing := c.dropState(ctx); removing != nil {
 			f.Err = errors.Join(err, failure.ErrLeftovers, removing)
-			f.Left, f.Next = fmt.Sprintf("%s; %s is left.", changed, c.plan.State()), "Remove it with: "+cleanup
+			f.Left, f.Next = so.Left(c.plan, false), "Remove it with: "+cleanup
 			return f
 		}
 	}
 	switch {
 	case c.kept:
 		f.Kept = true
-		f.Left = fmt.Sprintf("%s; the checkpoint is in %s.", changed, c.plan.State())
+		f.Left = so.Left(c.plan, false)
 		f.Next = failure.SameCommand + " to resume from there, or give the checkpoint up with: " + cleanup
 	case errors.Is(err, failure.ErrOtherAlter):
 		f.Left = fmt.Sprintf("This run has not touched %s, and the checkpoint of that run is unchanged.", name)
 		f.Next = "Run that command again to resume it, or give its checkpoint up with: " + cleanup
-	case done == 0:
+	case so.Rows == 0:
 		f.Left, f.Next = "No row was changed, and nothing is left on the server.", failure.NextAfter(parent, err)
 	default:
-		f.Left, f.Next = changed+"; nothing else is left on the server.", failure.SameCommand+" to go on with the other rows."
+		f.Left, f.Next = so.Left(c.plan, true), failure.SameCommand+" to go on with the other rows."
 	}
 	return f
 }

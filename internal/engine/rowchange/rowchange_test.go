@@ -190,7 +190,8 @@ func TestL9_AnInterruptKeepsTheCheckpoint(t *testing.T) {
 		stopped := func() *failure.Failure {
 			ctx, stop := context.WithCancelCause(r.Context())
 			r.control = slow()
-			time.AfterFunc(500*time.Millisecond, func() { stop(fmt.Errorf("%w", failure.ErrKeep)) })
+			before := r.text("SELECT SUM(n) FROM t")
+			go r.once("SELECT SUM(n) FROM t", before, func() { stop(fmt.Errorf("%w", failure.ErrKeep)) })
 			_, err := r.run(ctx, statement)
 			var failed *failure.Failure
 			if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, failure.ErrKeep) {
@@ -230,10 +231,18 @@ func TestL9_AnInterruptKeepsTheCheckpoint(t *testing.T) {
 	})
 }
 
+// once does something when a query has another value than before.
+func (r *rig) once(query, before string, do func()) {
+	for r.Context().Err() == nil && r.text(query) == before {
+		time.Sleep(20 * time.Millisecond)
+	}
+	do()
+}
+
 // slow is the control of a run that rests for most of its time.
 func slow() *operator.Control {
 	s := settings()
-	s.Rest = 0.9
+	s.Rest = 0.98
 	return operator.NewControl(s)
 }
 
@@ -243,7 +252,7 @@ func TestL9_AnAbortRemovesTheCheckpoint(t *testing.T) {
 		r.seed()
 		r.control = slow()
 		ctx, stop := context.WithCancelCause(r.Context())
-		time.AfterFunc(500*time.Millisecond, func() { stop(errors.New("aborted")) })
+		go r.once("SELECT COUNT(*) FROM t", "10000", func() { stop(errors.New("aborted")) })
 		_, err := r.run(ctx, "DELETE FROM t WHERE v < 90")
 		var failed *failure.Failure
 		if !errors.As(err, &failed) || failed.Kept {

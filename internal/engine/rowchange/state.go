@@ -236,7 +236,7 @@ func (c *Change) createRest(ctx context.Context) error {
 	if _, err := session.Exec(ctx, "CREATE TABLE "+rest.Quoted()+" LIKE "+c.plan.Source.Name.Quoted()); err != nil {
 		return fmt.Errorf("create %s: %w", rest, err)
 	}
-	c.note("created " + rest.String() + " like " + c.plan.Source.Name.String() + " for the deleted rows")
+	c.emit(event.Note{Text: "created " + rest.String() + " like " + c.plan.Source.Name.String() + " for the deleted rows", At: time.Now(), Usual: true})
 	return nil
 }
 

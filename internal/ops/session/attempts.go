@@ -35,6 +35,8 @@ type Work struct {
 	// Attempt plans the change and carries it out by settings. With mustResume an attempt before has kept
 	// its work: without that, Attempt fails with ErrGone.
 	Attempt func(ctx context.Context, s *Server, settings operator.Settings, mustResume bool) (migration.Result, error)
+	// Left is what is left on the server once the work is removed, or kept; nil if the table is untouched then.
+	Left func(removed bool) string
 	// Finish brings an attempt to its end that was lost after its swap, and says whether there was one.
 	Finish func(context.Context, *Server) (done bool, err error)
 }
@@ -140,10 +142,14 @@ func (p *carried) kept(ctx context.Context, err error) error {
 		return p.remove(ctx, cause, err)
 	}
 	names := plan.NamesOf(p.Table)
+	left := fmt.Sprintf("%s is untouched; %s and %s are kept", p.Table, names.Shadow, names.State)
+	if p.Left != nil {
+		left = p.Left(false)
+	}
 	return &Error{
 		Outcome: Kept,
 		Err:     err,
-		Left:    fmt.Sprintf("%s is untouched; %s and %s are kept", p.Table, names.Shadow, names.State),
+		Left:    left,
 		Next: "after you remove the cause, the same command resumes; midstream cleanup  " + p.Table.Argument() +
 			" discards them",
 	}
@@ -162,7 +168,11 @@ func (p *carried) remove(ctx context.Context, ended, stopped error) error {
 			Next:    "midstream cleanup  " + p.Table.Argument(),
 		}
 	}
-	return &Error{Outcome: Removed, Err: ended, Left: fmt.Sprintf("%s is untouched and nothing is left on the server.", p.Table)}
+	left := fmt.Sprintf("%s is untouched and nothing is left on the server.", p.Table)
+	if p.Left != nil {
+		left = p.Left(true)
+	}
+	return &Error{Outcome: Removed, Err: ended, Left: left}
 }
 
 // mayResume says that another attempt may resume where this one has failed: it has lost its server,
