@@ -14,7 +14,7 @@ TURN = $(or $(MIDSTREAM_TEST_TURN),$(shell git rev-list --count HEAD 2>/dev/null
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test browser matrix judges check prose race vuln short soak fuzz docs bench cases differ nightly
+.PHONY: help build release release-twice container demo test browser matrix judges check contrib prose race vuln short soak fuzz docs bench cases differ nightly
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -35,16 +35,19 @@ container: build ## dist/container: what contrib/container/Containerfile is buil
 demo: build ## a schema change under traffic, on a throwaway server (DEMO="--rows 100000" for other flags)
 	bin/midstream demo $(DEMO)
 
-check: prose bin/golangci-lint ## the linters of .golangci.yml, which are fetched and built once, and prose
+check: prose contrib bin/golangci-lint ## the linters of .golangci.yml, which are fetched and built once, prose, and contrib
 	bin/golangci-lint run --allow-parallel-runners $(MODULES)
 	bin/golangci-lint run --allow-parallel-runners --build-tags browser ./internal/cli
+
+contrib: ## contrib/kubernetes and contrib/github by the published types and schemas
+	cd tools/contrib && GOWORK=off go test -count=1 ./... # its cache does not see files outside of the module
 
 bin/golangci-lint: tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 prose: ## the English rule in README, docs/ and what they are made of: words, long sentences, one sentence a line (.vale/; needs a C compiler)
 	@if command -v $$(go env CC) >/dev/null; then \
-		$(MAKE) --no-print-directory bin/vale && bin/vale *.md docs bench/README.md && bin/vale --config=.vale/blocks.ini docs/cli.md docs/errors.md; \
+		$(MAKE) --no-print-directory bin/vale && bin/vale *.md docs bench/README.md contrib && bin/vale --config=.vale/blocks.ini docs/cli.md docs/errors.md; \
 	else echo "prose: NOT CHECKED, because Vale is built with a C compiler and $$(go env CC) is not installed"; fi
 
 bin/vale: tools/vale/go.mod # its parsers are in C
