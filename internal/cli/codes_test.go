@@ -82,3 +82,77 @@ func TestPlanHasAnExitCodeForADifference(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
+
+// TestL4_FilesLoseNothingUnasked: a column that a file does not have, or a type that changes values, is refused with the code loss until
+// --allow-loss permits it. An ALTER that says so needs no more words.
+func TestL4_FilesLoseNothingUnasked(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	for name, want := range map[string]struct{ definition, lost, columns string }{
+		"a dropped column": {"CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT, KEY (a))", "column b and its values are dropped", "id,a"},
+		"a type that cuts": {"CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a FLOAT, b VARCHAR(200), KEY (a))", "may change values of column a", "id,a,b"},
+	} {
+		table, query := table(t, i, 20)
+		database, _, _ := strings.Cut(table, ".")
+		folder := files(t, map[string]string{"t.sql": want.definition})
+		for _, verb := range []string{"plan", "run"} {
+			args := append([]string{verb, "--json", "--database=" + database, "--to=" + folder}, flagsTo(t, i)...)
+			code, stdout, stderr := midstream(t, args...)
+			_, result, _ := records(t, stdout)
+			if code != exit.Refused || len(result.Problems) != 1 || result.Problems[0].Code != "loss" {
+				t.Errorf("%s: %s: exit code %d, %+v", name, verb, code, result.Problems)
+			}
+			contains(t, stderr, want.lost, "--allow-loss")
+			if code, _, stderr := midstream(t, append(args, "--allow-loss", "--drop-old")...); code != exit.Done {
+				t.Errorf("%s: %s: exit code %d\n%s", name, verb, code, stderr)
+			}
+		}
+		if got := query(columns); got != want.columns {
+			t.Errorf("%s: columns %s", name, got)
+		}
+	}
+}
+
+// TestPlanForAPullRequest: Markdown with the statement, the verdict and a table, also of a refusal, and no text of others that Markdown
+// obeys; bare statements that the server takes; JSON as --json prints it.
+func TestPlanForAPullRequest(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 20)
+	database, _, _ := strings.Cut(name, ".")
+	folder := files(t, map[string]string{
+		"t.sql": "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT, b VARCHAR(200), KEY (a), c INT COMMENT '``` <b>|x')",
+		"u.sql": "CREATE TABLE u (id INT PRIMARY KEY)",
+	})
+	plan := func(want int, args ...string) (string, string) {
+		t.Helper()
+		code, stdout, stderr := midstream(t, append(append([]string{"plan", "--database=" + database}, args...), flagsTo(t, i)...)...)
+		if code != want {
+			t.Errorf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
+		}
+		return stdout, stderr
+	}
+	md, _ := plan(exit.Done, "--format=md", "--to="+folder, "--method=shadow")
+	contains(t, md, "### "+database+".t on ", "\n````sql\nALTER TABLE `"+database+"`.`t` ADD COLUMN", "COMMENT '``` <b>|x'", "\n````\n",
+		"\n**OK to run", "\n| Method | ", "\n| Data loss | none", "**Next** ")
+	if strings.Contains(strings.ReplaceAll(md, "COMMENT '``` <b>|x'", ""), "<b>") {
+		t.Errorf("it is obeyed:\n%s", md)
+	}
+	refused, _ := plan(exit.Refused, "--format=md", "ALTER TABLE t DROP COLUMN `n|o<b>`")
+	contains(t, refused, "### cannot change "+database+".t: 1 problem", "\n- ", "n\\|o&lt;b>")
+
+	sql, _ := plan(exit.Done, "--format=sql", "--to="+folder)
+	executing(t, i, database)(strings.Split(strings.TrimSuffix(strings.TrimSpace(sql), ";"), ";\n")...)
+	if got := query(columns); got != "id,a,b,c" || query(allTables) != "t,u" {
+		t.Errorf("columns %s, tables %s\n%s", got, query(allTables), sql)
+	}
+	if again, _ := plan(exit.Done, "--format=sql", "--to="+folder, "--exit-code"); again != "" {
+		t.Errorf("it prints %q", again)
+	}
+	asJSON, _ := plan(exit.Done, "--format=json", "ALTER TABLE t ADD COLUMN d INT")
+	if plans, _, _ := records(t, asJSON); len(plans) != 1 || plans[0].Table != name {
+		t.Errorf("%+v", plans)
+	}
+	plan(exit.WrongUsage, "--format=sql", "--json", "ALTER TABLE t ADD COLUMN d INT")
+	plan(exit.WrongUsage, "--format=sql", "DROP TABLE t")
+}

@@ -57,6 +57,8 @@ type change struct {
 	reconnect time.Duration
 	// waitOther is how long the change waits until no other run works on its table.
 	waitOther time.Duration
+	// allowLoss permits a change of --to that loses values.
+	allowLoss bool
 	// tellsDifference has a plan of --to end with an exit code of its own if there is a difference.
 	tellsDifference bool
 	// onSignal is what a signal does to the work.
@@ -146,6 +148,9 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 
 // conclude tells the result as JSON, if that is wanted.
 func conclude(ctx context.Context, c *change, result migration.Result, err error) {
+	if refused := (*plan.Refused)(nil); c.output.format == planMarkdown && errors.As(err, &refused) {
+		fmt.Fprint(c.app.Stdout, summary.OfRefusal(refused, c.output.style())) // for the same comment as a plan
+	}
 	if !c.output.json && c.resultFile == "" {
 		return
 	}
@@ -238,6 +243,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if c.config.Undo > 0 && c.config.Warm {
 		err = errors.Join(err, session.RepeatableAll(session.AgainAfter(c.checks.Flags)))
 	}
+	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && c.output.format == planSQL {
+		err = errors.New("--format=sql is for ALTER TABLE and --to: other statements stay as they are")
+	}
 	if c.tellsDifference && c.target.To == "" {
 		err = errors.Join(err, errors.New("--exit-code needs --to: it compares tables with files"))
 	}
@@ -276,6 +284,8 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		c.output.own.Planned(p, former)
 	case c.output.json:
 		c.app.record(told)
+	case c.output.format == planSQL:
+		fmt.Fprintln(c.app.Stdout, p.Alter.Restore(p.Source.Name)+";")
 	case c.output.quiet:
 		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
@@ -309,6 +319,11 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, err
 	}
 	asked := plan.Checking(c.risks, c.options.Checks)
+	if c.target.To != "" && !c.allowLoss && !c.options.Checks {
+		if err := session.Loses(p.Source.Name, slices.Concat(p.Risks, asked)); err != nil {
+			return nil, err
+		}
+	}
 	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), asked, session.UnfitRisks(c.follower, p.Back))
 	return p, nil
 }

@@ -47,13 +47,25 @@ type output struct {
 	quiet   bool
 	verbose bool
 	noColor bool
+	// format is how a plan is written, "" as a text. Of sql, nothing but statements goes to standard output.
+	format planFormat
 	// table is in each line, if the lines are those of several tables; else "".
 	table string
 }
 
+// planFormat is how a plan is written.
+type planFormat string
+
+const (
+	planText     planFormat = "text"
+	planMarkdown planFormat = "md"
+	planSQL      planFormat = "sql"
+	planJSON     planFormat = "json"
+)
+
 // style is how plans, refusals and results are written.
 func (o *output) style() summary.Style {
-	style := summary.Style{Verbose: o.verbose, Reach: o.app.reach()}
+	style := summary.Style{Verbose: o.verbose, Reach: o.app.reach(), Markdown: o.format == planMarkdown}
 	if onTerminal(o.app.Env.Stdout) {
 		style.Width, _, _ = term.GetSize(int(o.app.Env.Stdout.Fd())) // 0 for the default
 	}
@@ -71,6 +83,9 @@ func (o *output) register(f *flags.Set) {
 func (o *output) check() error {
 	if o.json && o.quiet {
 		return fmt.Errorf("--json and --quiet exclude each other")
+	}
+	if o.format != "" && o.format != planText && (o.quiet || o.json != (o.format == planJSON)) {
+		return fmt.Errorf("--format=%s excludes --quiet and --json", o.format)
 	}
 	if o.verbose && (o.json || o.quiet) {
 		return fmt.Errorf("--verbose excludes --json and --quiet")
@@ -100,7 +115,7 @@ func (a *app) record(record any) { (&session.Lines{Out: a.Stdout}).Write(record)
 
 // text prints a text for people, unless they want quiet or JSON.
 func (o *output) text(format string, args ...any) {
-	if !o.json && !o.quiet {
+	if !o.json && !o.quiet && o.format != planSQL {
 		fmt.Fprintf(o.app.Stdout, format, escape.Args(args...)...)
 	}
 }

@@ -141,6 +141,7 @@ func registerReconnect(f *flags.Set, c *change) {
 		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
 		"after losing the server, try to reconnect for this long; then stop and keep the work",
 	)
+	f.Bool(&c.allowLoss, "", "allow-loss", "with --to: allow changes that lose values, such as a column that the file does not have")
 	f.Duration(&c.waitOther, "wait-for-other", 0, 0, 24*time.Hour, "wait up to this time until no other run of midstream works on the table; without it, such a run is refused (exit code 20)")
 }
 
@@ -180,6 +181,11 @@ func (a *app) planCommand() *cobra.Command {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.planOnly = true
+	c.checks.Enum("format", string(planText), []string{string(planText), string(planMarkdown), string(planSQL), string(planJSON)},
+		"text, md (for a pull request), sql (only the statements), or json (as --json)", func(word string) {
+			c.output.format = planFormat(word)
+			c.output.json = c.output.json || c.output.format == planJSON
+		})
 	c.checks.Bool(&c.tellsDifference, "", "exit-code", "with --to: exit code 0 if all tables are equal to the files, 2 if not, 11 if the plan refuses")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, onlyPlan) })
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/engine/desired"
@@ -93,6 +94,9 @@ func (c *change) take(d *desired.Change) {
 // planned tells the plan of a table that no ALTER is needed for.
 func (c *change) planned(d *desired.Change, server, method, why string) {
 	place := d.Statement.Place()
+	if c.output.format == planSQL && d.Table == nil {
+		fmt.Fprintln(c.app.Stdout, strings.TrimRight(strings.TrimSpace(d.Statement.Text), ";")+";")
+	}
 	if c.output.json {
 		create := ""
 		if d.Table == nil {
@@ -101,12 +105,12 @@ func (c *change) planned(d *desired.Change, server, method, why string) {
 		c.app.record(record.Unaltered(d.Name().Dotted(), place, method, why, server, d.Server.String(), create))
 		return
 	}
-	c.output.text("%s on %s (%s)\n  %-9s %s (%s)\n", d.Name(), server, d.Server, "method", method+": "+why, place)
+	c.output.text("%s", escape.Ours(summary.OfUnaltered(d.Name().String(), server, d.Server, method+": "+why, place, c.output.style())))
 }
 
 // tell prints for people, even for those who want quiet.
 func (c *change) tell(format string, args ...any) {
-	if !c.output.json {
+	if !c.output.json && c.output.format != planSQL {
 		fmt.Fprintf(c.app.Stdout, format, escape.Args(args...)...)
 	}
 }

@@ -97,10 +97,20 @@ func stopsAtRows(p Planned) string {
 	return fmt.Sprintf("Not yet: %s would stop before its lock, because of %s (below).", p.Back.Verb(), humanize.Plural(p.Follower.Unfit, "row"))
 }
 
+// OfUnaltered tells of a table of --to that no ALTER is needed for.
+func OfUnaltered(table, server string, version fmt.Stringer, method, place string, style Style) string {
+	if style.Markdown {
+		return fmt.Sprintf("### %s on %s (%s)\n\n%s (%s)\n", escape.Markdown(table), escape.Markdown(server), version,
+			escape.Markdown(method), escape.Markdown(place))
+	}
+	return escape.Text(fmt.Sprintf("%s on %s (%s)\n  %-9s %s (%s)\n", table, server, version, "method", method, place))
+}
+
 // OfPlan writes what a run will do, the verdict first. next is the last line, for what to do now.
 func OfPlan(p Planned, style Style, next string) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s), %s", p.Source.Name, p.Address, p.Server.Version, size(p.Source))
+	s.statement(p.Alter.Restore(p.Source.Name))
 	s.verdict(p.Choice, p.Risks, stopsAtRows(p))
 	if p.Back != nil {
 		label := "Undo of"
@@ -190,6 +200,7 @@ func OfPlan(p Planned, style Style, next string) string {
 	}
 	if next != "" {
 		s.WriteString("\n")
+		s.listed = true
 		s.line("Next", "%s", next)
 	}
 	if len(p.Plan.Together) > 0 { // the next table's plan follows, or the sum of the swap

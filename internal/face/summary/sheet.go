@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/reach"
 )
 
@@ -16,6 +17,8 @@ type Style struct {
 	Width int
 	// Verbose adds the details: key, indexes, tables, locks, grants and the like.
 	Verbose bool
+	// Markdown writes a heading, a table and a list, for a comment of a pull request.
+	Markdown bool
 	// Reach are the flags by which the commands in it reach the server.
 	Reach reach.Flags
 }
@@ -30,8 +33,10 @@ const (
 // sheet is a text of labels with values.
 type sheet struct {
 	strings.Builder
-	width int
-	reach reach.Flags
+	width    int
+	reach    reach.Flags
+	markdown bool
+	listed   bool // a list has followed the table
 }
 
 func newSheet(s Style) *sheet {
@@ -39,7 +44,7 @@ func newSheet(s Style) *sheet {
 	if width == 0 {
 		width = defaultWidth
 	}
-	return &sheet{width: min(max(width, leastWidth), mostWidth), reach: s.Reach}
+	return &sheet{width: min(max(width, leastWidth), mostWidth), reach: s.Reach, markdown: s.Markdown}
 }
 
 // wrapped breaks a text into lines; width is that of the text without indent.
@@ -49,12 +54,20 @@ func (s *sheet) wrapped(text string, width int, indent string) string {
 
 // line writes a value with its label. An empty label goes on with the value before.
 func (s *sheet) line(label, format string, args ...any) {
+	if s.markdown {
+		s.row(label, escape.Markdown(s.reach.In(fmt.Sprintf(format, args...))))
+		return
+	}
 	text := s.wrapped(fmt.Sprintf(format, args...), s.width-labelWidth, strings.Repeat(" ", labelWidth))
 	fmt.Fprintf(s, "  %-10s %s\n", label, text)
 }
 
 // heading writes a paragraph of its own.
 func (s *sheet) heading(format string, args ...any) {
+	if s.markdown {
+		s.WriteString("### " + escape.Markdown(fmt.Sprintf(format, args...)) + "\n")
+		return
+	}
 	s.WriteString(s.wrapped(fmt.Sprintf(format, args...), s.width, "  ") + "\n")
 }
 
@@ -69,7 +82,20 @@ func (s *sheet) verdict(c plan.Choice, risks []plan.Risk, stops string) {
 	case len(risks) == 0:
 		text = "OK to run. No problems found."
 	}
+	if s.markdown {
+		s.WriteString("\n**" + escape.Markdown(text) + "**\n\n| | |\n|---|---|\n")
+		return
+	}
 	s.WriteString("\n  " + s.wrapped(text, s.width, "  ") + "\n\n")
+}
+
+// row is a line in Markdown: a row of the table, or a paragraph after the list.
+func (s *sheet) row(label, text string) {
+	if s.listed {
+		fmt.Fprintf(s, "**%s** %s\n", label, text)
+	} else {
+		fmt.Fprintf(s, "| %s | %s |\n", label, text)
+	}
 }
 
 // risks writes what an operator should know, each with what to do about it.
@@ -80,10 +106,24 @@ func (s *sheet) risks(risks []plan.Risk) {
 		if r.Why != "" {
 			what += ": " + r.Why
 		}
+		if s.listed = s.markdown; s.markdown {
+			fmt.Fprintf(s, "- %s\n", escape.Markdown(what))
+			if r.Fix != "" {
+				fmt.Fprintf(s, "  - fix: %s\n", escape.Markdown(s.reach.In(r.Fix)))
+			}
+			continue
+		}
 		fmt.Fprintf(s, "  - %s\n", s.wrapped(what, s.width-len(indent), indent))
 		if r.Fix != "" {
 			fmt.Fprintf(s, "%sfix: %s\n", indent, s.wrapped(r.Fix, s.width-len(indent)-5, indent+"     "))
 		}
+	}
+}
+
+// statement writes the change, in Markdown: on a terminal it is what the user has just typed.
+func (s *sheet) statement(sql string) {
+	if s.markdown {
+		s.WriteString("\n" + strings.Replace(escape.Block(sql+";"), "\n", "sql\n", 1) + "\n")
 	}
 }
 

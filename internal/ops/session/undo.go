@@ -55,7 +55,7 @@ type Tended struct {
 // NotForUndo are flags of a run that have no effect on an undo, each with the reason. Option files may have them.
 var NotForUndo = map[string]string{
 	"table": "name the table as the argument", "alter": "the undo finds out what leads back", "to": "the undo finds out what leads back",
-	"keep": "an undo brings back each row", "set": "a column that an undo brings back takes --undo-fill",
+	"keep": "an undo brings back each row", "allow-loss": "an undo has no files", "set": "a column that an undo brings back takes --undo-fill",
 	"into": "an undo leaves the table where it is", "into-view": "an undo leaves the table where it is",
 	"drop-later": "midstream undo --end keeps the old table, unless the change had --drop-old",
 	"rehearse":   "an undo cannot be rehearsed", "rehearse-lock": "an undo cannot be rehearsed",
