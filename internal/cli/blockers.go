@@ -81,24 +81,24 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	switch {
 	case errors.Is(err, schema.ErrNotFound):
-		return unwritten(ctx, err, checkName)
+		return exit.Unwritten(ctx, err, exit.CheckName)
 	case err == nil:
 		name = table.Name
 	}
 	watcher := lock.Watcher{DB: server.Pool.DB(), Tables: []schema.Name{name}}
 	recorded, err := watcher.Recorded(ctx)
 	if err != nil {
-		return unwritten(ctx, err, "")
+		return exit.Unwritten(ctx, err, "")
 	}
 	if !recorded {
-		return unwritten(
+		return exit.Unwritten(
 			ctx, errUnshown,
 			"UPDATE performance_schema.setup_instruments SET enabled = 'YES' WHERE name = 'wait/lock/metadata/sql/mdl'",
 		)
 	}
 	holding, waiting, err := watcher.All(ctx)
 	if err != nil {
-		return unwritten(ctx, err, "")
+		return exit.Unwritten(ctx, err, "")
 	}
 	b.tell(name.Dotted(), holding, waiting)
 	return nil

@@ -111,7 +111,7 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 		Reported:  c.output.reported,
 		Page:      func(s *session.Session, run record.Run) (func(record.Result), error) { return c.page.show(c, s, run) },
 	}, &c.output)
-	return unheld(ctx, err)
+	return exit.Unheld(ctx, err)
 }
 
 // underControl does a run while other processes may command it.
@@ -134,7 +134,7 @@ func (c *change) told(ctx context.Context, result migration.Result, err error) r
 	if c.released != nil {
 		return *c.released
 	}
-	told := c.app.resultOf(result, err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	told := c.app.teller().ResultOf(result, err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted)))
 	if c.rows != nil {
 		told.TakeRows(*c.rows)
 	}
@@ -152,28 +152,6 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 		defer undo()
 	}
 	return do()
-}
-
-// sessionCodes are the exit codes of what becomes of a session.
-var sessionCodes = map[session.Outcome]int{
-	session.Unusable: exit.WrongUsage, session.Kept: exit.Stopped, session.Removed: exit.Aborted, session.Unremoved: exit.Leftovers,
-	session.Refused: exit.Refused,
-}
-
-// unheld is an error of a session with its exit code.
-func unheld(ctx context.Context, err error) error {
-	var ended *session.Error
-	var partly *session.Partly
-	switch {
-	case errors.As(err, &partly):
-		partly.Err = unheld(ctx, partly.Err)
-		return partly
-	case !errors.As(err, &ended):
-		return err
-	case ended.Outcome == session.Unread:
-		return unwritten(ctx, ended.Err, ended.Next)
-	}
-	return &exit.Error{Code: sessionCodes[ended.Outcome], Err: ended.Err, Left: ended.Left, Next: ended.Next}
 }
 
 // migrate makes the plan and carries it out, as often as it takes while the server comes and
@@ -198,7 +176,7 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 				return done, err
 			},
 		})
-		return result, unheld(ctx, err)
+		return result, exit.Unheld(ctx, err)
 	})
 }
 

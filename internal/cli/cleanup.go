@@ -113,7 +113,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case errors.Is(err, checkpoint.ErrNewer):
 		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was dropped", Next: failure.AfterNewer}
 	case errors.As(err, &denied):
-		return &exit.Error{Code: exit.Refused, Err: denial(denied), Next: c.command(name)}
+		return &exit.Error{Code: exit.Refused, Err: exit.Denial(denied), Next: c.command(name)}
 	case dbconn.Denied(err):
 		next := "grant the account the missing privilege, and run the same command again"
 		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was dropped", Next: next}
@@ -122,7 +122,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case errors.Is(err, leftovers.ErrElsewhere), errors.Is(err, leftovers.ErrInUse):
 		return &exit.Error{Code: exit.Refused, Err: fmt.Errorf("%w; nothing was dropped", err), Next: "try again when that has ended"}
 	case err != nil:
-		if interruptedBy(ctx, err) {
+		if exit.InterruptedBy(ctx, err) {
 			err = errInterrupted
 		}
 		left := "nothing was dropped"
@@ -139,7 +139,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		return nil
 	case len(found) == 0 && missing:
 		err = fmt.Errorf("%s: %w; cleanup found nothing of earlier runs that it may drop", name, schema.ErrNotFound)
-		return &exit.Error{Code: exit.Refused, Err: err, Next: checkName}
+		return &exit.Error{Code: exit.Refused, Err: err, Next: exit.CheckName}
 	case len(found) == 0:
 		fmt.Fprint(c.app.Stdout, summary.OfNothingLeft(name, leftovers.MovedByHand(ctx, s.Pool, name)))
 		return nil

@@ -106,21 +106,9 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 	c.app.stands("connecting", cfg.Address)
 	s, err := session.Open(ctx, cfg, c.variables, c.captureFrom)
 	if err != nil {
-		return nil, unreachable(ctx, err)
+		return nil, exit.Unreachable(ctx, err)
 	}
 	return s, nil
-}
-
-// unreachable says what to do about a connection that can't be had.
-func unreachable(ctx context.Context, err error) error {
-	if interruptedBy(ctx, err) {
-		return errInterrupted
-	}
-	next := "try the same flags with mysql; midstream reads the same option files"
-	if dbconn.Denied(err) {
-		next = "check the account and its password (-p asks for it)"
-	}
-	return &exit.Error{Code: exit.Failed, Err: err, Left: "nothing was changed", Next: next}
 }
 
 // reach checks a verb's command line, and connects. Option files come first: problems may need what they say, and reads the rest.

@@ -63,7 +63,7 @@ func (a *app) asRun(own spoken, words []string) (c *change, more func([]string) 
 	c = a.newChange(cmd)
 	c.registerTuning()
 	c.onSignal = signalRemoves // but for what the other program says
-	c.output.own, c.help = own, a.place().command+" --help"
+	c.output.own, c.help = own, a.place().Command+" --help"
 	a.speech = own.Speech()
 	a.typed.Store(&a.speech.Connect)
 	a.speech.Ours = func(name string) bool {
@@ -133,7 +133,7 @@ func driven(
 ) doing {
 	return doing{tables: tables, alter: func(ctx context.Context, a *ddl.Alter, s *server) (migration.Result, error) {
 		result, err := alter(ctx, a, s)
-		return result, unheld(ctx, err)
+		return result, exit.Unheld(ctx, err)
 	}}
 }
 

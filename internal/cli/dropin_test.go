@@ -71,15 +71,15 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 			"midstream cleanup --host=db1 --user=ann -p shop.orders\n", "--max-lag x: it is no time\n", "by --check-replica-lag, or use unseen-replicas=ignore in [midstream] of ~/.my.cnf\n"},
 	} {
 		a := &app{}
-		a.at.Store(&place{verb: program, command: "midstream " + program, stage: "planning", object: "shop.orders"})
+		a.at.Store(&exit.Place{Verb: program, Command: "midstream " + program, Stage: "planning", Object: "shop.orders"})
 		c, _ := a.asRun(spokenBy(t)[program], nil)
 		told := ""
 		for _, err := range []error{refused, failed, wrong, unseen} {
-			told += unwrapped(a.complaint(err, exit.Code(err, false)))
+			told += unwrapped(a.teller().Complaint(err, exit.Code(err, false)))
 		}
 		contains(t, told, says...)
 		contains(
-			t, a.complaint(exit.UsageOf(c.help, errors.New("x")), exit.WrongUsage),
+			t, a.teller().Complaint(exit.UsageOf(c.help, errors.New("x")), exit.WrongUsage),
 			"  where: command line, midstream "+program+"\n", "  next:  see midstream "+program+" --help\n",
 		)
 	}

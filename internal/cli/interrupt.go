@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"midstream/internal/cli/exit"
@@ -21,11 +20,6 @@ func WatchInterrupts(parent context.Context, leave func(code int)) (context.Cont
 
 // errInterrupted is the cause of the context once the operator wants to stop.
 var errInterrupted = session.ErrInterrupted
-
-// interruptedBy says that err is only the end of ctx, because the operator wants to stop.
-func interruptedBy(ctx context.Context, err error) bool {
-	return errors.Is(context.Cause(ctx), errInterrupted) && (errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted))
-}
 
 // onSignal is what a signal does to the work of a run; "" keeps it.
 type onSignal string
@@ -60,7 +54,7 @@ func askFirst(c *change, d display) (undo func()) {
 // awaitOther waits for other runs on the tables, as long as --wait-for-other allows.
 func awaitOther(ctx context.Context, c *change, s *server, tables ...schema.Name) error {
 	if err := session.AwaitOther(ctx, s, c.waitOther, c.output.note, tables...); err != nil {
-		return unwritten(ctx, err, "")
+		return exit.Unwritten(ctx, err, "")
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type app struct {
 	flagNames map[string]bool // of the flags of all verbs
 	entered   bool            // a verb has begun: errors are its own, not the command line's
 	unhelped  error           // why --help has printed no help
-	at        atomic.Pointer[place]
+	at        atomic.Pointer[exit.Place]
 	typed     atomic.Pointer[reach.Flags] // those of this command line that reach its server
 	speech    *speech.Speech              // of the program whose command line it is; nil for midstream's own
 }
@@ -71,6 +71,25 @@ func (a *app) reach() reach.Flags {
 		return *typed
 	}
 	return ""
+}
+
+// teller puts the ends of the verb into words.
+func (a *app) teller() exit.Teller {
+	return exit.Teller{At: a.place(), Speech: a.speech, Reach: a.reach()}
+}
+
+// stands says where the verb is now. An object that is "" stays.
+func (a *app) stands(stage, object string) {
+	now := a.place()
+	now.Stage, now.Object = stage, cmp.Or(object, now.Object)
+	a.at.Store(&now)
+}
+
+func (a *app) place() exit.Place {
+	if now := a.at.Load(); now != nil {
+		return *now
+	}
+	return exit.Place{Verb: "midstream", Command: "midstream", Stage: "command line", Object: "midstream"}
 }
 
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the
@@ -94,7 +113,7 @@ func Main(ctx context.Context, env Env) int {
 	}
 	code := exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted))
 	if err != nil {
-		fmt.Fprint(a.Stderr, a.complaint(err, code))
+		fmt.Fprint(a.Stderr, a.teller().Complaint(err, code))
 	}
 	return code
 }
@@ -237,7 +256,7 @@ func helpAsked(cmd *cobra.Command, args []string) error {
 func (a *app) verb(body func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.entered = true
-		a.at.Store(&place{verb: cmd.Name(), command: cmd.CommandPath(), stage: cmd.Name(), object: cmd.CommandPath()})
+		a.at.Store(&exit.Place{Verb: cmd.Name(), Command: cmd.CommandPath(), Stage: cmd.Name(), Object: cmd.CommandPath()})
 		typed := reach.Of(cmd.Flags(), false)
 		a.typed.Store(&typed)
 		return body(cmd.Context(), args)

@@ -12,13 +12,10 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
-	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
-	"midstream/internal/engine/native"
 	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -28,7 +25,6 @@ import (
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
-	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/password"
@@ -193,12 +189,12 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 	c.settings.Seen = history.Profile(c.history.in(c.app), server.Address)
 	c.app.stands("planning", session.ObjectOf(statement, server))
 	if statement, err = c.target.ReadAt(ctx, server, statement); err != nil {
-		return migration.Result{}, unheld(ctx, err)
+		return migration.Result{}, exit.Unheld(ctx, err)
 	}
 	if c.taking != nil && statement.Kind == ddl.KindAlter {
 		undoing, problem, err := session.UndoOf(ctx, server, c.target, statement.Alter.Table, *c.undo, c.wishes, c.settings.When.Hold)
 		if err = cmp.Or(err, exit.UsageOf(c.help, problem)); err != nil {
-			return migration.Result{}, unheld(ctx, err)
+			return migration.Result{}, exit.Unheld(ctx, err)
 		}
 		if undoing != nil {
 			return grouped{c}.takeBack(ctx, undoing, server)
@@ -263,15 +259,15 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	if p.Choice.CopiesRows() {
 		if next, err := session.TryThrottle(ctx, s, p, c.settings.Throttle); err != nil {
-			return nil, unwritten(ctx, err, next)
+			return nil, exit.Unwritten(ctx, err, next)
 		}
 	}
 	former, err := migration.New(s.Pool, s.Binlog, p, c.config, operator.NewControl(c.settings), event.Discard).Former(ctx)
 	if err != nil {
-		return nil, unwritten(ctx, err, session.AdviceOnFormer(p, err))
+		return nil, exit.Unwritten(ctx, err, session.AdviceOnFormer(p, err))
 	}
 	if c.mustResume && former == "" {
-		return nil, unwritten(ctx, session.ErrGone, "check whether the table was altered")
+		return nil, exit.Unwritten(ctx, session.ErrGone, "check whether the table was altered")
 	}
 	told := record.PlanOf(p, s.Address, summary.Predict(p, c.config, c.settings), c.config.Undo)
 	told.Former, told.Place = former, c.place
@@ -313,7 +309,7 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		},
 	})
 	if err != nil {
-		return nil, unplanned(ctx, err)
+		return nil, exit.Unplanned(ctx, err)
 	}
 	if err := c.group.Swaps(p, c.settings.Lock.WithDefaults().Work); err != nil {
 		return nil, err
@@ -326,60 +322,6 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), asked, session.UnfitRisks(c.follower, p.Back))
 	return p, nil
-}
-
-// unplanned adds advice to an error of planning.
-func unplanned(ctx context.Context, err error) error {
-	var failed *planning.Error
-	if !errors.As(err, &failed) {
-		return err // the plan refuses, or a calibration has failed
-	}
-	err, next := failed.Err, session.AdviceOnUndo(failed.Err, &failed.Table)
-	switch failed.Step {
-	case planning.AskServer:
-		return unasked(ctx, err, failed.Table)
-	case planning.ReadReplica:
-		next = "check that the replica runs, or leave out --capture-from"
-	case planning.ReadTable:
-		if next = kindAdvice(err); errors.Is(err, schema.ErrNotFound) {
-			next = checkName
-		}
-	}
-	return unwritten(ctx, err, next)
-}
-
-// unasked is why the server has no answer.
-func unasked(ctx context.Context, err error, table schema.Name) error {
-	switch {
-	case errors.Is(err, native.ErrLeft):
-		return &exit.Error{Code: exit.Leftovers, Err: err, Left: "an empty copy of " + table.String(), Next: "midstream cleanup  " + table.Argument()}
-	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):
-		return &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was written", Next: "correct the statement"}
-	}
-	return unwritten(ctx, err, "")
-}
-
-// checkName is what to do about a table that isn't there.
-const checkName = "check the table's name, and the account's privileges: SHOW GRANTS"
-
-// kindAdvice is what to do where the name is no table's.
-func kindAdvice(err error) string {
-	var other *schema.OtherKind
-	if errors.As(err, &other) {
-		return other.Advice()
-	}
-	return ""
-}
-
-// unwritten is an error from before anything was written.
-func unwritten(ctx context.Context, err error, next string) error {
-	if interruptedBy(ctx, err) {
-		return errInterrupted
-	}
-	if errors.Is(err, checkpoint.ErrNewer) {
-		next = failure.AfterNewer
-	}
-	return &exit.Error{Code: exit.Code(err, false), Err: err, Left: "nothing was written", Next: next}
 }
 
 // carryOut makes the plan and does with it what do does.
@@ -429,7 +371,7 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 	ending := leftovers.Ending{Lock: c.settings.Lock, DropOld: c.config.DropOld}
 	name, result, done, err := session.Finish(ctx, s, alter, ending, c.config.Together, c.output.note)
 	if err != nil || !done {
-		return result, false, unheld(ctx, err)
+		return result, false, exit.Unheld(ctx, err)
 	}
 	told := summary.Finished(alter.Table, result.Old)
 	c.output.done(name, result, told, told+"\n")

@@ -147,7 +147,7 @@ func (r *rows) conduct(ctx context.Context, args []string) (none migration.Resul
 			text := summary.OfRows(r.plan, r.result)
 			c.output.done(name, result, strings.TrimSuffix(text, "\n"), text)
 		}
-		return result, unheld(ctx, err)
+		return result, exit.Unheld(ctx, err)
 	})
 }
 
@@ -167,9 +167,9 @@ func (r *rows) make(ctx context.Context, s *server) (*rowchange.Plan, error) {
 		next := "run that command again to resume it, or give its checkpoint up: midstream cleanup  " + p.Source.Name.Argument()
 		return nil, &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was written, and the checkpoint of that run is unchanged", Next: next}
 	case errors.Is(err, schema.ErrNotFound):
-		return nil, unwritten(ctx, err, checkName)
+		return nil, exit.Unwritten(ctx, err, exit.CheckName)
 	}
-	return nil, unwritten(ctx, err, kindAdvice(err))
+	return nil, exit.Unwritten(ctx, err, exit.KindAdvice(err))
 }
 
 // tellPlan prints the plan.
@@ -193,7 +193,7 @@ func (r *rows) attempt(ctx context.Context, s *server, mustResume bool) (result 
 		}
 	}
 	if mustResume && p.Former == "" && r.resumed {
-		return result, unwritten(ctx, session.ErrGone, "see the output of the run")
+		return result, exit.Unwritten(ctx, session.ErrGone, "see the output of the run")
 	}
 	r.resumed = true
 	unfollow, err := r.follow(ctx, s, p.Server.Followers)

@@ -258,7 +258,7 @@ func (q *asking) failed(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, queue.ErrToken):
 		return &exit.Error{Code: exit.WrongUsage, Err: err, Left: "midstream sent no request", Next: "check --token-file: midstream serve prints the name of the file when it begins"}
-	case errors.Is(err, queue.ErrUnreached) && interruptedBy(ctx, err):
+	case errors.Is(err, queue.ErrUnreached) && exit.InterruptedBy(ctx, err):
 		return errInterrupted
 	case errors.Is(err, queue.ErrUnreached):
 		return &exit.Error{

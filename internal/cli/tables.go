@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
@@ -34,7 +35,7 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 		}
 	})
 	if err != nil {
-		return nil, unplanned(ctx, err)
+		return nil, exit.Unplanned(ctx, err)
 	}
 	return p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/ops/session"
@@ -86,7 +87,7 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 	}
 	t.Replicas, undo, err = c.followers.Follow(ctx, s, found, c.output.note)
 	if err != nil {
-		return nil, unwritten(ctx, err, "name reachable replicas by --replica, or use --unseen-replicas="+unseenIgnore)
+		return nil, exit.Unwritten(ctx, err, "name reachable replicas by --replica, or use --unseen-replicas="+unseenIgnore)
 	}
 	return undo, nil
 }

@@ -81,7 +81,7 @@ func (c *change) reach(
 		differ := fmt.Errorf("%s of %d not equal to the files of --to", humanize.Plural(n, "table"), len(r.Tables))
 		err = &exit.Error{Code: exit.Differs, Err: differ, Left: "nothing was changed"}
 	}
-	return result, unheld(ctx, err)
+	return result, exit.Unheld(ctx, err)
 }
 
 // take has the plan heed what was found.

@@ -59,7 +59,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 	c.app.stands("planning", server.Address)
 	problem, err := c.group.Complete(ctx, server, c.checks.Flags)
 	if err = cmp.Or(err, exit.UsageOf(c.help, problem)); err != nil {
-		return migration.Result{}, unheld(ctx, err)
+		return migration.Result{}, exit.Unheld(ctx, err)
 	}
 	c.output.text("%s", escape.Ours(summary.OfNeeded(c.group.Needed(), c.output.style())))
 	result, err := c.group.Run(ctx, func(ctx context.Context, i int) (migration.Result, error) {

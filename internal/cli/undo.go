@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/planning"
 	"midstream/internal/face/summary"
@@ -88,7 +89,7 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 	u.Sockets, u.Histories = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv)), c.history.in(c.app)
 	tended, err := u.Tend(ctx, s, statement)
 	if err != nil {
-		return unwritten(ctx, err, session.AdviceOnUndo(err, tended.Only))
+		return exit.Unwritten(ctx, err, session.AdviceOnUndo(err, tended.Only))
 	}
 	if c.output.json {
 		c.app.record(undos.Records(tended.Undos, s.Address))

@@ -137,7 +137,7 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	for i, s := range servers {
 		var err error
 		if tables[i], err = schema.Load(ctx, s.Pool.DB(), names[i]); err != nil {
-			return &exit.Error{Code: exit.Code(err, false), Err: fmt.Errorf("%s on %s: %w", names[i], s.Address, err), Next: checkName}
+			return &exit.Error{Code: exit.Code(err, false), Err: fmt.Errorf("%s on %s: %w", names[i], s.Address, err), Next: exit.CheckName}
 		}
 	}
 	spec, err := compare.SpecOf(tables[0], tables[1])
@@ -149,7 +149,7 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	started := time.Now()
 	result, err := comparison.Run(ctx)
 	if err != nil {
-		if interruptedBy(ctx, err) {
+		if exit.InterruptedBy(ctx, err) {
 			err = errInterrupted
 		}
 		return err

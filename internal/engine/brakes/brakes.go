@@ -1,4 +1,5 @@
-// Package brakes holds the work of a run back: gates, the operator's share, the closed loop on the application, and replicas that must keep up.
+// Package brakes holds the work of a run back: gates, the operator's share, the closed loop on the application, and replicas that
+// must keep up.
 package brakes
 
 import (
@@ -215,7 +216,10 @@ func (b *Brakes) PaceCopy(ctx context.Context, worker int, took time.Duration) e
 	return b.Governor.Gate(ctx, worker, took)
 }
 
-func (b *Brakes) CopyMayBegin(ctx context.Context) error  { return b.Gates.Copy(ctx) }
+// CopyMayBegin waits for all gates.
+func (b *Brakes) CopyMayBegin(ctx context.Context) error { return b.Gates.Copy(ctx) }
+
+// ApplyMayBegin waits for the gates that apply would make worse.
 func (b *Brakes) ApplyMayBegin(ctx context.Context) error { return b.Gates.Apply(ctx) }
 
 const (

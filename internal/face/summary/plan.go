@@ -97,6 +97,15 @@ func stopsAtRows(p Planned) string {
 	return fmt.Sprintf("Not yet: %s would stop before its lock, because of %s (below).", p.Back.Verb(), humanize.Plural(p.Follower.Unfit, "row"))
 }
 
+// after writes what to do next, behind the list.
+func (s *sheet) after(next string) {
+	if next != "" {
+		s.WriteString("\n")
+		s.listed = true
+		s.line("Next", "%s", next)
+	}
+}
+
 // OfUnaltered tells of a table of --to that no ALTER is needed for.
 func OfUnaltered(table, server string, version fmt.Stringer, method, place string, style Style) string {
 	if style.Markdown {
@@ -198,11 +207,7 @@ func OfPlan(p Planned, style Style, next string) string {
 		s.WriteString("\n")
 		s.risks(p.Risks)
 	}
-	if next != "" {
-		s.WriteString("\n")
-		s.listed = true
-		s.line("Next", "%s", next)
-	}
+	s.after(next)
 	if len(p.Plan.Together) > 0 { // the next table's plan follows, or the sum of the swap
 		s.WriteString("\n")
 	}

@@ -22,7 +22,7 @@ type place struct {
 
 // house lists the places from the top down. A package imports only packages that come after its own.
 var house = []place{
-	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}, {"flags", "help", "exit"}}},
+	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}, {"exit", "flags", "help"}}},
 	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
 	{"compat", "the command lines of other tools", [][]string{{"ghost", "ptosc"}, {"speech"}}},
 	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers", "groups"}, {"socket"}, {"hook", "metrics", "readers", "retention"}, {"history"}, {"password", "record"}, {"reach"}}},

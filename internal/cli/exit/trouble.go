@@ -1,4 +1,4 @@
-package cli
+package exit
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"midstream/internal/cli/exit"
+	"midstream/internal/compat/speech"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
@@ -17,6 +17,7 @@ import (
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
 )
@@ -31,26 +32,19 @@ type trouble struct {
 	next   string // what to do
 }
 
-// place is where a verb is.
-type place struct{ verb, command, stage, object string }
+// Place is where a verb is: the verb and its command, the stage, and what the stage is about.
+type Place struct{ Verb, Command, Stage, Object string }
 
-// stands says where the verb is now. An object that is "" stays.
-func (a *app) stands(stage, object string) {
-	now := a.place()
-	now.stage, now.object = stage, cmp.Or(object, now.object)
-	a.at.Store(&now)
-}
-
-func (a *app) place() place {
-	if now := a.at.Load(); now != nil {
-		return *now
-	}
-	return place{verb: "midstream", command: "midstream", stage: "command line", object: "midstream"}
+// Teller puts the ends of a verb into words.
+type Teller struct {
+	At     Place
+	Speech *speech.Speech // of the program whose command line it is; nil for midstream's own
+	Reach  reach.Flags    // by which the commands in it reach the server
 }
 
 // untouched is what is left where an error does not say it: nothing has changed then.
-func (p place) untouched() string {
-	switch p.verb {
+func (p Place) untouched() string {
+	switch p.Verb {
 	case "pause", "resume", "throttle", "set", "hold", "cutover", "abort":
 		return "no run was affected"
 	case "status", "watch", "report", "blockers", "verify", "completion", "version", "help", "midstream":
@@ -64,16 +58,16 @@ func (p place) untouched() string {
 }
 
 // troubleOf puts an error with its exit code into the five parts. What it does not say itself is said for the code.
-func (a *app) troubleOf(err error, code int) trouble {
-	at := a.place()
-	t := trouble{stage: at.stage, object: at.object, cause: escape.Sentence(err)}
+func (a Teller) troubleOf(err error, code int) trouble {
+	at := a.At
+	t := trouble{stage: at.Stage, object: at.Object, cause: escape.Sentence(err)}
 	var refused *plan.Refused
 	var failed *failure.Failure
-	var u *exit.Usage
-	var c *exit.Error
+	var u *Usage
+	var c *Error
 	switch {
 	case errors.As(err, &u):
-		t.stage, t.object, t.cause = "command line", at.command, u.Error()
+		t.stage, t.object, t.cause = "command line", at.Command, u.Error()
 		if verb, flagged := strings.CutSuffix(u.Help, " --help"); flagged {
 			t.object = verb
 		}
@@ -89,14 +83,14 @@ func (a *app) troubleOf(err error, code int) trouble {
 	if errors.As(err, &p) {
 		t.object = p.Table
 	}
-	t.stage, t.object = cmp.Or(t.stage, at.verb), cmp.Or(t.object, at.command)
-	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, exit.OutcomeOf(code).Next)
-	t.cause, t.left, t.next = a.speech.Of(t.cause), a.reach().In(a.speech.Of(t.left)), a.reach().In(a.speech.Of(t.next))
+	t.stage, t.object = cmp.Or(t.stage, at.Verb), cmp.Or(t.object, at.Command)
+	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, OutcomeOf(code).Next)
+	t.cause, t.left, t.next = a.Speech.Of(t.cause), a.Reach.In(a.Speech.Of(t.left)), a.Reach.In(a.Speech.Of(t.next))
 	return t
 }
 
-// complaint is what standard error gets to read; "" of no error.
-func (a *app) complaint(err error, code int) string {
+// Complaint is what standard error gets to read; "" of no error.
+func (a Teller) Complaint(err error, code int) string {
 	if err == nil {
 		return ""
 	}
@@ -118,13 +112,13 @@ func (a *app) complaint(err error, code int) string {
 	case errors.As(err, &refused):
 		b.WriteString(
 			summary.OfRefusal(
-				&plan.Refused{Table: refused.Table, Blocking: a.speech.Risks(refused.Blocking), Others: a.speech.Risks(refused.Others)},
-				summary.Style{Reach: a.reach()},
+				&plan.Refused{Table: refused.Table, Blocking: a.Speech.Risks(refused.Blocking), Others: a.Speech.Risks(refused.Others)},
+				summary.Style{Reach: a.Reach},
 			),
 		)
 	case errors.As(err, &failed):
 		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failed.Phase, cause)
-	case code == exit.Aborted:
+	case code == Aborted:
 		fmt.Fprintf(&b, "midstream: aborted: %s\n", cause)
 	default:
 		fmt.Fprintf(&b, "midstream: %s\n", cause)
@@ -141,23 +135,23 @@ func (a *app) complaint(err error, code int) string {
 
 // laidOut reports whether an error has lines of its own, in which text of others is escaped.
 func laidOut(err error) bool {
-	var u *exit.Usage
-	var d denials
+	var u *Usage
+	var d Denials
 	return errors.As(err, &u) || errors.As(err, &d)
 }
 
 func verdict(code int) string {
 	switch code {
-	case exit.Aborted:
+	case Aborted:
 		return "aborted"
-	case exit.Stopped:
+	case Stopped:
 		return "stopped"
 	}
 	return "failed"
 }
 
 // fill puts what went wrong into the record of a run's end.
-func (a *app) fill(rec *record.Result, err error, code int) {
+func (a Teller) fill(rec *record.Result, err error, code int) {
 	t := a.troubleOf(err, code)
 	rec.Error, rec.Stage, rec.Object, rec.Left, rec.Next = t.cause, t.stage, t.object, t.left, t.next
 	rec.Passing = passing(err, code)
@@ -179,12 +173,12 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 // later. A limit that the operator has set is not such a cause, and neither is a lock that other
 // sessions kept until that limit.
 func passing(err error, code int) bool {
-	var u *exit.Usage
+	var u *Usage
 	var f *failure.Failure
 	switch {
 	case errors.As(err, &f) && (f.Half || f.Swapped):
 		return false
-	case code != exit.Failed && code != exit.Stopped && code != exit.WrongUsage && code != exit.Refused:
+	case code != Failed && code != Stopped && code != WrongUsage && code != Refused:
 		return false
 	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong), errors.Is(err, lock.ErrWork):
 		return false
@@ -194,20 +188,20 @@ func passing(err error, code int) bool {
 	return dbconn.Passes(err)
 }
 
-// denials lists privileges, a line for each.
-type denials string
+// Denials lists privileges, a line for each.
+type Denials string
 
-func (d denials) Error() string { return string(d) }
+func (d Denials) Error() string { return string(d) }
 
-// denial lists every privilege that cleanup's account lacks.
-func denial(d *leftovers.Denied) denials {
+// Denial lists every privilege that cleanup's account lacks.
+func Denial(d *leftovers.Denied) Denials {
 	text := "refused: the account lacks privileges that cleanup needs; nothing was dropped\n"
-	return denials(text + strings.TrimSuffix(summary.Risks(d.Lacked, summary.Style{}), "\n"))
+	return Denials(text + strings.TrimSuffix(summary.Risks(d.Lacked, summary.Style{}), "\n"))
 }
 
-// resultOf returns the record of a run's end.
-func (a *app) resultOf(r migration.Result, err error, code int) record.Result {
-	rec := record.ResultOf(r, code, exit.OutcomeOf(code).Name)
+// ResultOf returns the record of a run's end.
+func (a Teller) ResultOf(r migration.Result, err error, code int) record.Result {
+	rec := record.ResultOf(r, code, OutcomeOf(code).Name)
 	if err != nil {
 		a.fill(&rec, err, code)
 	}
