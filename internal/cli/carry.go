@@ -15,6 +15,7 @@ import (
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/report"
 	"midstream/internal/face/summary"
+	"midstream/internal/face/tui"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/hook"
@@ -82,8 +83,13 @@ func (o *output) Event(e event.Event) {
 		(&session.Lines{Out: o.app.Stdout}).Show(e)
 		return
 	}
-	_, text, _ := humanize.Happening(e)
-	o.note(text)
+	if _, soaks := e.(event.Soak); soaks && o.own == nil {
+		(&tui.Lines{Out: o.app.Stdout, Quiet: o.quiet, Verbose: o.verbose}).Show(e)
+		return
+	}
+	if _, text, _ := humanize.Happening(e); text != "" {
+		o.note(text)
+	}
 }
 
 // Note tells something that the user should know.
@@ -184,6 +190,9 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 	if c.options.Purpose.Rehearses() {
 		return c.rehearse(ctx, alter, s)
+	}
+	if c.soak.length > 0 {
+		return inTwoActs{c}.soaked(ctx, alter, s)
 	}
 	if result, done, err := c.finish(ctx, alter, s); done || err != nil {
 		return result, err

@@ -87,6 +87,7 @@ func recordTypes() map[string]any {
 		record.NameMismatch:    &record.Mismatch{},
 		record.NameVerified:    &record.Verified{},
 		record.NameExplained:   &record.Explained{},
+		record.NameSoak:        &record.Soak{},
 		record.NameFinding:     &record.Finding{},
 		record.NamePrescanned:  &record.Prescanned{},
 		record.NameUnfitFound:  &record.UnfitFound{},
@@ -115,7 +116,7 @@ func eventsPage() string {
 		record.NameResumed, record.NameProgress, record.NameDeadline, record.NameFinding, record.NamePrescanned,
 		record.NameUnfitFound, record.NameParked, record.NameBlocked,
 		record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped,
-		record.NameRetry, record.NameMismatch, record.NameVerified, record.NameExplained, record.NameResult} {
+		record.NameRetry, record.NameMismatch, record.NameVerified, record.NameExplained, record.NameSoak, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())
 	}

@@ -68,6 +68,8 @@ type change struct {
 	tables []record.Table
 	// mustResume says that an attempt before has kept its work, which is to be gone on with.
 	mustResume bool
+	// soak has columns and indexes hidden before they are dropped.
+	soak soaking
 	// undo is for the verb undo; nil for the others.
 	undo *planning.Undo
 	// released is the result of the follower that has taken the change back; nil for none.
@@ -248,6 +250,7 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if err != nil && c.app.password.Detached(args) {
 		err = password.ErrDetached
 	}
+	err = errors.Join(err, c.soak.check(c, statement))
 	return statement, append(append(c.checks.Problems, wrong...), err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
 
@@ -255,6 +258,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
 	p, err := c.make(ctx, alter, s)
 	if err != nil {
+		return nil, err
+	}
+	if err := (inTwoActs{c}).hides(p); err != nil {
 		return nil, err
 	}
 	if p.Choice.CopiesRows() {
@@ -270,7 +276,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, exit.Unwritten(ctx, session.ErrGone, "check whether the table was altered")
 	}
 	told := record.PlanOf(p, s.Address, summary.Predict(p, c.config, c.settings), c.config.Undo)
-	told.Former, told.Place = former, c.place
+	told.Former, told.Place, told.Soak = former, c.place, c.soak.planned
 	if c.follower != nil && told.Undoes != nil {
 		told.Undoes.Unfit = &c.follower.Unfit
 	}

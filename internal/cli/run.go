@@ -154,6 +154,7 @@ func (c *change) registerKeeping() {
 		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
 		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
 	f.Bool(&c.together, "", "together", "swap several tables in one step, and with --undo take them back in one step: the statement is several ALTER TABLE, each one of another table, or all tables of --to")
+	c.soak.register(f)
 	f.Bool(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 }
 
@@ -217,6 +218,9 @@ func checking(c *change) doing {
 // onlyPlan prints the plan of a change, and does no more.
 func onlyPlan(c *change) doing {
 	return doing{func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+		if c.soak.length > 0 {
+			return migration.Result{}, inTwoActs{c}.planned(ctx, alter, s)
+		}
 		_, err := c.plan(ctx, alter, s)
 		return migration.Result{}, err
 	}, func(ctx context.Context, statement *ddl.Statement, s *server) (migration.Result, error) {

@@ -176,6 +176,8 @@ func passing(err error, code int) bool {
 	var u *Usage
 	var f *failure.Failure
 	switch {
+	case errors.Is(err, session.ErrTurn):
+		return true
 	case errors.As(err, &f) && (f.Half || f.Swapped):
 		return false
 	case code != Failed && code != Stopped && code != WrongUsage && code != Refused:

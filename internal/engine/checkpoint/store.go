@@ -18,6 +18,7 @@ const (
 	checkpointRow = 2
 	startRow      = 3
 	undoRow       = 4
+	soakRow       = 5 // of an undo table
 
 	// BeatColumn is the ordinal of the heartbeat's number in the state table.
 	BeatColumn = 1
@@ -228,8 +229,9 @@ type Saved struct {
 	Run        string
 	Beaten     uint64 // the number of the last heartbeat
 	Checkpoint Checkpoint
-	Start      *Start // nil before Begin
-	Undo       *Undo  // nil before Amend
+	Start      *Start   // nil before Begin
+	Undo       *Undo    // nil before Amend
+	Watched    *Watched // nil unless the change soaks
 }
 
 // Load reads the committed content of the table. It fails with ErrNewer or ErrUnreadable if another
@@ -263,6 +265,9 @@ func (s *Store) load(ctx context.Context, from Reader, locking string) (*Saved, 
 		case id == undoRow && state.Valid:
 			saved.Undo = &Undo{}
 			return decode(state.String, saved.Undo)
+		case id == soakRow && state.Valid:
+			saved.Watched = &Watched{}
+			return decode(state.String, saved.Watched)
 		}
 		return nil
 	})

@@ -68,6 +68,8 @@ type Undo struct {
 	Ledger *Ledger `json:",omitempty"`
 	// Native is for a change that the server has made itself, without an old table; nil for others.
 	Native *Native `json:",omitempty"`
+	// Soak is set if the change only hides what a later one is to drop; nil for others.
+	Soak *Soak `json:",omitempty"`
 	// Earlier is the record of the change before, until the server has made this one: it comes back if this one fails.
 	Earlier *Undo `json:",omitempty"`
 

@@ -32,7 +32,7 @@ func (d *differ) indexOf(k schema.Key, columns []schema.Column, now func(string)
 		switch {
 		// InnoDB ignores it, but still shows it if the table's own value was once another one.
 		case ofBlocks(t, i):
-		case w.Depth == 0 && w.Is("INVISIBLE"):
+		case w.Depth == 0 && (w.Is("INVISIBLE") || w.Is("IGNORED")):
 		// Columns get their new names, but not in an expression, where the server keeps the old
 		// names.
 		case w.Kind == token.Quoted && !functional:
@@ -130,10 +130,10 @@ func (d *differ) adjust(x, want index) {
 		d.keys = append(d.keys, "RENAME INDEX "+schema.Quote(x.Name)+" TO "+schema.Quote(want.Name))
 	}
 	if x.Visible != want.Visible {
-		visible := " INVISIBLE"
-		if want.Visible {
-			visible = " VISIBLE"
+		words := map[bool]string{true: " VISIBLE", false: " INVISIBLE"}
+		if d.version.MariaDB {
+			words = map[bool]string{true: " NOT IGNORED", false: " IGNORED"}
 		}
-		d.keys = append(d.keys, "ALTER INDEX "+schema.Quote(want.Name)+visible)
+		d.keys = append(d.keys, "ALTER INDEX "+schema.Quote(want.Name)+words[want.Visible])
 	}
 }

@@ -169,6 +169,34 @@ type Explained struct {
 // Found reports whether the application has queries of the table, as far as the server shows them.
 func (e Explained) Found() bool { return e.Checked+e.Cut+e.Unread+e.Refused > 0 }
 
+// Soak reports how a drop in two acts stands, when that changes.
+type Soak struct {
+	State  SoakState
+	What   string // is dropped
+	Until  time.Time
+	Named  []Naming // statements that name it, which no earlier event had
+	Doubts string   // what cannot be known; "" for nothing
+	At     time.Time
+}
+
+// SoakState is how far a soak has come.
+type SoakState string
+
+// The states of a soak.
+const (
+	SoakBegun    SoakState = "soaking"
+	SoakHeld     SoakState = "held"     // its time is over, and the drop waits for an operator
+	SoakReleased SoakState = "released" // an operator has released the drop
+	SoakDue      SoakState = "due"      // its time is over, and the drop begins
+)
+
+// Naming is a statement that names what is to be dropped.
+type Naming struct {
+	Query, Database, How, User string
+	Runs                       int64
+	First, Last                time.Time
+}
+
 // WorsePlan is a query that would run slower, or fail.
 type WorsePlan struct {
 	Query string // as the server keeps it, with the values of one run
@@ -421,6 +449,7 @@ func (Retry) event()        {}
 func (Mismatch) event()     {}
 func (Verified) event()     {}
 func (Explained) event()    {}
+func (Soak) event()         {}
 func (Finding) event()      {}
 func (Prescanned) event()   {}
 func (Controlled) event()   {}

@@ -140,6 +140,11 @@ func (c nativeRecord) write(ctx context.Context, wish checkpoint.Undo, failed er
 		}
 		return nil
 	default:
+		if change.Step == checkpoint.Undoing { // a redo soaks again
+			if saved, err := c.Undo(ctx); err == nil && saved != nil && saved.Undo != nil {
+				wish.Soak = saved.Undo.Soak
+			}
+		}
 		change.Step, change.After, change.Again = checkpoint.Made, now, nil
 		if wish.Swapped, err = ServerTime(ctx, c.pool.DB()); err != nil {
 			return err
@@ -300,7 +305,7 @@ func stateOfNative(ctx context.Context, pool *dbconn.Pool, u *Undoable) (state U
 	switch {
 	case s.run:
 		return s.begun(u), "", nil
-	case s.now.After(u.Record.Until):
+	case s.now.After(u.Record.Until) && !u.Record.Soaks(): // what soaks can be taken back until it is dropped
 		u.Late = true
 		return UndoEnded, "its time is over", nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/capture"
+	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/explain"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/plan"
@@ -55,6 +56,8 @@ type Config struct {
 	DropOld bool
 	// Undo is how long the change may be taken back after the swap; 0 for not at all.
 	Undo time.Duration
+	// Soak is set if the change is the first act of a drop; nil for others.
+	Soak *checkpoint.Soak
 	// Together is the run's place in a group of runs that swap together. The zero value is a run that is alone.
 	Together together.Member
 	// Warm means that a process is to follow the table in that time (docs/undo.md).

@@ -24,7 +24,7 @@ type ownStatement struct{ *run }
 // natively lets the server itself change the table. If that fails in a way that a shadow may avoid, done
 // is false.
 func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
-	wish, statement := specs.NativeUndo(r.plan, r.cfg.Undo), func() error { return r.statement(ctx) }
+	wish, statement := specs.NativeUndo(r.plan, r.cfg.Undo, r.cfg.Soak), func() error { return r.statement(ctx) }
 	err = leftovers.Natively(ctx, r.leftovers, wish, r.plan.EndsUndo, statement, r.note)
 	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !failure.WorthAShadow(err) || ctx.Err() != nil {
 		return true, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type Control struct {
 	// attempt is closed at the end of the swap attempt that is under way; nil if there is none.
 	attempt chan struct{}
 	swapped bool // or the outcome is not known
+	soaks   bool // it waits between the two acts of a drop
 	// native means that the server's own statement is under way.
 	native bool
 	// run is at work; nil between attempts, and before the table is claimed.
@@ -423,7 +425,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	case waived:
 		return "", nil
 	}
-	if still != "" {
+	if still != "" && !strings.Contains(still, "midstream cutover  --now") {
 		still += "; midstream cutover  --now does not wait for it"
 	}
 	return still, err

@@ -522,6 +522,9 @@ func (m *maker) listen(e event.Event) {
 
 // endsOpenUndo warns of what --end-undo ends, and what of it stays.
 func (m *maker) endsOpenUndo(p *plan.Plan) []plan.Risk {
+	if m.open != nil && m.open.Record.Soaks() && m.open.Record.Soak.Clauses == m.alter.Clauses {
+		return nil // this is its second act
+	}
 	if m.open == nil || !m.options.EndUndo || p.Choice.Method == plan.MethodNone || p.Choice.Method != plan.MethodShadow && !p.EndsUndo {
 		return nil
 	}

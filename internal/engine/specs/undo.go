@@ -27,8 +27,8 @@ func Undo(p *plan.Plan, made *schema.Table, wish checkpoint.Undo, pairs map[stri
 	return &wish
 }
 
-// NativeUndo is Undo for a change that the server makes itself.
-func NativeUndo(p *plan.Plan, open time.Duration) *checkpoint.Undo {
+// NativeUndo is Undo for a change that the server makes itself. soak is set if a drop follows it; nil if none does.
+func NativeUndo(p *plan.Plan, open time.Duration, soak *checkpoint.Soak) *checkpoint.Undo {
 	if !p.Keeps() {
 		return nil
 	}
@@ -36,6 +36,7 @@ func NativeUndo(p *plan.Plan, open time.Duration) *checkpoint.Undo {
 	if wish == nil {
 		return nil
 	}
+	wish.Soak = soak
 	wish.Mode, wish.Native = plan.UndoNative, &checkpoint.Native{
 		Step: checkpoint.Doing, Alter: p.Alter.Clauses, Before: p.Source, After: p.Inverse.After,
 	}

@@ -28,13 +28,18 @@ func Explained(e event.Explained) string {
 		text += "; not checked: " + not
 	}
 	for _, w := range e.Worse {
-		query := strings.Join(strings.Fields(w.Query), " ")
-		if letters := []rune(query); len(letters) > widestQuery {
-			query = string(letters[:widestQuery]) + " ..."
-		}
-		text += fmt.Sprintf("\n          %s\n            %s (%s)", escape.Line(query), escape.Line(w.How), Plural(w.Runs, "run"))
+		text += fmt.Sprintf("\n          %s\n            %s (%s)", escape.Line(Query(w.Query)), escape.Line(w.How), Plural(w.Runs, "run"))
 	}
 	return text
+}
+
+// Query is the beginning of a query, in one line.
+func Query(text string) string {
+	query := strings.Join(strings.Fields(text), " ")
+	if letters := []rune(query); len(letters) > widestQuery {
+		query = string(letters[:widestQuery]) + " ..."
+	}
+	return query
 }
 
 // unchecked counts the statements that were not checked, by the reason; "" if there are none.

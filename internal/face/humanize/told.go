@@ -143,6 +143,8 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 			return e.At, fmt.Sprintf("cut over: lock attempt %d granted after %s", e.Number, Span(e.Waited)), false
 		}
 		return e.At, fmt.Sprintf("cut over: lock attempt %d not granted within %s, withdrawn", e.Number, Span(e.Waited)), false
+	case event.Soak:
+		return e.At, Soak(e), len(e.Named) > 0
 	case event.Explained:
 		return e.At, Explained(e), len(e.Worse) > 0
 	case event.Finding:

@@ -94,6 +94,9 @@ func (one standing) describe(s *sheet) {
 	if u.Record.Old != "" {
 		s.line("Old table", "%s", u.Old)
 	}
+	if u.Record.Soaks() {
+		s.line("Soaking", "the first act of a drop; the second act follows: %s", escape.Line(u.Record.Soak.Clauses))
+	}
 	if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
 		s.line("Mode", "%s", modeOf(one.Standing))
 	}

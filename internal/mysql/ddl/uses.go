@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -131,4 +132,74 @@ func NamesTable(text, database string, t schema.Name) bool {
 	r := referrer{sql: text, schema: database, table: t}
 	tokens, _ := token.Split(text)
 	return r.named(tokens)
+}
+
+// UsesIndex returns how a text names an index of a table, in a hint. Names without a database belong to database. If the parser can't
+// read a part, UsesIndex searches it for names.
+func UsesIndex(text, mode, database string, t schema.Name, index string) Use {
+	tokens := splitIn(mode, text)
+	r := referrer{sql: text, schema: database, table: t}
+	named := slices.ContainsFunc(tokens, func(tok token.Token) bool { return canName(tok) && strings.EqualFold(tok.Text, index) })
+	hints := slices.ContainsFunc(tokens, func(tok token.Token) bool { return tok.Is("INDEX") || tok.Is("KEY") })
+	if !r.named(tokens) {
+		return Unused
+	}
+	for _, comment := range hintComment.FindAllStringSubmatch(text, -1) { // the parser has other hints
+		inside, _ := token.Split(comment[1])
+		if slices.ContainsFunc(inside, func(tok token.Token) bool { return tok.Name() && strings.EqualFold(tok.Text, index) }) {
+			return MayUse
+		}
+	}
+	nodes, err := parse(text, parserMode(mode))
+	if err != nil && named && hints {
+		return MayUse
+	}
+	u := hinted{usage: usage{database: database, table: t}, index: index}
+	for _, node := range nodes {
+		node.Accept(&u)
+	}
+	if u.found {
+		return Uses
+	}
+	return Unused
+}
+
+// hintComment is a comment with hints for the optimizer.
+var hintComment = regexp.MustCompile(`/\*\+(.*?)\*/`)
+
+// hinted looks for hints that name an index.
+type hinted struct {
+	usage
+	index string
+	found bool
+}
+
+// Enter is ast.Visitor's.
+func (h *hinted) Enter(n ast.Node) (ast.Node, bool) {
+	is := func(name ast.CIStr) bool { return strings.EqualFold(name.O, h.index) }
+	if name, ok := n.(*ast.TableName); ok && h.is(name) {
+		for _, hint := range name.IndexHints {
+			h.found = h.found || slices.ContainsFunc(hint.IndexNames, is)
+		}
+	}
+	return n, false
+}
+
+// ListsNoColumns reports whether a text is an INSERT or a REPLACE into a table without a list of columns.
+func ListsNoColumns(text, database string, t schema.Name) bool {
+	nodes, err := parse(text, 0)
+	if err != nil || len(nodes) != 1 {
+		return false
+	}
+	insert, is := nodes[0].(*ast.InsertStmt)
+	if !is || len(insert.Columns) > 0 || insert.Setlist || insert.Table == nil {
+		return false
+	}
+	source, is := insert.Table.TableRefs.Left.(*ast.TableSource)
+	if !is {
+		return false
+	}
+	name, is := source.Source.(*ast.TableName)
+	u := usage{database: database, table: t}
+	return is && u.is(name)
 }

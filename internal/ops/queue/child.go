@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -194,6 +195,9 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 		return err
 	case result == nil && e.Process == 0 && len(paths) == 0:
 		return s.waitAgain(ctx, e, "its process was not started")
+	case result == nil && soaked(paths):
+		s.pending.later(e.ID)
+		return s.waitAgain(ctx, e, "its run was killed between the two acts of its drop, and resumes")
 	case result != nil && result.Passing:
 		s.pending.later(e.ID)
 		return s.waitAgain(ctx, e, "its run has ended: "+result.Error)
@@ -205,6 +209,23 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 		changed.Next = changed.wayBack(paths[0])
 	}
 	return s.keep(ctx, &changed, paths)
+}
+
+// soaked reports whether a run was between the two acts of a drop when it ended: then the same command resumes it.
+func soaked(paths []string) (soaks bool) {
+	if len(paths) != 1 {
+		return false
+	}
+	story, err := history.Read(paths[0])
+	if err != nil {
+		return false
+	}
+	for _, e := range story.Events {
+		if e, is := e.(event.Soak); is {
+			soaks = e.State == event.SoakBegun || e.State == event.SoakHeld
+		}
+	}
+	return soaks
 }
 
 // keep writes a change that is over to the store, with its history.

@@ -15,7 +15,7 @@ import (
 func Options() []string {
 	return slices.Concat([]string{"database", "key", "shadow-name", "old-name", "map", "keep", "set", "into", "into-view"}, working(), []string{
 		"method", "zero-dates", "calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall", "defer-indexes",
-		"drop-old", "drop-later", "undo", "undo-mode", "undo-method", "end-undo", "rehearse", "rehearse-lock", "keep-shadow",
+		"drop-old", "drop-later", "undo", "undo-mode", "undo-method", "end-undo", "soak", "soak-check", "rehearse", "rehearse-lock", "keep-shadow",
 	})
 }
 

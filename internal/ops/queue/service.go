@@ -59,6 +59,7 @@ type Service struct {
 	paths     map[string][]string    // of the histories that were found, by id. Guarded by mu
 	runs      map[string]groups.Runs // that were found, by id. Guarded by mu
 	awaits    map[string]string      // why runs wait for a person, by id. Guarded by mu
+	soaks     map[string]bool        // runs between the two acts of a drop, by id. Guarded by mu
 	finding   chan struct{}          // bounds how many look for one
 	followers *followers.Keeper      // of tables with a warm undo
 	planners  planners
@@ -82,6 +83,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		paths:    map[string][]string{},
 		runs:     map[string]groups.Runs{},
 		awaits:   map[string]string{},
+		soaks:    map[string]bool{},
 		finding:  make(chan struct{}, 2),
 		planners: newPlanners(),
 		doubted:  map[string]bool{},
@@ -292,7 +294,8 @@ func (s *Service) waitsFor(e *entry) string {
 	if other := s.board.before(e); other != nil {
 		return fmt.Sprintf("%s, which was submitted earlier, also changes %s", other.ID, e.shares(other))
 	}
-	if running := s.board.running[e.Server]; len(running) >= s.cfg.Limit {
+	running := slices.DeleteFunc(slices.Clone(s.board.running[e.Server]), func(one spot) bool { return s.soaks[one.id] })
+	if len(running) >= s.cfg.Limit {
 		return fmt.Sprintf("at most %d may run on %s at the same time (--limit), and %v does", s.cfg.Limit, e.Server, running.ids())
 	}
 	return ""
@@ -369,6 +372,7 @@ func (s *Service) show(changed *entry) {
 	}
 	if changed.State != StateRunning {
 		delete(s.awaits, changed.ID)
+		delete(s.soaks, changed.ID)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"midstream/internal/ops/groups"
@@ -37,6 +38,7 @@ func (s *Service) askStates(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, statesTime)
 	defer cancel()
 	var asking sync.WaitGroup
+	var freed atomic.Bool
 	for _, e := range running {
 		asking.Go(func() {
 			var status groups.ChangeStatus
@@ -51,10 +53,18 @@ func (s *Service) askStates(ctx context.Context) {
 			defer s.mu.Unlock()
 			if now := s.board.find(e.ID); now.State == StateRunning {
 				s.awaits[e.ID] = awaits(status.Status)
+				freed.CompareAndSwap(false, status.Soaks && !s.soaks[e.ID])
+				s.soaks[e.ID] = status.Soaks
 			}
 		})
 	}
 	asking.Wait()
+	if freed.Load() { // changes may have waited for its place
+		s.writing.Lock()
+		s.pending.all = true
+		s.writing.Unlock()
+		s.hurry()
+	}
 }
 
 // awaits is why a run waits for a person, or for a session that a person may kill; "" if it works.

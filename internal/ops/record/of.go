@@ -25,6 +25,7 @@ const (
 	NameMismatch    = "mismatch"
 	NameVerified    = "verified"
 	NameExplained   = "explained"
+	NameSoak        = "soak"
 	NameFinding     = "finding"
 	NameUnfitFound  = "unfit_found"
 	NameParked      = "parked"
@@ -71,6 +72,8 @@ func Of(e event.Event) any {
 			HeadOf(NameVerified, e.At), e.Rows, e.LeftOut, e.Suspects, e.Repaired, e.Unproven, MSOf(e.Elapsed),
 			append([]string{}, e.Uncompared...),
 		}
+	case event.Soak:
+		return soakOf(e)
 	case event.Explained:
 		return explainedOf(e)
 	case event.Finding:

@@ -66,6 +66,8 @@ func Read(line []byte) (event.Event, *Result, error) {
 		return into(line, func(r Mismatch) event.Event {
 			return event.Mismatch{Key: r.Key, Column: r.Column, Expected: r.Expected, Found: r.Found, At: at}
 		})
+	case NameSoak:
+		return into(line, func(r Soak) event.Event { return r.event(at) })
 	case NameExplained:
 		return into(line, func(r Explained) event.Event { return r.event(at) })
 	case NameVerified:

@@ -77,6 +77,7 @@ type Plan struct {
 	Prediction    Prediction `json:"prediction" doc:"the expected cost of the run"`
 	Columns       []Column   `json:"columns" doc:"the columns that change, according to the statement"`
 	Grants        []string   `json:"grants" doc:"the privileges that the run needs, as GRANT spells them"`
+	Soak          *SoakPlan  `json:"soak" doc:"both acts of a drop with --soak (docs/soak.md); null for other changes"`
 	Former        string     `json:"former" doc:"what the run does with the work of an earlier run; empty if there is none"`
 	Risks         []Risk     `json:"risks" doc:"the risks that the operator should know; may be empty"`
 	Statement     string     `json:"statement" doc:"RENAME TABLE, DROP TABLE, TRUNCATE TABLE, CREATE TABLE, DELETE or UPDATE; empty for an ALTER"`

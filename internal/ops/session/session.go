@@ -84,6 +84,8 @@ type Session struct {
 	ended   chan struct{}       // closed with err when the change has come to its end
 	err     error
 
+	lastLook *lastLook // asks whether a statement names what is to be dropped; nil for a run without --soak
+
 	mu      sync.Mutex
 	display event.Listener          // of the present attempt; nil between them
 	stop    context.CancelCauseFunc // ends the present attempt; nil between them

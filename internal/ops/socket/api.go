@@ -46,6 +46,7 @@ type Status struct {
 	Since     time.Time `json:"paused_since" doc:"time of the pause; 0001-01-01 if the run is not paused"`
 	CopyShare string    `json:"copy_share" doc:"limit on the share of its time that the row copy works"`
 	Held      string    `json:"held" doc:"the reason why the run will not swap when it is ready; empty if it will"`
+	Soaks     bool      `json:"soaks" doc:"true: the run waits between the two acts of --soak (docs/soak.md), and uses nothing but a check from time to time"`
 	Command   string    `json:"command" doc:"the command that the run executes now, and its user; empty if there is none"`
 	Progress  any       `json:"progress" doc:"the newest record progress of docs/events.md; null before the first"`
 	Throttled any       `json:"throttled" doc:"the newest record throttled of docs/events.md; null before the first"`

@@ -274,7 +274,7 @@ func (s *Server) status() Status {
 		status.Command = s.busy[n-1].String()
 	}
 	s.mu.Unlock()
-	status.Held = s.run.Reach.In(s.run.Control.Held(time.Now()))
+	status.Held, status.Soaks = s.run.Reach.In(s.run.Control.Held(time.Now())), operator.Soak{Control: s.run.Control}.On()
 	setting, _ := operator.SettingOf(copyShare)
 	status.CopyShare = setting.Get(s.run.Control.Settings())
 	paused, stopped, lost := s.run.Control.Paused(), s.run.Stopped(), s.run.Lost()

@@ -1,0 +1,38 @@
+package summary
+
+import (
+	"time"
+
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/record"
+)
+
+// mostNamings is how many statements of the days before are printed.
+const mostNamings = 5
+
+// OfSoak prints both acts of a drop, and what is watched between them.
+func OfSoak(p *record.SoakPlan, style Style) string {
+	s := newSheet(style)
+	s.heading("A drop in two acts (--soak):")
+	until := p.Until.Format("2006-01-02 15:04 UTC")
+	switch {
+	case p.Since != nil:
+		s.line("First act", "made at %s: %s is hidden", p.Since.Format("2006-01-02 15:04 UTC"), escape.Line(p.What))
+	default:
+		s.line("First act", "now: %s", escape.Line(p.First))
+	}
+	s.line("Watched", "until %s, every %s: statements of the application that name %s", until, humanize.Span(time.Duration(float64(p.EveryMS)*float64(time.Millisecond))), escape.Line(p.What))
+	s.line("Second act", "%s, unless a statement has named it: then the drop is held until midstream cutover  --now", escape.Line(p.Second))
+	for i, n := range p.Named {
+		if i == mostNamings {
+			s.line("", "and %s more", humanize.Plural(len(p.Named)-i, "statement"))
+			break
+		}
+		s.line("Warning", "in the last 7 days, a statement %s: %s (last at %s)", escape.Line(n.How), escape.Line(humanize.Query(n.Query)), n.Last.Format("2006-01-02 15:04 UTC"))
+	}
+	if p.Replicas {
+		s.line("Warning", "statements on replicas are not watched")
+	}
+	return s.String()
+}
