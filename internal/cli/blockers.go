@@ -127,7 +127,7 @@ func (b *blockers) ask(ctx context.Context, run *socket.Client) error {
 		Waiting []record.Blocker `json:"waiting"`
 	}
 	if err := run.Call(ctx, http.MethodGet, "blockers", nil, &found); err != nil {
-		return commandError(err)
+		return exit.Answered(err)
 	}
 	b.tell(run.Found.Table, record.EventsOf(found.Holding), record.EventsOf(found.Waiting))
 	return nil

@@ -226,22 +226,6 @@ func findRuns(ctx context.Context, a *app, folder string) ([]*socket.Client, err
 	return runs, nil
 }
 
-// commandError is what a run has answered, with its exit code.
-func commandError(err error) error {
-	var p *socket.Problem
-	if !errors.As(err, &p) {
-		return err
-	}
-	code := exit.Failed
-	switch p.Status {
-	case http.StatusConflict:
-		code = exit.NotNow
-	case http.StatusUnprocessableEntity, http.StatusBadRequest:
-		code = exit.WrongUsage
-	}
-	return &exit.Error{Code: code, Err: p, Next: p.Next}
-}
-
 // command is the body of a verb that changes something.
 func (c *commanding) command(ctx context.Context, args []string) error {
 	table, body, err := c.parse(args)
@@ -285,7 +269,7 @@ func (c *commanding) tell(ctx context.Context, run *socket.Client, body any) err
 		c.app.record(p)
 	}
 	if err != nil {
-		return commandError(err)
+		return exit.Answered(err)
 	}
 	if c.json {
 		c.app.record(answer)
@@ -299,7 +283,7 @@ func (c *commanding) listSettings(ctx context.Context, runs []*socket.Client) er
 	for _, run := range runs {
 		var settings []socket.Setting
 		if err := run.Call(ctx, http.MethodGet, "settings", nil, &settings); err != nil {
-			return commandError(err)
+			return exit.Answered(err)
 		}
 		if c.json {
 			c.app.record(map[string]any{"table": run.Found.Table, "settings": settings})

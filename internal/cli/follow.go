@@ -57,7 +57,7 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 		return result, &exit.Error{Code: exit.NotNow, Err: why, Left: "nothing was changed", Next: next}
 	}
 	if err != nil {
-		return result, commandError(err)
+		return result, exit.Answered(err)
 	}
 	if c.planOnly {
 		c.follower, err = followers.Ask(ctx, folder.Path, address, table.Dotted())
@@ -81,7 +81,7 @@ func unreleased(table schema.Name, released *record.Result, err error) error {
 	case errors.Is(err, followers.ErrUnfit), errors.Is(err, followers.ErrHeld):
 		return &exit.Error{Code: exit.Unfit, Err: err, Left: fmt.Sprintf("%s is unchanged, and the undo follows on", table), Next: followers.Advice(err, table)}
 	case err != nil:
-		return commandError(err)
+		return exit.Answered(err)
 	case released.ExitCode != exit.Done:
 		return &exit.Error{Code: released.ExitCode, Err: errors.New(released.Error), Left: released.Left, Next: released.Next}
 	}

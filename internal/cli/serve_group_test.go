@@ -182,7 +182,7 @@ func TestL9_ServeIsKilledWhileAGroupCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := q.becomes("g", queue.StateUnknown)
-	contains(t, g.Next, "submit the same statement again", q.name+", midstream cleanup", q.database()+".u")
+	contains(t, g.Next, "--again --id=g resumes it", q.name+", midstream cleanup", q.database()+".u")
 	q.bothHave("id,a,b")
 	q.together("again", "ADD COLUMN c INT", "--option=drop-old", "--option=hold")
 	q.groupHolds("again")

@@ -132,7 +132,7 @@ func TestRunIsKilled(t *testing.T) {
 	}
 	a = q.becomes("a", queue.StateUnknown)
 	contains(t, a.Why, "its process was killed or has crashed")
-	contains(t, a.Next, "submit the same statement again", "midstream cleanup "+q.name)
+	contains(t, a.Next, "--again --id=a resumes it", "midstream cleanup "+q.name)
 	contains(t, q.becomes("b", queue.StateFailed).Why, "it depends on change a, which is unknown")
 	if a.ExitCode != nil || a.Ended == nil {
 		t.Errorf("%+v", a)

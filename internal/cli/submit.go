@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"midstream/internal/face/summary"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/session"
-	"midstream/internal/ops/socket"
 )
 
 // asking talks to a service.
@@ -38,7 +36,8 @@ func (a *app) newAsking(use, short string) (*asking, *cobra.Command) {
 	q.checks.Flags = cmd.Flags()
 	q.checks.Flags.SortFlags = false
 	q.checks.Bool(&q.json, "", "json", "print one JSON object a line (docs/openapi-serve.yaml)")
-	q.checks.Flags.StringVar(&q.to, "to", "http://"+usualListen, "URL of midstream serve")
+	q.checks.Flags.StringVar(&q.to, "service", "http://"+usualListen, "URL of midstream serve")
+	q.checks.Flags.StringVar(&q.to, "to", "http://"+usualListen, "former name of --service; it works as before")
 	q.token.register(&q.checks)
 	q.checks.Flags.StringVar(
 		&q.ca, "tls-ca", "",
@@ -54,6 +53,7 @@ type submitting struct {
 	asked queue.Submission
 	given queue.Given // options
 	undo  string      // id of the change to take back; "" to submit a statement
+	again bool        // run a change again that has ended
 	wait  bool
 }
 
@@ -61,7 +61,8 @@ func (a *app) submitCommand() *cobra.Command {
 	q, cmd := a.newAsking(`submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve")
 	cmd.Example = "  midstream submit \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\" --server main --option drop-old\n" +
 		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait\n" +
-		"  midstream submit --together \"ALTER TABLE shop.orders ...\" \"ALTER TABLE shop.items ...\" --server main"
+		"  midstream submit --together \"ALTER TABLE shop.orders ...\" \"ALTER TABLE shop.items ...\" --server main\n" +
+		"  midstream submit --again --id drop-2019"
 	s := &submitting{asking: q}
 	f := &q.checks
 	f.Flags.StringVar(&s.asked.Server, "server", "", "server that has the table, by its name in the service")
@@ -83,6 +84,7 @@ func (a *app) submitCommand() *cobra.Command {
 	})
 	f.Flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")
 	f.Bool(&s.asked.Together, "", "together", "swap several tables in one step: the arguments are several ALTER TABLE, each one of another table")
+	f.Bool(&s.again, "", "again", "if the change of --id has ended and is not done, run it again; without a statement, only that")
 	f.Bool(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")
 	cmd.RunE = a.verb(s.run)
 	return cmd
@@ -93,10 +95,17 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 	if s.undo != "" && (len(args) > 0 || s.asked.Server != "" || s.asked.ID != "" || s.asked.Together || len(s.asked.After) > 0) {
 		problems = append(problems, errors.New("--undo takes no statement, --server, --id, --after or --together: the service knows them; a new change that can be taken back has --option undo=24h"))
 	}
-	if s.undo == "" && len(args) != 1 && (!s.asked.Together || len(args) == 0) {
+	only := s.again && len(args) == 0 && s.undo == "" // no statement
+	if s.again && (s.asked.ID == "" || s.undo != "") {
+		problems = append(problems, errors.New("--again needs the --id of the change, and excludes --undo"))
+	}
+	if only && (s.asked.Server != "" || s.asked.Together || len(s.asked.After) > 0 || len(s.given) > 0) {
+		problems = append(problems, errors.New("--again without a statement takes only --id: the service knows the change; with its statement, give the same flags as before"))
+	}
+	if s.undo == "" && !only && len(args) != 1 && (!s.asked.Together || len(args) == 0) {
 		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes, or add --together for several", len(args)))
 	}
-	if s.undo == "" && s.asked.Server == "" {
+	if s.undo == "" && !only && s.asked.Server == "" {
 		problems = append(problems, errors.New("name a server of the service: --server main"))
 	}
 	if err := s.check(problems...); err != nil {
@@ -104,7 +113,7 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 	}
 	c, err := s.send(ctx, args)
 	if err != nil {
-		return s.failed(ctx, err)
+		return exit.Unanswered(ctx, err, s.to)
 	}
 	s.tell(c)
 	if !s.wait {
@@ -118,46 +127,25 @@ func (s *submitting) send(ctx context.Context, args []string) (queue.Change, err
 	if s.undo != "" {
 		return s.client.Undo(ctx, s.undo, queue.UndoRequest{Options: s.given.Options(false), By: queue.ThisUser()})
 	}
+	if s.again && len(args) == 0 {
+		return s.client.Again(ctx, s.asked.ID, queue.AgainRequest{By: queue.ThisUser()})
+	}
 	s.asked.Options, s.asked.By = s.given.Options(s.asked.Together), queue.ThisUser()
 	if s.asked.Together {
 		s.asked.Statements = args
 	} else {
 		s.asked.Statement = args[0]
 	}
-	return s.client.Submit(ctx, s.asked)
+	return s.client.Submit(ctx, s.asked, s.again)
 }
 
 // follow prints how a change continues until it has ended.
 func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	c, err := s.client.Follow(ctx, c, s.tell)
-	left := exit.Error{Left: "the change stays in the queue, or its run continues", Next: "midstream queue  " + c.ID + "; midstream withdraw  " + c.ID}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		left.Code, left.Err = exit.Aborted, fmt.Errorf("stopped waiting for change %s", c.ID)
-		return &left
-	case err != nil && queue.Away(err):
-		left.Code, left.Err = exit.Failed, fmt.Errorf("gave up waiting for change %s: %w", c.ID, err)
-		return &left
-	case err != nil:
-		return s.failed(ctx, err)
-	}
-	code := exit.Failed
-	switch {
-	case c.ExitCode != nil:
-		code = *c.ExitCode
-	case c.State == queue.StateUnknown:
-		code = exit.Unknown
-	case c.State == queue.StateWithdrawn:
-		code = exit.Aborted
-	}
-	if code == exit.Done {
-		return nil
-	}
-	if !s.json {
+	if err == nil && !s.json && c.State != queue.StateDone {
 		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
 	}
-	err = fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why)
-	return &exit.Error{Code: code, Err: err, Left: "see midstream queue  " + c.ID, Next: c.Next}
+	return exit.Followed(ctx, c, err, s.to)
 }
 
 // tell prints a change.
@@ -178,14 +166,14 @@ func (a *app) queueCommand() *cobra.Command {
 		if len(args) == 1 {
 			c, err := q.client.Change(ctx, args[0])
 			if err != nil {
-				return q.failed(ctx, err)
+				return exit.Unanswered(ctx, err, q.to)
 			}
 			q.tellAll(c)
 			return nil
 		}
 		list, err := q.client.Changes(ctx)
 		if err != nil {
-			return q.failed(ctx, err)
+			return exit.Unanswered(ctx, err, q.to)
 		}
 		for _, c := range list {
 			q.tell(c)
@@ -226,7 +214,7 @@ func (a *app) withdrawCommand() *cobra.Command {
 		}
 		c, err := q.client.Withdraw(ctx, args[0])
 		if err != nil {
-			return q.failed(ctx, err)
+			return exit.Unanswered(ctx, err, q.to)
 		}
 		q.tell(c)
 		return nil
@@ -238,7 +226,7 @@ func (a *app) withdrawCommand() *cobra.Command {
 func (q *asking) check(problems ...error) error {
 	at, err := url.Parse(q.to)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		problems = append(problems, fmt.Errorf("--to %s: must be a URL that begins with http:// or https://", q.to))
+		problems = append(problems, fmt.Errorf("--service %s: must be a URL that begins with http:// or https://", q.to))
 	}
 	trusting, err := queue.Trusting(q.ca)
 	if err != nil {
@@ -250,32 +238,4 @@ func (q *asking) check(problems ...error) error {
 	}
 	q.app.stands("asking the service", q.to)
 	return nil
-}
-
-// failed is an error of a request, with its exit code.
-func (q *asking) failed(ctx context.Context, err error) error {
-	var p *socket.Problem
-	switch {
-	case errors.Is(err, queue.ErrToken):
-		return &exit.Error{Code: exit.WrongUsage, Err: err, Left: "midstream sent no request", Next: "check --token-file: midstream serve prints the name of the file when it begins"}
-	case errors.Is(err, queue.ErrUnreached) && exit.InterruptedBy(ctx, err):
-		return errInterrupted
-	case errors.Is(err, queue.ErrUnreached):
-		return &exit.Error{
-			Code: exit.Failed,
-			Err:  err,
-			Left: "the service may or may not have received the request",
-			Next: "check that midstream serve runs there, and name it by --to; a submission with --id may be repeated",
-		}
-	case !errors.As(err, &p):
-		return fmt.Errorf("ask the service at %s: %w", q.to, err)
-	case p.Status == http.StatusNotFound:
-		return &exit.Error{Code: exit.NoRun, Err: p, Next: p.Next}
-	}
-	var c *exit.Error
-	if told := commandError(p); errors.As(told, &c) {
-		c.Left = "nothing was changed"
-		return c
-	}
-	return err
 }

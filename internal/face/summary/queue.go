@@ -52,9 +52,27 @@ func OfChange(c queue.Change) string {
 			line("warning", text)
 		}
 	}
+	for _, was := range c.Attempts {
+		line("attempt", fmt.Sprintf("%d, by %s: %s%s", was.Number, was.By, attemptEnd(was), strings.TrimSuffix(": "+was.Why, ": ")))
+	}
+	if c.AgainBy != "" {
+		line("attempt", fmt.Sprintf("%d, by %s: %s", c.Attempt, c.AgainBy, c.State))
+	}
 	b.WriteString(UnfitOf(c))
 	line("next", c.Next)
 	return b.String()
+}
+
+// attemptEnd is how an attempt has ended, and when.
+func attemptEnd(was queue.Attempt) string {
+	text := string(was.State)
+	if was.ExitCode != nil {
+		text += fmt.Sprintf(" (exit code %d)", *was.ExitCode)
+	}
+	if was.Ended != nil {
+		text += " at " + was.Ended.Local().Format(time.DateTime)
+	}
+	return text
 }
 
 // UnfitOf lists the rows because of which a change has ended, by reason, as its run does; "" if there are none.

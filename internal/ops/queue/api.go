@@ -193,6 +193,7 @@ func (s *Service) registerChanges(api huma.API) {
 			return &body[Change]{c}, nil
 		},
 	)
+	s.registerAgain(api)
 	huma.Register(
 		api,
 		huma.Operation{
@@ -220,6 +221,33 @@ func (s *Service) registerChanges(api huma.API) {
 				return nil, problemOf(err)
 			}
 			return &body[PlanAnswer]{answer}, nil
+		},
+	)
+}
+
+// registerAgain registers what runs a change again.
+func (s *Service) registerAgain(api huma.API) {
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID:   "again",
+			Method:        http.MethodPost,
+			Path:          "/v1/changes/{id}/again",
+			Summary:       "Run a change again that has ended and is not done",
+			DefaultStatus: http.StatusCreated,
+			Description:   "201: the change waits again, under the same id, for its next attempt. 200: it has that attempt already. 409: it is done, waits or runs, or cannot run again for another reason.",
+			Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError},
+		},
+		func(ctx context.Context, in *commanded[AgainRequest]) (*submitted, error) {
+			source, _ := ctx.Value(from{}).(string)
+			c, fresh, err := s.Again(ctx, in.ID, in.Body, source)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			if fresh {
+				return &submitted{http.StatusCreated, c}, nil
+			}
+			return &submitted{http.StatusOK, c}, nil
 		},
 	)
 }

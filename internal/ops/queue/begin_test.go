@@ -128,7 +128,7 @@ func TestWhatOutcomesMean(t *testing.T) {
 		s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 		running(t, s)
 		next, wants := "Remove every reason, then run the same command again. "+failure.SameCommand+" later.",
-			"Remove every reason, then submit the same statement with another id. Submit the same statement with another id later."
+			"Remove every reason, then run it again (midstream submit  --again --id=a). Run it again (midstream submit  --again --id=a) later."
 		result := record.Result{
 			Head:     record.HeadOf(record.NameResult, time.Now()),
 			Outcome:  outcome,
@@ -189,6 +189,11 @@ func TestVersionTellsTheForm(t *testing.T) {
 			"after", "began", "ended", "exit_code", "history", "id", "kept", "next", "options", "parked_rows", "parked_table", "place",
 			"process", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "together", "undo",
 			"undoes", "unfit", "why",
+		},
+		4: {
+			"after", "again", "again_by", "attempt", "attempts", "began", "ended", "exit_code", "history", "id", "kept", "next", "options",
+			"parked_rows", "parked_table", "place", "process", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
+			"tables", "taken", "together", "told", "undo", "undoes", "unfit", "why",
 		},
 	}
 	text, err := json.Marshal(entry{})

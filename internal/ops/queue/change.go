@@ -61,6 +61,10 @@ type Change struct {
 	Ended       *time.Time        `json:"ended" doc:"time when the change ended; null before"`
 	Process     int               `json:"process" doc:"id of its run's process; 0 before there is one"`
 	ExitCode    *int              `json:"exit_code" doc:"exit code of the run (docs/exit-codes.md); null until the run has ended, or if the code is not known"`
+	Attempt     int               `json:"attempt" doc:"number of the attempt, from 1; a change that is run again has another one"`
+	Attempts    []Attempt         `json:"attempts" doc:"the earlier attempts, the newest last; of many, the last 50"`
+	AgainBy     string            `json:"again_by" doc:"who asked for this attempt, in free text, and from which address; empty for the first attempt"`
+	Again       string            `json:"again" enum:",begin,resume,restart" doc:"how another attempt begins (POST .../again): begin: nothing of this one is left; resume: from the work that is kept; restart: from the start, because the work was removed; empty: the change cannot be run again"`
 	Unfit       []record.Finding  `json:"unfit" doc:"rows that the run refused because they do not fit the definition, a finding for each reason; empty unless it ended because of them"`
 	ParkedRows  int               `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
 	ParkedTable string            `json:"parked_table" doc:"the table that has these rows; empty: none"`
@@ -93,6 +97,8 @@ type entry struct {
 	Kept *keptUndo `json:"kept"`
 	// Taken is when the change was swapped that this one takes back; zero if it is no undo.
 	Taken time.Time `json:"taken"`
+	// Told is the number of the attempt whose history the store has.
+	Told int `json:"told"`
 }
 
 // asks says that a submission is the one that this change was made of.

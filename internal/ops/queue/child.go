@@ -69,7 +69,7 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 		}
 		begun.end(
 			StateFailed, fmt.Sprintf("cannot start its process: %v. Nothing was written", err),
-			"remove that cause, and submit the change again with another id",
+			"remove that cause, and run the change again: "+runAgain(e.ID),
 		)
 	}
 	return s.replace(ctx, &begun)
@@ -235,11 +235,12 @@ func (s *Service) keep(ctx context.Context, e *entry, paths []string) error {
 	}
 	told, err := groups.Join(paths)
 	if err == nil {
-		err = s.put(ctx, e, told)
-	}
-	if err == nil {
-		s.show(e)
-		return nil
+		changed := *e
+		changed.Told = e.number()
+		if err = s.put(ctx, &changed, told); err == nil {
+			s.show(&changed)
+			return nil
+		}
 	}
 	if !errors.Is(err, errTooLarge) && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -254,7 +255,7 @@ func (s *Service) keep(ctx context.Context, e *entry, paths []string) error {
 // settle says what has become of a change. An undo may lack values for rows that are new.
 func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 	if result == nil {
-		next := "submit the same statement again with another id"
+		next := runAgain(e.ID) + " resumes it"
 		if e.Undoes != "" {
 			next = e.undoAgain() + " resumes it"
 		}
@@ -313,15 +314,14 @@ func setAside(result *record.Result) string {
 // keptAs introduces the name of the old table of a change that is done.
 const keptAs = "; the old table is kept as "
 
-// resubmit says what to do as somebody does it who has submitted a change: with its id he would be
-// answered with what has become of it.
+// resubmit says what to do as somebody does it who has submitted a change.
 func (e *entry) resubmit(next string) string {
-	const again = "ubmit the same statement with another id"
+	again := "un it again (" + runAgain(e.ID) + ")"
 	if e.Undoes != "" {
 		return strings.NewReplacer(failure.SameCommand, "Run again: "+e.undoAgain(), "r"+failure.SameCommand[1:], "run again: "+e.undoAgain(),
 			"give the same command again", "run again: "+e.undoAgain()).Replace(next)
 	}
-	return strings.NewReplacer(failure.SameCommand, "S"+again, "r"+failure.SameCommand[1:], "s"+again).Replace(next)
+	return strings.NewReplacer(failure.SameCommand, "R"+again, "r"+failure.SameCommand[1:], "r"+again).Replace(next)
 }
 
 // StateOf is what an outcome of a run makes of its change.

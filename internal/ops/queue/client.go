@@ -30,9 +30,12 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// Submit puts a change into the queue.
-func (c *Client) Submit(ctx context.Context, asked Submission) (submitted Change, err error) {
+// Submit puts a change into the queue. If the queue has it already, again has it run again unless it is done, waits or runs.
+func (c *Client) Submit(ctx context.Context, asked Submission, again bool) (submitted Change, err error) {
 	err = c.call(ctx, http.MethodPost, "changes", asked, &submitted)
+	if err == nil && again && submitted.Again != "" { // of two scripts at once, one begins it
+		return c.Again(ctx, submitted.ID, AgainRequest{Attempt: submitted.Attempt + 1, By: asked.By})
+	}
 	return submitted, err
 }
 
@@ -40,6 +43,12 @@ func (c *Client) Submit(ctx context.Context, asked Submission) (submitted Change
 func (c *Client) Undo(ctx context.Context, id string, asked UndoRequest) (undo Change, err error) {
 	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/undo", asked, &undo)
 	return undo, err
+}
+
+// Again has a change run again.
+func (c *Client) Again(ctx context.Context, id string, asked AgainRequest) (again Change, err error) {
+	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/again", asked, &again)
+	return again, err
 }
 
 // Change returns one change.

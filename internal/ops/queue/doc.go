@@ -15,4 +15,7 @@
 //
 //	waiting -> running -> done, failed, aborted, unknown
 //	   |-> withdrawn, failed (one that it was to come after has failed)
+//
+// A change that is over and not done may be run again under its id: it waits again, with another
+// number (entry.again), and keeps how its earlier attempts ended.
 package queue

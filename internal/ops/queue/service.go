@@ -263,7 +263,7 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 			changed := *e
 			changed.end(
 				StateFailed, fmt.Sprintf("it depends on change %s, which is %s. Nothing was begun", id, before.State),
-				"fix "+id+", and submit both changes again with other ids",
+				"remove that cause, and run both again: "+runAgain(id)+", then "+runAgain(e.ID),
 			)
 			return s.replace(ctx, &changed)
 		}
@@ -456,6 +456,7 @@ func (s *Service) view(e *entry) Change {
 	}
 	c.Next = s.reach(e).In(c.Next)
 	c.Unfit = append([]record.Finding{}, c.Unfit...)
+	c.Attempt, c.Attempts, c.Again = e.number(), append([]Attempt{}, c.Attempts...), e.another()
 	if paths, _ := s.historiesOf(e); len(paths) > 0 { // what can't be looked at now is there the next time
 		c.History = paths[0]
 	}

@@ -426,8 +426,8 @@ func TestFileStoreVersions(t *testing.T) {
 	store = file(t, path)
 	kept(t, store)
 	store.Close()
-	is("4")
-	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 4, this midstream has 3") {
+	is("5")
+	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 5, this midstream has 4") {
 		t.Errorf("%v", err)
 	}
 	is("two")

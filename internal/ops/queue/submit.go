@@ -60,7 +60,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 				Next:   "use another id, or none",
 			}
 		}
-		if there.Why != unanswered {
+		if there.Why != unanswered || there.number() > 1 {
 			return s.view(there), false, nil
 		}
 	}
@@ -111,13 +111,21 @@ func (s *Service) settleDoubts(ctx context.Context) error {
 		if !s.doubted[e.ID] || e.State != StateWaiting {
 			continue
 		}
-		e.end(StateWithdrawn, unanswered, "submit it again, with this id or another id")
+		e.end(StateWithdrawn, unanswered, e.answerAgain())
 		if err := s.replace(ctx, e); err != nil {
 			return err
 		}
 	}
 	clear(s.doubted)
 	return nil
+}
+
+// answerAgain is how a change whose submission was answered with an error is submitted again.
+func (e *entry) answerAgain() string {
+	if e.number() > 1 {
+		return runAgain(e.ID)
+	}
+	return "submit it again, with this id or another id"
 }
 
 // tidied spells a submission as a change has it.
@@ -179,7 +187,7 @@ func (s *Service) checkAfter(ids []string) error {
 		} else if before.State.Over() && before.State != StateDone {
 			return bad(
 				notQueued, fmt.Sprintf("it depends on change %s, which is %s", id, before.State),
-				"submit that change again with another id, and name that id",
+				"run that change again first: "+runAgain(id),
 			)
 		}
 	}
@@ -211,6 +219,11 @@ func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 		changed.end(
 			StateWithdrawn, "it was withdrawn while it waited for another attempt: "+e.Why,
 			"list and remove what is left with: "+e.cleanups(),
+		)
+	case e.State == StateWaiting && e.number() > 1:
+		changed.end(
+			StateWithdrawn, fmt.Sprintf("it was withdrawn before attempt %d began", e.number()),
+			"list and remove what earlier attempts have left with: "+e.cleanups(),
 		)
 	case e.State == StateWaiting:
 		changed.end(StateWithdrawn, "it was withdrawn before it began", "")

@@ -33,6 +33,10 @@ func (s *Service) makeRoom(e *entry) error {
 	delete(s.paths, e.ID)
 	s.mu.Unlock()
 	folder := s.folder(e.ID)
+	// It may have the result of an earlier attempt.
+	if err := os.Remove(filepath.Join(folder, stdoutFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := writeWhole(filepath.Join(folder, earlierFile), []byte(strings.Join(names, "\n"))); err != nil {
 		return err
 	}
@@ -249,7 +253,7 @@ func (s *Service) Histories(ctx context.Context, id string) (paths []string, ove
 		return paths, over, err
 	}
 	text, err := s.store.History(ctx, id)
-	if err != nil || text == nil || e.Began == nil {
+	if err != nil || text == nil || e.Began == nil || max(1, e.Told) != e.number() {
 		return nil, over, err
 	}
 	stem := filepath.Join(s.folder(id), historyPart, e.Began.UTC().Format(moment)+"-"+id)

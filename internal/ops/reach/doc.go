@@ -1,7 +1,7 @@
 // Package reach makes the commands of Midstream that a text names work when they are copied: it adds the flags by which the
 // process that prints them has reached its server. Flags.In is the rule, and the only place where these flags are added.
 // Variables such as MYSQL_HOST become flags too: another terminal may have others. A command that talks to a run gets the folder
-// of the sockets (--control-dir), and a command for midstream serve gets --to.
+// of the sockets (--control-dir), and a command for midstream serve gets --service.
 //
 //	"midstream undo  shop.orders"  ─►  midstream undo --host=10.0.0.5 --user=dba shop.orders
 //

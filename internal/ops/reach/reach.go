@@ -28,7 +28,7 @@ var files = []string{sockets, "token-file", "tls-ca", "socket", "defaults-file",
 // sockets is the flag of the folder in which runs have their sockets, and services are those that reach midstream serve.
 const sockets = "control-dir"
 
-var services = []string{"to", "token-file", "tls-ca"}
+var services = []string{"service", "to", "token-file", "tls-ca"}
 
 // ours is the beginning of a command as our code writes it: the flags belong between the two blanks.
 var ours = regexp.MustCompile(`\bmidstream (?:run|plan|check|verify|blockers|cleanup|undo|` +
@@ -154,7 +154,7 @@ func (f Flags) in(text string, escaped func(string) string, last bool) string {
 				with += escaped(word) + " "
 			}
 		}
-		if !last && has(verb, "to") && with == strings.TrimSuffix(begin, " ") {
+		if !last && has(verb, "service") && with == strings.TrimSuffix(begin, " ") {
 			return begin
 		}
 		return with

@@ -288,7 +288,10 @@
       }
       if (page.dataset.queue === "false") say($("connection"), "The run has ended, and this page is no longer updated. The run printed the path of its report.");
       else if (page.dataset.state === "waiting" || (page.dataset.state === "running" && !end.state)) location.reload(); // the queue knows more than the run
-      else watchUndo();
+      else {
+        watchUndo();
+        offerAgain();
+      }
       draw();
     });
     source.onerror = () => {
@@ -407,6 +410,37 @@
         });
       });
     }
+
+    // offerAgain shows the button that runs a change again, once the queue knows how it has ended.
+    async function offerAgain() {
+      if (!$("again")) return;
+      let change;
+      try {
+        change = await ask("GET", api, undefined, bound());
+      } catch {
+        setTimeout(offerAgain, 3000);
+        return;
+      }
+      if (change.state === "running" || change.state === "waiting") setTimeout(offerAgain, 1000);
+      if (!change.again) return;
+      $("again").hidden = $("again-ask").disabled = false;
+      put($("again-how"), { resume: "The work is kept, and the run resumes.", restart: "The work was removed, and the run starts from the beginning.", begin: "" }[change.again]);
+      const again = () => busy($("again-ask"), async () => {
+        try {
+          await ask("POST", api + "/again", { attempt: change.attempt + 1, by: "a page" });
+          location.reload();
+        } catch (problem) {
+          complain($("again-said"), problem);
+        }
+      });
+      $("again-ask").onclick = () => {
+        $("again-question").returnValue = "no";
+        if (change.again === "restart") $("again-question").showModal();
+        else again();
+      };
+      $("again-question").onclose = () => { if ($("again-question").returnValue === "yes") again(); };
+    }
+    if (!["waiting", "running", "done"].includes(page.dataset.state)) offerAgain();
 
     $("withdraw")?.addEventListener("click", () => busy($("withdraw"), async () => {
       try {
