@@ -13,6 +13,7 @@ import (
 	"midstream/internal/cli/exit"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/failure"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
@@ -171,8 +172,10 @@ func TestFiveParts(t *testing.T) {
 			Code: exit.NoRun,
 			Err:  errors.New("x"),
 		},
-		exit.NotNow: &exit.Error{Code: exit.NotNow, Err: errors.New("x")},
-		exit.AtOnce: &exit.Error{Code: exit.AtOnce, Err: errLeftAtOnce},
+		exit.NotNow:  &exit.Error{Code: exit.NotNow, Err: errors.New("x")},
+		exit.Differs: &exit.Error{Code: exit.Differs, Err: errors.New("x")},
+		exit.Busy:    &failure.Failure{Phase: "start", Err: leftovers.ErrClaimed, Left: "nothing", Next: "again"},
+		exit.AtOnce:  &exit.Error{Code: exit.AtOnce, Err: errLeftAtOnce},
 	}
 	for _, o := range exit.Outcomes[1:] {
 		err, is := causes[o.Code]

@@ -169,7 +169,7 @@ func TestRowsAreControlled(t *testing.T) {
 // TestL5_RowsOutliveTheirServersConnections: the run connects again, and no row is changed twice.
 func TestL5_RowsOutliveTheirServersConnections(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
-	name, query := table(t, i, 30_000)
+	name, query := table(t, i, 90_000)
 	r := beginRows(t, i, name, filepath.Join(t.TempDir(), "c"))
 	db := i.Open(t, "")
 	for range 3 {

@@ -280,7 +280,8 @@ func TestL9_ASoakDoesNotKeepTheQueue(t *testing.T) {
 	sideBySide(t)
 	q := toQueue(t, 10)
 	q.serve()
-	u := q.database() + ".u"
+	executing(t, q.i, q.database())("CREATE TABLE soaks_alone LIKE u", "INSERT INTO soaks_alone SELECT * FROM u") // no other test names it
+	u := q.database() + ".soaks_alone"
 	q.submit("soaked", u+" DROP COLUMN b", "--option=soak=15s")
 	soaks := func(c queue.Change) bool { return c.State.Over() || strings.Contains(c.Why, "soaking until") }
 	c := q.reaches("soaked", soaks)
@@ -300,7 +301,7 @@ func TestL9_ASoakDoesNotKeepTheQueue(t *testing.T) {
 	q.serve()
 	q.becomes("soaked", queue.StateDone)
 	q.becomes("same", queue.StateDone)
-	if got := q.query("SELECT GROUP_CONCAT(column_name) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'u' AND column_name IN ('b', 'z')"); got != "z" {
+	if got := q.query("SELECT GROUP_CONCAT(column_name) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'soaks_alone' AND column_name IN ('b', 'z')"); got != "z" {
 		t.Error(got)
 	}
 }
