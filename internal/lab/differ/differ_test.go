@@ -1,6 +1,7 @@
 package differ
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"flag"
@@ -27,7 +28,7 @@ var (
 	seed     = flag.Uint64("seed", 31, "of the cases")
 	only     = flag.Int("case", -1, "run this case alone")
 	first    = flag.Int("first", 0, "the first case")
-	count    = flag.Int("cases", 40, "how many cases to run on each server")
+	count    = flag.Int("cases", 0, "how many cases to run on each server; 0: 40, and 15 of an undo, which takes five times as long")
 	atOnce   = flag.Int("at-once", 4, "how many cases to run at once")
 	until    = flag.Duration("for", 0, "end after this time; 0: when all cases have been run")
 	shrink   = flag.Bool("reduce", false, "reduce each kind of wrong case once")
@@ -96,6 +97,7 @@ func inTurn(t *testing.T) []string {
 type runner struct {
 	*testing.T
 	version string
+	usual   int // how many cases if nobody says it; 0: 40
 	server  *mysqltest.Instance
 	benches []*bench
 	include map[string]bool
@@ -233,7 +235,7 @@ func (r *runner) summer() {
 
 // all runs the cases, batch by batch.
 func (r *runner) all() {
-	from, to := *first, *first+*count
+	from, to := *first, *first+cmp.Or(*count, r.usual, 40)
 	if *only >= 0 {
 		from, to = *only, *only+1
 	}

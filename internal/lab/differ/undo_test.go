@@ -24,6 +24,7 @@ func TestU4_Differ(t *testing.T) {
 	for _, version := range inTurn(t) {
 		t.Run(version, func(t *testing.T) {
 			r := newRunner(t, version)
+			r.usual = 15
 			r.include = map[string]bool{groupPlain: true, groupQuote: true, groupLimit: true}
 			r.try = func(b *bench, ctx context.Context, c *Case, n int) Verdict { return b.tryUndo(ctx, t, c, n) }
 			r.all()
