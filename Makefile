@@ -28,9 +28,12 @@ release: ## dist/: programs, packages, checksums and SBOMs of this commit, the s
 release-twice: ## build a release in two folders, and compare every byte
 	contrib/release-twice.sh
 
-container: build ## dist/container: what contrib/container/Containerfile is built of
+container: build ## dist/container: what contrib/container/Containerfile, and Containerfile.shell with sh, curl and jq, are built of
 	rm -rf dist/container && mkdir -p dist/container/state
 	cp bin/midstream /etc/ssl/certs/ca-certificates.crt dist/container/
+	cp -r contrib/hooks dist/container/hooks
+	@echo 'docker build -f contrib/container/Containerfile -t midstream dist/container'
+	@echo 'docker build -f contrib/container/Containerfile.shell -t midstream:shell dist/container'
 
 demo: build ## a schema change under traffic, on a throwaway server (DEMO="--rows 100000" for other flags)
 	bin/midstream demo $(DEMO)
