@@ -294,3 +294,29 @@ func TestToWithoutPrivileges(t *testing.T) {
 		t.Errorf("the tables are %s", got)
 	}
 }
+
+// TestL3_FilesMayHaveAColumnsOwnCheck: on MariaDB, --to compares and adds columns with a CHECK of their own, as each JSON has one.
+func TestL3_FilesMayHaveAColumnsOwnCheck(t *testing.T) {
+	sideBySide(t)
+	for _, version := range mysqltest.InTurn(t, "mariadb-10.11", "mariadb-11.8") {
+		i := mysqltest.Server(t, version)
+		name, query := table(t, i, 10)
+		database, _, _ := strings.Cut(name, ".")
+		to := func(want int, verb, more string, flags ...string) {
+			t.Helper()
+			folder := files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), KEY (a)" + more)})
+			args := append(append([]string{verb, "--database=" + database, "--to=" + folder}, flagsTo(t, i)...), flags...)
+			if code, stdout, stderr := midstream(t, args...); code != want {
+				t.Errorf("%s %s: exit code %d\n%s\n%s", verb, more, code, stdout, stderr)
+			}
+		}
+		const columns = ", j JSON, n INT CHECK (n > 0), CONSTRAINT c CHECK (a < 1000000)"
+		to(exit.Differs, "plan", columns, "--exit-code")
+		to(exit.Done, "run", columns, "--drop-old")
+		to(exit.Done, "plan", columns, "--exit-code")
+		to(exit.Differs, "plan", strings.Replace(columns, "n > 0", "n > 1", 1), "--exit-code")
+		if got := query("SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = DATABASE()"); got != "id,a,b,j,n" {
+			t.Errorf("columns %s", got)
+		}
+	}
+}

@@ -149,12 +149,18 @@ func ScratchName(pool *dbconn.Pool, table schema.Name) schema.Name {
 // wanted makes the server create the table of the statement, and reads it as the server shows it.
 func (f *Finder) wanted(ctx context.Context, s Statement, at server) (want side, notes []string, err error) {
 	name := ScratchName(f.Pool, s.Name)
-	checks := at.version.MariaDB || at.version.AtLeast(8, 0, 16)
+	checks := noCheck
+	switch {
+	case at.version.MariaDB:
+		checks = tableCheck
+	case at.version.AtLeast(8, 0, 16):
+		checks = everyCheck
+	}
 	made, err := s.rewrite(name, schema.MarkFor(schema.CloneKind, s.Name), checks)
 	if err != nil {
 		return want, nil, refused(s, err.Error(), "", "")
 	}
-	if len(made.checks) > 0 && !checks {
+	if len(made.checks) > 0 && checks == noCheck {
 		notes = append(notes, fmt.Sprintf("%s: %s passes over CHECK constraints", s.Name, at.version))
 	}
 	session, err := f.Pool.Session(ctx, f.Pool.AsTheServer(true)...)

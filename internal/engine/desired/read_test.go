@@ -121,7 +121,7 @@ func TestRewrite(t *testing.T) {
 		statements, err := parse("x.sql", text, "d")
 		if err == nil {
 			var made scratch
-			made, err = statements[0].rewrite(schema.Name{Schema: "d", Table: "s"}, "m", true)
+			made, err = statements[0].rewrite(schema.Name{Schema: "d", Table: "s"}, "m", everyCheck)
 			if err == nil && (want == "" || made.text != want) {
 				t.Errorf("%s:\n%s, want\n%s", text, made.text, want)
 			}
@@ -146,7 +146,7 @@ func TestRewriteTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := statements[0].rewrite(schema.Name{Schema: "d", Table: "s"}, "m", true)
+	made, err := statements[0].rewrite(schema.Name{Schema: "d", Table: "s"}, "m", everyCheck)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,20 @@ type edit struct {
 	text       string
 }
 
+// checkNames are the CHECK constraints whose names are unique in a database.
+type checkNames int
+
+const (
+	noCheck    checkNames = iota // the server ignores CHECK
+	tableCheck                   // MariaDB: the CHECK of a column has no name
+	everyCheck
+)
+
 // rewriter makes a scratch statement of a statement.
 type rewriter struct {
 	*Statement
 	name       schema.Name
-	namesCheck bool
+	namesCheck checkNames
 	edits      []edit
 	made       scratch
 }
@@ -42,7 +51,7 @@ type rewriter struct {
 // and without foreign keys, because their names are unique in a database. Names of CHECK
 // constraints are unique too, so they get other names; servers that ignore CHECK don't need that.
 // Every line keeps its number, because the server reports the line of a mistake.
-func (s *Statement) rewrite(name schema.Name, mark string, namesCheck bool) (scratch, error) {
+func (s *Statement) rewrite(name schema.Name, mark string, namesCheck checkNames) (scratch, error) {
 	r := rewriter{Statement: s, name: name, namesCheck: namesCheck}
 	open := s.tokens[s.open].CommentStart
 	r.replace(0, open, "CREATE TABLE "+name.Quoted()+" ")
@@ -120,7 +129,7 @@ func (r *rewriter) clause(c []token.Token) error {
 				r.Name, c[0].Text,
 			)
 		}
-		if !t.Is("CHECK") {
+		if !t.Is("CHECK") || r.namesCheck == tableCheck && !c[0].Is("CHECK") && !c[0].Is("CONSTRAINT") {
 			continue
 		}
 		k := check{alias: fmt.Sprintf("%s_%d", r.name.Table, len(r.made.checks))}
@@ -132,7 +141,7 @@ func (r *rewriter) clause(c []token.Token) error {
 			k.name, start = c[i-1].Text, c[i-2].Start
 		}
 		r.made.checks = append(r.made.checks, k)
-		if r.namesCheck {
+		if r.namesCheck != noCheck {
 			r.replace(start, t.Start, "CONSTRAINT "+schema.Quote(k.alias)+" ")
 		}
 	}
