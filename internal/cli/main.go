@@ -146,7 +146,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
-		a.reportCommand(), a.purgeCommand(), a.updateCommand(),
+		a.reportCommand(), a.purgeCommand(), a.updateCommand(), a.dumpCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(a.serveCommand(), a.submitCommand(), a.queueCommand(), a.withdrawCommand())

@@ -28,7 +28,7 @@ var house = []place{
 	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers", "groups"}, {"socket"}, {"hook", "metrics", "readers", "retention"}, {"history"}, {"password", "record"}, {"reach"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
 	{"engine", "the migration, its stages, and what they share", [][]string{
-		{"planning"}, {"rowchange", "wholetables"}, {"migration"}, {"failure", "soak"}, {"brakes", "follow", "intake", "leftovers", "specs", "together"}, {"operator"},
+		{"planning"}, {"rowchange", "wholetables"}, {"migration"}, {"failure", "soak"}, {"brakes", "dump", "follow", "intake", "leftovers", "specs", "together"}, {"operator"},
 		// The stages: only migration and wholetables join them.
 		{"apply", "capture", "compare", "cutover", "desired", "explain", "native", "parents", "park", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
 		{"checkpoint", "deadline", "facts", "lock", "onreplica", "rowsync", "throttle"},
