@@ -33,7 +33,7 @@ submit() { # more flags
 		[ -n "$alter" ] || fail "$table does not exist: create it with midstream run --to before this step"
 		id=$ID-${table//\$/_}
 		[ ${#id} -le 64 ] || id=${id:0:51}-$(sha256sum <<<"$id" | cut -c 1-12)
-		"$MIDSTREAM" submit "ALTER TABLE \`${BASH_REMATCH[1]}\`.\`${BASH_REMATCH[2]}\` $alter" --to="$SERVE" --token-file="$folder/token" \
+		"$MIDSTREAM" submit "ALTER TABLE \`${BASH_REMATCH[1]}\`.\`${BASH_REMATCH[2]}\` $alter" --service="$SERVE" --token-file="$folder/token" \
 			--server="$SERVER" --id="$id" ${options[@]+"${options[@]}"} "$@" || ended $?
 	done 3<"$folder/changes"
 }
