@@ -156,3 +156,48 @@ func TestPlanForAPullRequest(t *testing.T) {
 	plan(exit.WrongUsage, "--format=sql", "--json", "ALTER TABLE t ADD COLUMN d INT")
 	plan(exit.WrongUsage, "--format=sql", "DROP TABLE t")
 }
+
+// TestACommandWithoutATableIsForOneRun: if several runs are active, it lists them and changes none; --all tells them all.
+func TestACommandWithoutATableIsForOneRun(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 200)
+	database, _, _ := strings.Cut(name, ".")
+	executing(t, i, database)("CREATE TABLE u LIKE t")
+	folder := "--control-dir=" + filepath.Join(t.TempDir(), "c")
+	var runs []*running
+	for _, of := range []string{name, database + ".u"} {
+		r := start(t, command(t, append([]string{"run", "--method=shadow", "--hold", "--drop-old", folder, "ALTER TABLE " + of + " ADD COLUMN c INT"},
+			flagsTo(t, i)...)...))
+		r.await(&r.stdout, "held: ")
+		runs = append(runs, r)
+	}
+	tell := func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := midstream(t, append(args, folder)...)
+		if code != want {
+			t.Errorf("%q: exit code %d\n%s\n%s", args, code, stdout, stderr)
+		}
+		return stdout + stderr
+	}
+	for _, args := range [][]string{{"pause"}, {"resume"}, {"hold"}, {"throttle", "30%"}, {"set", "lock-wait=1s"}} {
+		contains(t, tell(exit.WrongUsage, args...), "2 runs are active: ", name+" on "+i.Address, database+".u on ", "no run was affected", "--all")
+	}
+	if status := tell(exit.Done, "status"); strings.Contains(strings.ToLower(status), "paused") {
+		t.Errorf("one is paused:\n%s", status)
+	}
+	if told := tell(exit.Done, "pause", "--all"); strings.Count(told, "\n") != 2 {
+		t.Errorf("not both: %s", told)
+	}
+	tell(exit.Done, "resume", "--all")
+	tell(exit.Done, "abort", database+".u")
+	if code := runs[1].exit(); code != exit.Aborted {
+		t.Errorf("exit code %d", code)
+	}
+	tell(exit.Done, "pause")
+	tell(exit.Done, "resume")
+	tell(exit.Done, "cutover", name)
+	if code := runs[0].exit(); code != exit.Done {
+		t.Errorf("exit code %d\n%s", code, &runs[0].stderr)
+	}
+}

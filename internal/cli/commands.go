@@ -30,6 +30,7 @@ type commanding struct {
 	server   string
 	json     bool
 	yes      bool
+	all      bool // without a table, also if there are several runs
 	// yesNeeded says that without a table the command needs --yes.
 	yesNeeded bool
 	named     func(args []string) bool         // the first argument is a table
@@ -50,7 +51,7 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	verb, _, _ := strings.Cut(use, " ")
 	c := &commanding{app: a, verb: verb, body: noBody, named: func(args []string) bool { return len(args) > 0 }}
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: help.Text(verb) +
-		"\n\nIt talks to the runs of this user on this machine, through their control sockets; without a table, to all of them.\n" + help.Text("names")}
+		"\n\nIt talks to the runs of this user on this machine, through their control sockets.\n" + help.Text("names")}
 	c.checks.Flags = cmd.Flags()
 	c.checks.Flags.SortFlags = false
 	c.checks.Bool(&c.json, "", "json", "print one JSON object a line (docs/openapi.yaml, docs/events.md)")
@@ -58,6 +59,9 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	cmd.Flags().StringVar(&c.server, "server", "", "only runs on this server, as midstream status spells it (host:port)")
 	cmd.Flags().StringVar(&c.folder, "control-dir", "", controlDirUse)
 	help.InCommon(cmd.Flags())
+	if !slices.Contains([]string{"cutover", "abort", "status", "watch"}, verb) {
+		c.checks.Bool(&c.all, "", "all", "without a table: tell all runs of this machine; without this flag, only if there is one")
+	}
 	cmd.RunE = a.verb(c.command)
 	return c, cmd
 }
@@ -245,6 +249,9 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 	if slices.Contains([]string{"hold", "cutover", "abort"}, c.verb) { // all of a group obey one of them
 		runs = socket.OneOfEach(runs)
 	}
+	if err := c.onlyOne(table, runs); err != nil {
+		return err
+	}
 	// Without a table, a follower has no swap to release: it is reported, and left to midstream undo.
 	swaps := slices.ContainsFunc(runs, func(r *socket.Client) bool { return !r.Found.Follows })
 	var first error
@@ -258,6 +265,19 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 		}
 	}
 	return first
+}
+
+// onlyOne refuses a command without a table for several runs, unless that was said.
+func (c *commanding) onlyOne(table string, runs []*socket.Client) error {
+	if table != "" || c.all || c.yes || len(socket.OneOfEach(runs)) < 2 {
+		return nil
+	}
+	var names []string
+	for _, r := range runs {
+		names = append(names, schema.NameOf(r.Found.Table).String()+" on "+r.Found.Server)
+	}
+	return &exit.Error{Code: exit.WrongUsage, Left: "no run was affected", Err: fmt.Errorf("%d runs are active: %s", len(runs), strings.Join(names, ", ")),
+		Next: fmt.Sprintf("name one: midstream %s  database.table; or add --all", c.verb)}
 }
 
 // tell gives one run the command.
