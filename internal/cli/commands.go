@@ -60,7 +60,7 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	cmd.Flags().StringVar(&c.folder, "control-dir", "", controlDirUse)
 	help.InCommon(cmd.Flags())
 	if !slices.Contains([]string{"cutover", "abort", "status", "watch"}, verb) {
-		c.checks.Bool(&c.all, "", "all", "without a table: tell all runs of this machine; without this flag, only if there is one")
+		c.checks.Bool(&c.all, "", "all", "without a table: act on all runs of this machine; without this flag, only if there is one")
 	}
 	cmd.RunE = a.verb(c.command)
 	return c, cmd
