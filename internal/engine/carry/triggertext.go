@@ -1,6 +1,7 @@
 package carry
 
 import (
+	"slices"
 	"strings"
 
 	"midstream/internal/mysql/schema"
@@ -97,6 +98,22 @@ func Uses(t schema.Trigger) []string {
 		}
 	}
 	return columns
+}
+
+// Assigns reports whether a trigger may give a column of the new row a value: by SET, or as an argument of CALL.
+func Assigns(t schema.Trigger, column string) bool {
+	named := func(t token.Token, name string) bool { return t.Name() && strings.EqualFold(t.Text, name) }
+	tokens := tokensOf(t)
+	calls := slices.ContainsFunc(tokens, func(t token.Token) bool { return t.Is("CALL") })
+	for i := 1; i+3 < len(tokens); i++ {
+		if !named(tokens[i], "NEW") || !tokens[i+1].Is(".") || !named(tokens[i+2], column) {
+			continue
+		}
+		if calls || (tokens[i-1].Is("SET") || tokens[i-1].Is(",")) && (tokens[i+3].Is("=") || tokens[i+3].Is(":")) {
+			return true
+		}
+	}
+	return false
 }
 
 // Tables returns the names at which a trigger's body may name tables. The server locks the tables

@@ -30,6 +30,7 @@ func Judge(ctx context.Context, pool *dbconn.Pool, table *schema.Table, as, expr
 	if why := passing(expression); why != "" {
 		return fmt.Errorf("%w: %s", ErrRefused, why)
 	}
+	expression = plain(expression)
 	var meant [2]string
 	for i, setup := range [2][]string{pool.AsTheServer(zeroDates), nil} {
 		session, err := silent(ctx, pool, setup...)
@@ -47,6 +48,28 @@ func Judge(ctx context.Context, pool *dbconn.Pool, table *schema.Table, as, expr
 			"parentheses around NOT)", ErrRefused)
 	}
 	return nil
+}
+
+// plain is an expression with ASCII in place of all other characters of its texts: MySQL does not store every text in an expression of a
+// table (error 3854: one of four bytes, or one that is compared with a latin1 column). The judgement does not depend on them.
+func plain(expression string) string {
+	tokens, _ := token.Split(expression)
+	var out strings.Builder
+	at := 0
+	for _, t := range tokens {
+		if t.Kind != token.String {
+			continue
+		}
+		out.WriteString(expression[at:t.Start])
+		out.WriteString(strings.Map(func(r rune) rune {
+			if r > '~' {
+				return 'x'
+			}
+			return r
+		}, expression[t.Start:t.End]))
+		at = t.End
+	}
+	return out.String() + expression[at:]
 }
 
 // passing is what is wrong with an expression that some servers take; "" if no such thing is known.

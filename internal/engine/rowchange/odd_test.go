@@ -61,3 +61,17 @@ func TestL4_PartitionsAreWalked(t *testing.T) {
 		r.is("SELECT SUM(d < '2021-01-01' AND id % 3 <> 0) FROM t", "0")
 	})
 }
+
+// TestL11_TextsBeyondASCII: MySQL does not take every text in a generated column, by which the plan has the server judge an expression.
+func TestL11_TextsBeyondASCII(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.exec("CREATE TABLE t (id INT PRIMARY KEY, `größe` VARCHAR(20)) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin", "INSERT INTO t VALUES (1, '🎉日本'), (2, '🎈'), (3, NULL)")
+		r.must("UPDATE t SET `größe` = CONCAT('🐬', `größe`) WHERE `größe` LIKE '🎉%'")
+		r.is("SELECT CONCAT(COUNT(*), HEX(MAX(IF(id = 1, `größe`, '')))) FROM t WHERE `größe` <> '🎈'", "1F09F90ACF09F8E89E697A5E69CAC")
+		r.must("DELETE FROM t WHERE `größe` = '🐬🎉日本'")
+		r.is("SELECT GROUP_CONCAT(id) FROM t", "2,3")
+		r.exec("CREATE TABLE l (id INT PRIMARY KEY, v VARCHAR(20)) DEFAULT CHARSET latin1", "INSERT INTO l VALUES (1, 'é'), (2, 'x'), (3, 'ü')")
+		r.must("UPDATE l SET v = CONCAT(v, 'ß') WHERE v = 'É' OR v LIKE \"%Ü\"")
+		r.is("SELECT GROUP_CONCAT(HEX(v) ORDER BY id) FROM l", "E9DF,78,FCDF")
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/carry"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
@@ -271,6 +272,13 @@ func (m *maker) checkKey(context.Context) error {
 			m.block(plan.CodeRows, "the statement changes "+c.Name+", a column of the key "+k.Name,
 				"rows are walked in the order of that key: a row could be changed twice or never", "Choose another key with --key, or change these rows by hand")
 		}
+		for _, trigger := range t.Triggers {
+			if p.Statement.Verb == ddl.Update && trigger.Timing == "BEFORE" && trigger.Event == string(ddl.Update) &&
+				slices.ContainsFunc(from, func(c schema.Column) bool { return carry.Assigns(trigger, c.Name) }) {
+				m.block(plan.CodeTrigger, fmt.Sprintf("the trigger %s may change %s, a column of the key %s", trigger.Name, c.Name, k.Name),
+					"rows are walked in the order of that key: a row could be changed twice or never", "Choose another key with --key")
+			}
+		}
 		if c.DataType == "timestamp" && !p.Server.InUTC {
 			zoned = c.Name
 		}
@@ -310,6 +318,9 @@ func (m *maker) checkStatement(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	if err := m.checkNumber(ctx, session); err != nil {
+		return err
+	}
 	var now string
 	if err := session.Rows(ctx, "SELECT NOW()", func(r *sql.Rows) error { return r.Scan(&now) }); err != nil {
 		return err
@@ -331,6 +342,33 @@ func (m *maker) checkStatement(ctx context.Context) error {
 			m.block(plan.CodeRows, "the value of "+a.Column+" may not mean the same in each chunk", err.Error(), constant)
 			err = nil
 		}
+	}
+	return err
+}
+
+// checkNumber blocks a condition that is a number with decimals or a text by itself, on a server that rounds it (MySQL 5.7 and 8.0.12):
+// the server's own statement leaves a row with 0.4 alone, and IF takes 0.4 for true.
+func (m *maker) checkNumber(ctx context.Context, session *dbconn.Session) error {
+	rounds := true
+	err := session.Rows(ctx, "SELECT 1 FROM (SELECT 0.4 AS number UNION SELECT 0) some WHERE number", func(*sql.Rows) error {
+		rounds = false
+		return nil
+	})
+	if err != nil || !rounds {
+		return err
+	}
+	var kind string
+	query := fmt.Sprintf("SELECT (%s) FROM (SELECT 1) one LEFT JOIN %s ON FALSE", m.plan.Statement.Where, m.plan.Source.Name.Quoted())
+	err = session.Rows(ctx, query, func(r *sql.Rows) error {
+		types, err := r.ColumnTypes()
+		if err == nil {
+			kind = types[0].DatabaseTypeName()
+		}
+		return err
+	})
+	if err == nil && !strings.HasSuffix(kind, "INT") {
+		m.block(plan.CodeRows, "the condition is a value of the type "+kind+", and no comparison", "the server rounds it in WHERE, and nowhere else",
+			"Write a comparison: ("+m.plan.Statement.Where+") <> 0")
 	}
 	return err
 }

@@ -37,6 +37,7 @@ type rig struct {
 	name    string
 	options rowchange.Options
 	control *operator.Control
+	on      func(event.Event) // called for each event
 
 	mu     sync.Mutex
 	events []event.Event
@@ -70,6 +71,9 @@ func (r *rig) is(query, want string) {
 }
 
 func (r *rig) listen(e event.Event) {
+	if r.on != nil {
+		r.on(e)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/checkpoint"
@@ -122,6 +123,10 @@ func (p *Plan) resumable(saved *checkpoint.Saved) error {
 	case start.Key != p.Key.Name:
 		return other("; it walked by the key " + start.Key)
 	}
+	was, _ := start.Shadow.Key(p.Key.Name)
+	if now, _ := p.Source.Key(p.Key.Name); !slices.EqualFunc(was.Parts, now.Parts, sameOrder) {
+		return other("; its key " + start.Key + " was altered since")
+	}
 	for _, part := range p.Key.Parts {
 		was, is := start.Shadow.Column(part.Column.Name)
 		if !is || was.Type != part.Column.Type || was.Collation != part.Column.Collation {
@@ -137,6 +142,11 @@ func (p *Plan) resumable(saved *checkpoint.Saved) error {
 		}
 	}
 	return nil
+}
+
+// sameOrder reports whether a part of a key is of the same column and in the same order.
+func sameOrder(a, b schema.KeyPart) bool {
+	return strings.EqualFold(a.Column, b.Column) && a.Descending == b.Descending
 }
 
 // restName is the archive as the state table has it.

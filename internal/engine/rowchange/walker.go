@@ -27,6 +27,7 @@ type walker struct {
 	window           key.Key
 	windowRows       int // 0: there is no window
 	saved            time.Time
+	definition       string // of the source, as the session shows it
 }
 
 // The bounds of a window of rows that are read at once, and of a chunk of rows that are changed at once.
@@ -50,11 +51,63 @@ func newWalker(ctx context.Context, c *Change) (*walker, error) {
 	if t := c.plan.Source; t.Rows > 0 && t.DataBytes > t.Rows {
 		most = int(max(1, min(int64(most), mostBytes/(t.DataBytes/t.Rows))))
 	}
-	return &walker{
+	w := &walker{
 		Change: c, session: session, saved: time.Now(), room: c.brakes.Room(1, c.brakes.CopyMayBegin),
 		windows: rowsync.Sizer{Least: leastWindow, First: firstWindow, Most: mostWindow},
 		changes: rowsync.Sizer{Least: min(leastChunk, most), First: min(firstChunk, most), Most: most},
-	}, nil
+	}
+	if err = w.begin(ctx); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// errAltered means that the table is another one than that of the plan.
+var errAltered = errors.New("the table was altered, renamed or dropped since the plan was made")
+
+// begin reads the definition of the table. REQUIRES: the session has nothing else to do yet.
+func (w *walker) begin(ctx context.Context) (err error) {
+	if w.definition, err = w.define(ctx, w.session); err != nil {
+		return err
+	}
+	planned, err := w.pool.Session(ctx) // shows it as the plan has it
+	if err != nil {
+		return err
+	}
+	defer planned.Close()
+	now, err := w.define(ctx, planned)
+	was, _ := schema.SplitAutoIncrement(w.plan.Source.Create)
+	if err == nil && !schema.SameDefinition(was, now) {
+		err = errAltered
+	}
+	return err
+}
+
+// define returns the definition of the table.
+func (w *walker) define(ctx context.Context, session *dbconn.Session) (definition string, err error) {
+	err = session.Patiently(ctx, func() error {
+		return session.Rows(ctx, "SHOW CREATE TABLE "+w.plan.Source.Name.Quoted(), func(r *sql.Rows) error {
+			var name string
+			err := r.Scan(&name, &definition)
+			definition, _ = schema.SplitAutoIncrement(definition)
+			return err
+		})
+	})
+	if dbconn.NoSuchTable(err) {
+		err = errAltered
+	}
+	return definition, err
+}
+
+// unaltered fails if the table is not as it was when the walk began: the archive would lack a new column, and rows could be in another
+// order. In a transaction that has used the table, it stays so until the end.
+func (w *walker) unaltered(ctx context.Context) error {
+	now, err := w.define(ctx, w.session)
+	if err == nil && !schema.SameDefinition(w.definition, now) {
+		err = errAltered
+	}
+	return err
 }
 
 func (w *walker) close() { w.session.Close() }
@@ -197,6 +250,11 @@ func (w *walker) moved(at position, next step) {
 // pass goes on behind a range without rows that match.
 func (w *walker) pass(ctx context.Context, next step) error {
 	at := w.after(next, 0, 0)
+	if at.ended {
+		if err := w.unaltered(ctx); err != nil {
+			return err
+		}
+	}
 	if at.ended || time.Since(w.saved) > saveEvery {
 		if err := w.session.Patiently(ctx, func() error { return w.store.Save(ctx, w.session, w.checkpoint(at)) }); err != nil {
 			return err
@@ -218,6 +276,9 @@ func (w *walker) commit(ctx context.Context, keys []key.Key, next step) (changed
 	}
 	at := position{}
 	if changed, err = w.change(ctx, keys); err == nil {
+		err = w.unaltered(ctx)
+	}
+	if err == nil {
 		at = w.after(next, len(keys), changed)
 		err = w.store.Save(ctx, w.session, w.checkpoint(at))
 	}
