@@ -60,7 +60,7 @@ func TestL5_APasswordThatExpires(t *testing.T) {
 	if code != exit.Failed {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "password-command: exit status 3: no token today", "left:  nothing was changed")
+	contains(t, stderr, "password-command: exit status 3: no token today", "left:  nothing was changed", "next:  run the command of --password-command by itself")
 }
 
 // killAll kills all connections of a user.

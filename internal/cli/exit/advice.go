@@ -73,7 +73,10 @@ func Unreachable(ctx context.Context, err error) error {
 		return session.ErrInterrupted
 	}
 	next := "try the same flags with mysql; midstream reads the same option files"
-	if dbconn.Denied(err) {
+	switch {
+	case errors.Is(err, dbconn.ErrPassword):
+		next = "run the command of --password-command by itself; it must print the password and end with exit code 0"
+	case dbconn.Denied(err):
 		next = "check the account and its password (-p asks for it)"
 	}
 	return &Error{Code: Failed, Err: err, Left: "nothing was changed", Next: next}

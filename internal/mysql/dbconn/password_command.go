@@ -34,8 +34,11 @@ func passwordOf(command string) func(context.Context) (Secret, error) {
 		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 		cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &complaint, time.Second
 		if err := cmd.Run(); err != nil {
-			said, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
-			return "", fmt.Errorf("%w: %w: %s", ErrPassword, err, said)
+			err = fmt.Errorf("%w: %w", ErrPassword, err)
+			if said, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n"); said != "" {
+				err = fmt.Errorf("%w: %s", err, said)
+			}
+			return "", err
 		}
 		return Secret(strings.TrimRight(out.String(), "\r\n")), nil
 	}
