@@ -60,7 +60,7 @@ func TestPlanHasAnExitCodeForADifference(t *testing.T) {
 		outcome, because string
 	}{
 		{"b VARCHAR(200), KEY (a)", exit.Done, exit.Done, "done", ""},
-		{"b VARCHAR(200), KEY (a), d INT", exit.Done, exit.Differs, "differs", "1 table of 1 not equal to the files of --to"},
+		{"b VARCHAR(200), KEY (a), d INT", exit.Done, exit.Differs, "differs", "the files of --to differ from the server in 1 of 1 table"},
 		{"b VARCHAR(200), KEY (a), d INT AS (nosuch) STORED", exit.Refused, exit.Refused, "refused", "nosuch"},
 	} {
 		folder := files(t, map[string]string{"t.sql": wanted(c.more)})
@@ -68,6 +68,9 @@ func TestPlanHasAnExitCodeForADifference(t *testing.T) {
 		code, stdout, stderr := midstream(t, args...)
 		if code != c.plain {
 			t.Errorf("%s: exit code %d\n%s\n%s", c.more, code, stdout, stderr)
+		}
+		if c.told == exit.Differs && !strings.Contains(stdout, "Statement  ALTER TABLE") {
+			t.Errorf("the plan does not show the statement that it found:\n%s", stdout)
 		}
 		code, stdout, stderr = midstream(t, append(args, "--exit-code", "--json")...)
 		if _, result, _ := records(t, stdout); code != c.told || result.Outcome != c.outcome || result.ExitCode != code {

@@ -75,10 +75,13 @@ func (c *change) reach(
 	result, err := r.Run(ctx)
 	c.tables = r.Tables
 	if err == nil && (c.output.quiet || len(r.Tables) > 1) {
+		if c.output.format == planMarkdown {
+			c.tell("\n") // a paragraph of its own
+		}
 		c.tell("%s\n", summary.OfTables(r.Tables))
 	}
 	if n := session.Different(r.Tables); err == nil && c.tellsDifference && n > 0 {
-		differ := fmt.Errorf("%s of %d not equal to the files of --to", humanize.Plural(n, "table"), len(r.Tables))
+		differ := fmt.Errorf("the files of --to differ from the server in %d of %s", n, humanize.Plural(len(r.Tables), "table"))
 		err = &exit.Error{Code: exit.Differs, Err: differ, Left: "nothing was changed"}
 	}
 	return result, exit.Unheld(ctx, err)

@@ -102,7 +102,8 @@ func taken[T any](to *T, value T, err error) error {
 func (c *Set) Enum(name, dflt string, words []string, use string, take func(word string)) {
 	c.Add("", name, strings.Join(words, "|"), dflt, use, func(text string) error {
 		if !slices.Contains(words, text) {
-			return fmt.Errorf("must be %s", strings.Join(words, " or "))
+			last := len(words) - 1
+			return fmt.Errorf("must be %s or %s", strings.Join(words[:last], ", "), words[last])
 		}
 		take(text)
 		return nil

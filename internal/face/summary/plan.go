@@ -22,6 +22,7 @@ import (
 type Planned struct {
 	*plan.Plan
 	Address  string // of the server
+	Found    bool   // Midstream has found the statement itself, for --to
 	Former   string // the earlier run that this one resumes, "" for none
 	Config   migration.Config
 	Settings operator.Settings
@@ -131,6 +132,7 @@ func OfPlan(p Planned, style Style, next string) string {
 			s.line("Statement", "ALTER TABLE %s %s", p.Source.Name, escape.Line(ddl.Shorten(p.Alter.Clauses)))
 		}
 	}
+	s.found(p)
 	s.line("Method", "%s", method(p))
 	if len(p.Plan.Together) > 0 {
 		s.line("Together", "%s", inOneStep(p.Plan.Together))
@@ -237,6 +239,7 @@ func BeforeRun(p Planned, style Style) string {
 		what = word + takenBack(p.Back) + "; " + what
 	}
 	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, what, about, found(p.Risks))
+	s.found(p)
 	s.risks(p.Risks)
 	if undo := undoable(p); undo != "" && p.Back == nil && p.Config.Undo > 0 {
 		s.line("Undo", "%s", undo)

@@ -127,6 +127,13 @@ func (s *sheet) statement(sql string) {
 	}
 }
 
+// found writes a statement that the user has not typed.
+func (s *sheet) found(p Planned) {
+	if p.Found && !s.markdown {
+		s.line("Statement", "%s", escape.Line(p.Alter.Restore(p.Source.Name)))
+	}
+}
+
 // joined writes several things in a line.
 func joined[T fmt.Stringer](things []T, separator string) string {
 	var words []string
