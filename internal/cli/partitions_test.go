@@ -108,7 +108,7 @@ func TestNoQueryWaitsForAStatementOnPartitions(t *testing.T) {
 			}
 			end()
 			writer.Wait()
-			if longest > 900*time.Millisecond { // 250 ms to wait, and the work
+			if longest > 1300*time.Millisecond { // 250 ms to wait, and the work; the reader would hold it for 1.5 s
 				r.Errorf("%s: a query took %s", s.clause, longest)
 			}
 			r.Logf("%s: a query took %s at most", strings.Fields(s.clause)[0], longest)

@@ -59,6 +59,9 @@ var (
 	ErrNewer = errors.New("it was written by a newer version of midstream")
 )
 
+// ErrEmpty is ErrUnreadable of a state table without rows: its run was killed right after it had made the table.
+var ErrEmpty = fmt.Errorf("%w: it is empty", ErrUnreadable)
+
 // Store is the state table of a source, for one run. Once another run has taken the table over,
 // writes of the former run have no effect. It is safe for concurrent use as far as its connections
 // are.
@@ -272,7 +275,9 @@ func (s *Store) load(ctx context.Context, from Reader, locking string) (*Saved, 
 		return nil
 	})
 	switch {
-	case dbconn.NoSuchColumn(err), err == nil && (rows == 0 || saved.Checkpoint.Version < Oldest),
+	case err == nil && rows == 0:
+		err = ErrEmpty
+	case dbconn.NoSuchColumn(err), err == nil && saved.Checkpoint.Version < Oldest,
 		err == nil && saved.Start != nil && saved.Start.Shadow == nil:
 		err = ErrUnreadable
 	}

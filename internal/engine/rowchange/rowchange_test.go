@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/operator"
@@ -367,6 +368,34 @@ func TestL5_APauseStopsEverything(t *testing.T) {
 	})
 }
 
+// TestL5_AKillRightAfterTheStateTableWasMade: the table has no rows then. The same command begins, and leaves nothing.
+func TestL5_AKillRightAfterTheStateTableWasMade(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.seed()
+		p, err := r.plan("DELETE FROM t WHERE v < 90")
+		if err != nil {
+			r.Fatal(err)
+		}
+		pool, err := open(r.Context(), r.address, r.server.User, r.server.Password)
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer pool.Close()
+		session, err := pool.Session(r.Context())
+		if err == nil {
+			err = checkpoint.New(p.State(), p.Source.Name, pool.Name(), p.Server.UUID).CreateAs(r.Context(), session, plan.RowsKind)
+			session.Close()
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+		if result := r.must("DELETE FROM t WHERE v < 90"); result.Resumed {
+			r.Errorf("it resumed: %+v", result)
+		}
+		r.is("SELECT COUNT(*) FROM t WHERE v < 90", "0")
+	})
+}
+
 // TestL4_RowsThatBeginToMatchAreCounted: rows that the application writes behind the frontier are counted at the end.
 func TestL4_RowsThatBeginToMatchAreCounted(t *testing.T) {
 	onEach(t, func(r *rig) {
@@ -376,11 +405,19 @@ func TestL4_RowsThatBeginToMatchAreCounted(t *testing.T) {
 			r.Errorf("the plan does not name the trigger: %v, %v", p, err)
 		}
 		r.control = slow()
-		time.AfterFunc(700*time.Millisecond, func() {
+		inserted := make(chan struct{})
+		go func() {
+			defer close(inserted)
+			for n := 0; n == 0; time.Sleep(5 * time.Millisecond) { // until the first rows are deleted
+				if r.db.QueryRow("SELECT COUNT(*) FROM other").Scan(&n) != nil {
+					return
+				}
+			}
 			_, _ = r.db.Exec("INSERT INTO t (id, v) VALUES (-1, 5), (-2, 5)")
 			_ = r.control.Set(context.Background(), map[string]string{"copy-share": "100%"})
-		})
+		}()
 		result := r.must("DELETE FROM t WHERE v < 90")
+		<-inserted
 		if result.Match != 2 {
 			r.Errorf("the result is %+v", result)
 		}

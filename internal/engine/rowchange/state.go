@@ -84,8 +84,8 @@ func former(ctx context.Context, pool *dbconn.Pool, p *Plan) (string, error) {
 	defer session.Close()
 	store := checkpoint.New(p.State(), p.Source.Name, pool.Name(), p.Server.UUID)
 	saved, err := store.Peek(ctx, session)
-	if dbconn.NoSuchTable(err) {
-		return "", nil // its run has ended
+	if dbconn.NoSuchTable(err) || errors.Is(err, checkpoint.ErrEmpty) {
+		return "", nil // its run has ended, or has not begun
 	}
 	if err != nil {
 		return "", err
@@ -172,10 +172,10 @@ func (c *Change) prepare(ctx context.Context) (at position, beaten uint64, err e
 	}
 	if there {
 		saved, err := c.takeOver(ctx, session)
-		if err != nil {
+		if err != nil && !errors.Is(err, checkpoint.ErrEmpty) {
 			return at, 0, err
 		}
-		if begun(saved) {
+		if err == nil && begun(saved) {
 			if err := c.plan.resumable(saved); err != nil {
 				return at, 0, err
 			}
