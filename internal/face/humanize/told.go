@@ -326,8 +326,8 @@ func Remedy(blockers []event.Blocker) string {
 	}
 	text := "Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set  TABLE kill-blockers-after=30s."
 	if snapshot {
-		text += " To swap without waiting for old snapshots: --old-snapshots=ignore. Such a transaction then sees only a part of the table's " +
-			"rows, without an error."
+		text += " To swap without waiting for old snapshots: midstream abort  --keep TABLE, then the same command with " +
+			"--old-snapshots=ignore. Such a transaction then sees only a part of the table's rows, without an error."
 	}
 	return text
 }
