@@ -80,6 +80,7 @@ func rowsOnceCopying(t *testing.T, r *running, more int64) int64 {
 
 // TestL9_CtrlCAsksOnATerminal: keep the work, remove it, or continue. A second Ctrl-C at the question keeps.
 func TestL9_CtrlCAsksOnATerminal(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 5_000)

@@ -16,6 +16,7 @@ import (
 // TestL5_APasswordThatExpires: each new connection asks the command for the password, the binlog's among them. The password changes
 // twice during a run whose connections are killed; the run goes on. Without the right password the run keeps its work.
 func TestL5_APasswordThatExpires(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 30_000)

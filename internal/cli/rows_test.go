@@ -168,6 +168,7 @@ func TestRowsAreControlled(t *testing.T) {
 
 // TestL5_RowsOutliveTheirServersConnections: the run connects again, and no row is changed twice.
 func TestL5_RowsOutliveTheirServersConnections(t *testing.T) {
+	mysqltest.Seldom(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 90_000)
 	r := beginRows(t, i, name, filepath.Join(t.TempDir(), "c"))

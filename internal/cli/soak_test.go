@@ -143,6 +143,7 @@ func TestL9_APreparedStatementStopsASoakedDrop(t *testing.T) {
 
 // TestL9_AnInsertThatASoakBreaksStopsIt: it has no list of columns, and fails since the first act.
 func TestL9_AnInsertThatASoakBreaksStopsIt(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	r := newSoakRig(t, "9.7")
 	run := r.soaks("3s", "DROP COLUMN note")
@@ -168,6 +169,7 @@ func (r *killedRig) killNow(run *running) {
 // TestL9_AKilledSoakGoesOn: a run is killed in its first act, between the acts, in its second act, and right after it. The same command
 // resumes, and the time goes on.
 func TestL9_AKilledSoakGoesOn(t *testing.T) {
+	mysqltest.Seldom(t)
 	for _, version := range mysqltest.InTurn(t, soakServers...) {
 		t.Run(version, func(t *testing.T) {
 			sideBySide(t)
@@ -227,6 +229,7 @@ func soakingUntil(run *running) string {
 
 // TestL9_ASoakNoticesWhatOthersDo: another session makes the column visible, or alters the table. Nothing is dropped.
 func TestL9_ASoakNoticesWhatOthersDo(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	r := newSoakRig(t, "9.7")
 	for _, by := range []string{"ALTER COLUMN note SET VISIBLE", "ADD COLUMN z INT"} {
@@ -277,6 +280,7 @@ func TestL9_WhatCannotSoakIsRefused(t *testing.T) {
 // TestL9_ASoakDoesNotKeepTheQueue: it takes no place of --limit, changes of other tables run, and one of its own table waits. It survives
 // the kill of its run and of the service, and its drop takes its turn.
 func TestL9_ASoakDoesNotKeepTheQueue(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	q := toQueue(t, 10)
 	q.serve()
