@@ -203,6 +203,10 @@ func (s *serving) read(verb string, arguments []string, statement string) ([]sch
 		}
 		return c.group.Names, exit.UsageOf("", problems...)
 	}
+	if statement == "" { // --to
+		_, problems := c.asked(nil, true)
+		return c.target.Names(nil), exit.UsageOf("", problems...)
+	}
 	read, problems := c.asked([]string{statement}, true)
 	if err := exit.UsageOf("", problems...); err != nil {
 		return nil, err

@@ -297,7 +297,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"table",
 		"alter",
 		"to", // there is a statement
-		"together", "allow-loss",
+		"together",
 		// where
 		"host",
 		"port",

@@ -53,6 +53,7 @@ type submitting struct {
 	asked queue.Submission
 	given queue.Given // options
 	undo  string      // id of the change to take back; "" to submit a statement
+	files string      // in the place of a statement; "" for none
 	again bool        // run a change again that has ended
 	wait  bool
 }
@@ -62,6 +63,7 @@ func (a *app) submitCommand() *cobra.Command {
 	cmd.Example = "  midstream submit \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\" --server main --option drop-old\n" +
 		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait\n" +
 		"  midstream submit --together \"ALTER TABLE shop.orders ...\" \"ALTER TABLE shop.items ...\" --server main\n" +
+		"  midstream submit --files schema/ --database shop --server main\n" +
 		"  midstream submit --again --id drop-2019"
 	s := &submitting{asking: q}
 	f := &q.checks
@@ -82,6 +84,11 @@ func (a *app) submitCommand() *cobra.Command {
 		s.given = append(s.given, [2]string{name, value})
 		return session.Repeatable(value)
 	})
+	f.Flags.StringVar(&s.files, "files", "", "instead of a statement: file of CREATE TABLE statements, or folder of such *.sql files; the service keeps\ntheir text, and brings the tables to them as run --to does")
+	f.Add("", "database", "name", "", "with --files: database of tables whose statements name none (the same as --option database=name)", func(text string) error {
+		s.given = append(s.given, [2]string{"database", text})
+		return nil
+	})
 	f.Flags.StringVar(&s.undo, "undo", "", "take back the change with this id, which is done; --option then has flags of midstream undo")
 	f.Bool(&s.asked.Together, "", "together", "swap several tables in one step: the arguments are several ALTER TABLE, each one of another table")
 	f.Bool(&s.again, "", "again", "if the change of --id has ended and is not done, run it again; without a statement, only that")
@@ -95,14 +102,22 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 	if s.undo != "" && (len(args) > 0 || s.asked.Server != "" || s.asked.ID != "" || s.asked.Together || len(s.asked.After) > 0) {
 		problems = append(problems, errors.New("--undo takes no statement, --server, --id, --after or --together: the service knows them; a new change that can be taken back has --option undo=24h"))
 	}
-	only := s.again && len(args) == 0 && s.undo == "" // no statement
+	only := s.again && len(args) == 0 && s.files == "" && s.undo == "" // no statement
 	if s.again && (s.asked.ID == "" || s.undo != "") {
 		problems = append(problems, errors.New("--again needs the --id of the change, and excludes --undo"))
 	}
 	if only && (s.asked.Server != "" || s.asked.Together || len(s.asked.After) > 0 || len(s.given) > 0) {
 		problems = append(problems, errors.New("--again without a statement takes only --id: the service knows the change; with its statement, give the same flags as before"))
 	}
-	if s.undo == "" && !only && len(args) != 1 && (!s.asked.Together || len(args) == 0) {
+	if s.files != "" {
+		var err error
+		if s.asked.Files, err = queue.ReadFiles(s.files); err != nil {
+			problems = append(problems, fmt.Errorf("--files: %w", err))
+		}
+		if len(args) > 0 || s.undo != "" || s.asked.Together {
+			problems = append(problems, errors.New("--files takes no statement, --undo or --together"))
+		}
+	} else if s.undo == "" && !only && len(args) != 1 && (!s.asked.Together || len(args) == 0) {
 		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes, or add --together for several", len(args)))
 	}
 	if s.undo == "" && !only && s.asked.Server == "" {
@@ -127,13 +142,13 @@ func (s *submitting) send(ctx context.Context, args []string) (queue.Change, err
 	if s.undo != "" {
 		return s.client.Undo(ctx, s.undo, queue.UndoRequest{Options: s.given.Options(false), By: queue.ThisUser()})
 	}
-	if s.again && len(args) == 0 {
+	if s.again && len(args) == 0 && s.files == "" {
 		return s.client.Again(ctx, s.asked.ID, queue.AgainRequest{By: queue.ThisUser()})
 	}
 	s.asked.Options, s.asked.By = s.given.Options(s.asked.Together), queue.ThisUser()
 	if s.asked.Together {
 		s.asked.Statements = args
-	} else {
+	} else if s.files == "" {
 		s.asked.Statement = args[0]
 	}
 	return s.client.Submit(ctx, s.asked, s.again)

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/queue"
 )
 
@@ -51,6 +52,9 @@ func OfChange(c queue.Change) string {
 		for _, text := range c.Undo.Warns {
 			line("warning", text)
 		}
+	}
+	for _, t := range c.Results {
+		line("table", schema.NameOf(t.Table).String()+": "+t.State)
 	}
 	for _, was := range c.Attempts {
 		line("attempt", fmt.Sprintf("%d, by %s: %s%s", was.Number, was.By, attemptEnd(was), strings.TrimSuffix(": "+was.Why, ": ")))

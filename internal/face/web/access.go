@@ -131,13 +131,20 @@ func guarded(next http.Handler, here bool) http.Handler {
 			)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, longestBody)
+		longest := int64(longestBody)
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			longest = longestFiles
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, longest)
 		protected.ServeHTTP(w, r)
 	})
 }
 
 // longestBody is the maximal size of a request, in bytes.
 const longestBody = 1 << 20
+
+// longestFiles is that of a request that may have the files of a change. The API has bounds of its own.
+const longestFiles = 8 << 20
 
 // hostOf returns a Host without its port.
 func hostOf(host string) string {

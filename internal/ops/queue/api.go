@@ -40,6 +40,7 @@ type PlanQuestion struct {
 	Together  bool   `json:"together,omitempty" doc:"true: the plan of a group, as in a submission"`
 	// Statements are given in the place of Statement.
 	Statements []string          `json:"statements,omitempty" doc:"with together: the statements, in the place of statement"`
+	Files      []File            `json:"files,omitempty" doc:"in the place of a statement: files with CREATE TABLE statements, as in a submission"`
 	Options    map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
 }
 
@@ -123,6 +124,7 @@ func (s *Service) registerChanges(api huma.API) {
 			Method:        http.MethodPost,
 			Path:          "/v1/changes",
 			Summary:       "Submit a change",
+			MaxBodyBytes:  mostBody,
 			DefaultStatus: http.StatusCreated,
 			Description:   "201: the change is in the queue and in the store. 200: it was already there, with the same content. 409: another change has the id. 422: the submission has an error.",
 			Errors:        []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
@@ -209,11 +211,12 @@ func (s *Service) registerChanges(api huma.API) {
 	huma.Register(
 		api,
 		huma.Operation{
-			OperationID: "plan",
-			Method:      http.MethodPost,
-			Path:        "/v1/plans",
-			Summary:     "Plan of a change, as midstream plan prints it; nothing is changed",
-			Errors:      []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable},
+			OperationID:  "plan",
+			Method:       http.MethodPost,
+			Path:         "/v1/plans",
+			MaxBodyBytes: mostBody,
+			Summary:      "Plan of a change, as midstream plan prints it; nothing is changed",
+			Errors:       []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable},
 		},
 		func(ctx context.Context, in *body[PlanQuestion]) (*body[PlanAnswer], error) {
 			answer, err := s.Plan(ctx, in.Body)

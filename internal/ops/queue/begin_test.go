@@ -191,9 +191,9 @@ func TestVersionTellsTheForm(t *testing.T) {
 			"undoes", "unfit", "why",
 		},
 		4: {
-			"after", "again", "again_by", "attempt", "attempts", "began", "ended", "exit_code", "history", "id", "kept", "next", "options",
-			"parked_rows", "parked_table", "place", "process", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
-			"tables", "taken", "together", "told", "undo", "undoes", "unfit", "why",
+			"after", "again", "again_by", "attempt", "attempts", "began", "ended", "exit_code", "files", "history", "id", "kept", "next", "options",
+			"parked_rows", "parked_table", "place", "process", "results", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
+			"tables", "taken", "texts", "together", "told", "undo", "undoes", "unfit", "why",
 		},
 	}
 	text, err := json.Marshal(entry{})

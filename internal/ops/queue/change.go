@@ -36,6 +36,7 @@ type Submission struct {
 	Together  bool   `json:"together,omitempty" doc:"true: the statements are ALTER TABLE, each of another table, and all tables are swapped in one step (docs/together.md)"`
 	// Statements are given in the place of Statement.
 	Statements []string          `json:"statements,omitempty" doc:"with together: the statements, in the place of statement"`
+	Files      []File            `json:"files,omitempty" doc:"in the place of a statement: files with a CREATE TABLE for each table; the change brings the tables to these definitions, as midstream run --to does. At most 1 MiB in all"`
 	Options    map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
 	After      []string          `json:"after,omitempty" doc:"ids of changes that must be done first; the service must know them already"`
 	By         string            `json:"by,omitempty" maxLength:"200" doc:"who submits the change, in free text"`
@@ -49,6 +50,7 @@ type Change struct {
 	Tables      []string          `json:"tables" doc:"all tables that the statement, or a group of statements, names: database.table"`
 	Together    bool              `json:"together" doc:"true: the tables are swapped in one step"`
 	Statement   string            `json:"statement" doc:"the statement, as it was submitted; of a group all of them, with a semicolon between two"`
+	Files       []string          `json:"files" doc:"names of the files, if the change was submitted as files"`
 	Options     map[string]string `json:"options" doc:"the options, as they were submitted"`
 	After       []string          `json:"after" doc:"ids of the changes that must be done first"`
 	Undoes      string            `json:"undoes" doc:"id of the change that this change takes back; empty unless it is an undo"`
@@ -65,6 +67,7 @@ type Change struct {
 	Attempts    []Attempt         `json:"attempts" doc:"the earlier attempts, the newest last; of many, the last 50"`
 	AgainBy     string            `json:"again_by" doc:"who asked for this attempt, in free text, and from which address; empty for the first attempt"`
 	Again       string            `json:"again" enum:",begin,resume,restart" doc:"how another attempt begins (POST .../again): begin: nothing of this one is left; resume: from the work that is kept; restart: from the start, because the work was removed; empty: the change cannot be run again"`
+	Results     []record.Table    `json:"results" doc:"of files: what has become of each table; empty until the run has ended"`
 	Unfit       []record.Finding  `json:"unfit" doc:"rows that the run refused because they do not fit the definition, a finding for each reason; empty unless it ended because of them"`
 	ParkedRows  int               `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
 	ParkedTable string            `json:"parked_table" doc:"the table that has these rows; empty: none"`
@@ -74,7 +77,7 @@ type Change struct {
 
 // Named names the table that is changed, or the tables of a group, for people.
 func (c Change) Named() string {
-	if !c.Together {
+	if !c.Together && len(c.Files) == 0 {
 		return schema.NameOf(c.Table).String()
 	}
 	var all []schema.Name
@@ -91,6 +94,8 @@ type entry struct {
 	Sequence uint64 `json:"sequence"`
 	// Tables are all that the statements are about. A store has them in the place of those of the change.
 	Tables []schema.Name `json:"tables"`
+	// Texts are the files. The run gets them from here, at each attempt.
+	Texts []File `json:"texts"`
 	// Place is the machine and the folder where its run was begun; "" before.
 	Place string `json:"place"`
 	// Kept identifies what the server has for the undo of the change; nil for nothing.
@@ -103,7 +108,7 @@ type entry struct {
 
 // asks says that a submission is the one that this change was made of.
 func (e *entry) asks(s Submission) bool {
-	return e.Undoes == "" && e.Server == s.Server && e.Statement == s.Statement && e.Together == s.Together && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After)
+	return e.Undoes == "" && e.Server == s.Server && e.Statement == s.Statement && e.Together == s.Together && slices.Equal(e.Texts, s.Files) && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After)
 }
 
 // shares is a table that both changes are about, "" for none. Letter case does not count: the

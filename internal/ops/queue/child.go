@@ -55,6 +55,11 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 	if err := s.makeRoom(e); err != nil {
 		return fmt.Errorf("begin change %s: %w", e.ID, err)
 	}
+	if len(e.Texts) > 0 {
+		if err := layFiles(e.Texts, filepath.Join(folder, filesFolder)); err != nil {
+			return fmt.Errorf("begin change %s: %w", e.ID, err)
+		}
+	}
 	changed, now := *e, time.Now().UTC()
 	changed.State, changed.Began, changed.Place, changed.Why, changed.Next = StateRunning, &now, s.place, "", ""
 	if err := s.replace(ctx, &changed); err != nil {
@@ -98,7 +103,7 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 	defer stderr.Close()
 	cmd := exec.Command(
 		s.cfg.Executable,
-		s.command(e.verb(), e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--result-file="+filepath.Join(folder, resultFile))...)
+		s.command(e.verb(), e, filepath.Join(folder, filesFolder), "--json", "--history-dir="+filepath.Join(folder, historyPart), "--result-file="+filepath.Join(folder, resultFile))...)
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
 	ownSession(cmd)
@@ -114,11 +119,14 @@ func create(folder, name string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 }
 
-// command are the arguments of a verb for a change.
-func (s *Service) command(verb string, e *entry, more ...string) []string {
+// command are the arguments of a verb for a change. files is the folder of its files, if it has some.
+func (s *Service) command(verb string, e *entry, files string, more ...string) []string {
 	args := append(append([]string{verb}, s.connects(e.Server)...), more...)
 	args = append(args, e.arguments()...)
-	if e.Undoes == "" {
+	switch {
+	case len(e.Texts) > 0:
+		return append(args, "--to="+files)
+	case e.Undoes == "":
 		return append(args, "--", e.Statement)
 	}
 	return append(args, "--swapped="+e.Taken.Format(time.RFC3339Nano), "--", schema.NameOf(e.Table).Argument())
@@ -205,7 +213,7 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 	changed := *e
 	changed.settle(result, s.unfilled(e))
 	changed.Kept = s.own(changed.Kept, e)
-	if result != nil && result.Undo == nil && changed.Next == "" && len(paths) == 1 {
+	if result != nil && result.Undo == nil && changed.Next == "" && len(paths) == 1 && len(e.Files) == 0 {
 		changed.Next = changed.wayBack(paths[0])
 	}
 	return s.keep(ctx, &changed, paths)
@@ -282,7 +290,10 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 			e.Why += "; it was " + map[bool]string{true: "an undo", false: "a redo"}[result.Undo == nil || result.Undo.Redo]
 		}
 		e.Why += setAside(result)
-		if e.Together {
+		if len(e.Files) > 0 {
+			e.Why += reached(result.Tables)
+		}
+		if e.Together || len(e.Files) > 0 {
 			e.keptOlds(result)
 		} else if result.Old != "" {
 			e.Why += keptAs + schema.NameOf(result.Old).String()
@@ -292,6 +303,9 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 		}
 	}
 	e.ExitCode, e.Kept, e.Unfit = &result.ExitCode, keptOf(result), result.Unfit
+	if len(e.Files) > 0 {
+		e.Results = result.Tables
+	}
 	e.ParkedRows, e.ParkedTable = result.ParkedRows, result.ParkedTable
 }
 

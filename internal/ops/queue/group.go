@@ -53,7 +53,7 @@ func (e *entry) arguments() []string {
 
 // dotted names the tables that a change is about, as it was submitted.
 func (e *entry) dotted() string {
-	if !e.Together {
+	if !e.Together && len(e.Files) == 0 {
 		return e.Table
 	}
 	return schema.List(e.Tables)
@@ -61,7 +61,7 @@ func (e *entry) dotted() string {
 
 // members are the tables whose work a run of the change may leave.
 func (e *entry) members() []schema.Name {
-	if !e.Together {
+	if !e.Together && len(e.Files) == 0 {
 		return []schema.Name{schema.NameOf(e.Table)}
 	}
 	return e.Tables

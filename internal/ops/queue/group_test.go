@@ -92,7 +92,7 @@ func TestAGroupIsSubmittedOnce(t *testing.T) {
 	if now, there := s.Change("g"); !there || !slices.Equal(now.Tables, []string{"shop.a", "shop.b"}) || !now.Together {
 		t.Errorf("the store has %+v", now)
 	}
-	if got := s.command("run", s.find("g")); !slices.Contains(got, "--together") || got[len(got)-1] != first.Statement {
+	if got := s.command("run", s.find("g"), ""); !slices.Contains(got, "--together") || got[len(got)-1] != first.Statement {
 		t.Errorf("the run gets %q", got)
 	}
 }

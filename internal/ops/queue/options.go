@@ -13,7 +13,7 @@ import (
 // is changed. The others say where (connections, accounts, replicas), or name files, programs, URLs
 // and queries of the machine or the server, and are for who runs the service.
 func Options() []string {
-	return slices.Concat([]string{"database", "key", "shadow-name", "old-name", "map", "keep", "set", "into", "into-view"}, working(), []string{
+	return slices.Concat([]string{"database", "key", "shadow-name", "old-name", "map", "keep", "set", "into", "into-view", "allow-loss"}, working(), []string{
 		"method", "zero-dates", "calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall", "defer-indexes",
 		"drop-old", "drop-later", "undo", "undo-mode", "undo-method", "end-undo", "soak", "soak-check", "rehearse", "rehearse-lock", "keep-shadow",
 	})

@@ -178,7 +178,8 @@ const planTime = 30 * time.Second
 // Plan has midstream plan tell of a change. It fails with a *socket.Problem.
 func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, error) {
 	submission := tidied(Submission{
-		Server: asked.Server, Statement: asked.Statement, Together: asked.Together, Statements: asked.Statements, Options: asked.Options,
+		Server: asked.Server, Statement: asked.Statement, Together: asked.Together, Statements: asked.Statements,
+		Files: asked.Files, Options: asked.Options,
 	})
 	if _, err := s.read(submission); err != nil {
 		problem := *problemOf(err)
@@ -190,24 +191,27 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 		return PlanAnswer{}, err
 	}
 	defer done()
-	e := &entry{Change: Change{
+	e := &entry{Texts: submission.Files, Change: Change{
 		Server: submission.Server, Statement: submission.Statement, Together: submission.Together, Options: submission.Options,
 	}}
 	var answer PlanAnswer
-	var work errgroup.Group
-	work.Go(func() error {
-		records, _, err := s.ask(ctx, s.command("plan", e, "--json"))
-		if err == nil {
-			err = answer.take(records)
-		}
-		return err
+	err = s.laid(e.Texts, func(folder string) error {
+		var work errgroup.Group
+		work.Go(func() error {
+			records, _, err := s.ask(ctx, s.command("plan", e, folder, "--json"))
+			if err == nil {
+				err = answer.take(unfoldered(records, folder))
+			}
+			return err
+		})
+		work.Go(func() error {
+			stdout, stderr, err := s.ask(ctx, s.command("plan", e, folder, "--no-color"))
+			answer.Text = string(unfoldered(stdout, folder)) + string(unfoldered(stderr, folder))
+			return err
+		})
+		return work.Wait()
 	})
-	work.Go(func() error {
-		stdout, stderr, err := s.ask(ctx, s.command("plan", e, "--no-color"))
-		answer.Text = string(stdout) + string(stderr)
-		return err
-	})
-	if err := work.Wait(); err != nil {
+	if err != nil {
 		return PlanAnswer{}, fmt.Errorf("ask for a plan: %w", err)
 	}
 	return answer, nil

@@ -456,6 +456,7 @@ func (s *Service) view(e *entry) Change {
 	}
 	c.Next = s.reach(e).In(c.Next)
 	c.Unfit = append([]record.Finding{}, c.Unfit...)
+	c.Files, c.Results = append([]string{}, c.Files...), append([]record.Table{}, c.Results...)
 	c.Attempt, c.Attempts, c.Again = e.number(), append([]Attempt{}, c.Attempts...), e.another()
 	if paths, _ := s.historiesOf(e); len(paths) > 0 { // what can't be looked at now is there the next time
 		c.History = paths[0]

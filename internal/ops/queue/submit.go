@@ -71,13 +71,14 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 	if problem != nil {
 		return c, false, problem
 	}
-	e := &entry{Tables: tables, Sequence: s.last() + 1}
+	e := &entry{Tables: tables, Texts: asked.Files, Sequence: s.last() + 1}
 	e.Change = Change{
 		ID:          asked.ID,
 		Server:      asked.Server,
 		Table:       e.Tables[0].Dotted(),
 		Together:    asked.Together,
 		Statement:   asked.Statement,
+		Files:       fileNames(asked.Files),
 		Options:     asked.Options,
 		After:       asked.After,
 		State:       StateWaiting,
@@ -130,7 +131,7 @@ func (e *entry) answerAgain() string {
 
 // tidied spells a submission as a change has it.
 func tidied(asked Submission) Submission {
-	asked = grouped(asked)
+	asked = asFiled(grouped(asked))
 	asked.Statement = strings.TrimSpace(asked.Statement)
 	asked.Options = maps.Clone(asked.Options)
 	if asked.Options == nil {
@@ -168,6 +169,9 @@ func (s *Service) read(asked Submission) ([]schema.Name, error) {
 		return nil, bad(notQueued, "there are several statements, and together is not true", oneOrTogether)
 	}
 	e := &entry{Change: Change{Together: asked.Together, Statement: asked.Statement, Options: asked.Options}}
+	if len(asked.Files) > 0 {
+		return s.readFiles(asked, e)
+	}
 	tables, err := s.cfg.Read("run", s.reads(asked.Server, e), asked.Statement)
 	if err != nil {
 		next := "correct the statement, and submit it again"

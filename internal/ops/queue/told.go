@@ -72,7 +72,7 @@ func (s *Service) result(e *entry, histories []string) (*record.Result, error) {
 		return result, nil
 	}
 	// An earlier version of this program may have begun the run.
-	if len(histories) > 0 && !e.Together {
+	if len(histories) > 0 && !e.Together && len(e.Files) == 0 {
 		result, err := resultOf(histories[0])
 		if result != nil || err != nil {
 			return result, err
@@ -134,6 +134,9 @@ func (s *Service) histories(id string) ([]string, error) {
 // there. An error means that the folder cannot be read now.
 func (s *Service) historiesOf(e *entry) ([]string, error) {
 	paths, err := s.found(e)
+	if len(e.Files) > 0 && !e.State.Over() && len(paths) > 1 { // that of the table at work
+		return []string{slices.MaxFunc(paths, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })}, err
+	}
 	if e.Together && len(paths) < len(e.Tables) && !e.State.Over() {
 		return nil, err
 	}
@@ -156,7 +159,7 @@ func (s *Service) found(e *entry) ([]string, error) {
 		return nil, err
 	}
 	folder := filepath.Join(s.folder(e.ID), historyPart)
-	if e.Together {
+	if e.Together || len(e.Files) > 0 {
 		var others []string
 		if others, err = s.earlier(e); err == nil || errors.Is(err, fs.ErrNotExist) {
 			paths, err = groups.Newest(folder, others)
@@ -224,7 +227,8 @@ func (s *Service) inherit(e *entry) error {
 		return err
 	}
 	for _, former := range s.all() {
-		same := former.Server == e.Server && former.Statement == e.Statement && former.Together == e.Together
+		same := former.Server == e.Server && former.Statement == e.Statement && slices.Equal(former.Texts, e.Texts) &&
+			former.Together == e.Together
 		if former.ID == e.ID || !same || former.State == StateDone {
 			continue
 		}

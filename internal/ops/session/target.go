@@ -118,7 +118,7 @@ func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) 
 	if err != nil {
 		return nil, unread(err)
 	}
-	before := t.names(guessed)
+	before := t.Names(guessed)
 	statement, err := t.read(dialect)
 	risk := plan.Risk{
 		Code:     plan.CodeUnparsed,
@@ -128,7 +128,7 @@ func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) 
 	switch {
 	case err != nil:
 		risk.What = "cannot read the statement: " + err.Error()
-	case statement != nil && statement.Kind != guessed.Kind, !slices.Equal(before, t.names(statement)):
+	case statement != nil && statement.Kind != guessed.Kind, !slices.Equal(before, t.Names(statement)):
 		risk.What, risk.Fix = "with its version and sql_mode, the server reads another table name", "Write the table's name bare or in backticks, outside of comments"
 	default:
 		return statement, nil
@@ -168,8 +168,8 @@ func (t *Target) lastChange(ctx context.Context, s *Server, guessed *ddl.Stateme
 	return statement, nil
 }
 
-// names are the tables of the statement, or of the files.
-func (t *Target) names(statement *ddl.Statement) (names []schema.Name) {
+// Names are the tables of the statement, or of the files.
+func (t *Target) Names(statement *ddl.Statement) (names []schema.Name) {
 	if statement != nil {
 		return statement.Tables()
 	}
