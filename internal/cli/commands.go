@@ -58,10 +58,10 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	cmd.Flags().StringVar(&c.server, "server", "", "only runs on this server, as midstream status spells it (host:port)")
 	cmd.Flags().StringVar(&c.folder, "control-dir", "", controlDirUse)
-	help.InCommon(cmd.Flags())
 	if !slices.Contains([]string{"cutover", "abort", "status", "watch"}, verb) {
 		c.checks.Bool(&c.all, "", "all", "without a table: act on all runs of this machine; without this flag, only if there is one")
 	}
+	help.InCommon(cmd.Flags())
 	cmd.RunE = a.verb(c.command)
 	return c, cmd
 }

@@ -66,6 +66,22 @@ func TestL4_AnAlteredTableStopsTheWalk(t *testing.T) {
 	})
 }
 
+// TestL4_AnotherTableUnderTheNameStopsTheWalk: with the same definition. The rows of the first table that are left are not forgotten
+// silently.
+func TestL4_AnotherTableUnderTheNameStopsTheWalk(t *testing.T) {
+	onEach(t, func(r *rig) {
+		r.seed()
+		r.exec("CREATE TABLE fresh LIKE t", "INSERT INTO fresh SELECT * FROM t")
+		r.afterAChunk(func() { r.exec("RENAME TABLE t TO aside, fresh TO t") })
+		_, err := r.run(r.Context(), "DELETE FROM t WHERE id < 9000")
+		var failed *failure.Failure
+		if !errors.As(err, &failed) || !failed.Kept || !strings.Contains(err.Error(), "altered, renamed") {
+			r.Fatalf("it ended with %v", err)
+		}
+		r.must("DELETE FROM t WHERE id < 9000")
+	})
+}
+
 // TestL4_ATriggerThatChangesTheKeyIsRefused: such rows would be walked twice, or never.
 func TestL4_ATriggerThatChangesTheKeyIsRefused(t *testing.T) {
 	onEach(t, func(r *rig) {

@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/key"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
@@ -27,7 +29,9 @@ type walker struct {
 	window           key.Key
 	windowRows       int // 0: there is no window
 	saved            time.Time
-	definition       string // of the source, as the session shows it
+	definition       string         // of the source, as the session shows it
+	identity         facts.Identity // of the source; nil if the account may not see it
+	identified       time.Time      // when it was last read
 }
 
 // The bounds of a window of rows that are read at once, and of a chunk of rows that are changed at once.
@@ -79,6 +83,26 @@ func (w *walker) begin(ctx context.Context) (err error) {
 	now, err := w.define(ctx, planned)
 	was, _ := schema.SplitAutoIncrement(w.plan.Source.Create)
 	if err == nil && !schema.SameDefinition(was, now) {
+		err = errAltered
+	}
+	if err == nil {
+		w.identity, err = facts.ReadIdentity(ctx, w.pool.DB(), w.plan.Source.Name)
+		w.identified = time.Now()
+	}
+	return err
+}
+
+// identifyEvery is the time after which the table is identified again. InnoDB's list of tables is not free.
+const identifyEvery = time.Second
+
+// sameTable fails if another table has the name now, as far as the account may see that.
+func (w *walker) sameTable(ctx context.Context) error {
+	w.identified = time.Now()
+	if w.identity == nil {
+		return nil
+	}
+	now, err := facts.ReadIdentity(ctx, w.pool.DB(), w.plan.Source.Name)
+	if err == nil && now != nil && !slices.Equal(now, w.identity) {
 		err = errAltered
 	}
 	return err
@@ -255,6 +279,11 @@ func (w *walker) pass(ctx context.Context, next step) error {
 			return err
 		}
 	}
+	if at.ended || time.Since(w.identified) > identifyEvery {
+		if err := w.sameTable(ctx); err != nil {
+			return err
+		}
+	}
 	if at.ended || time.Since(w.saved) > saveEvery {
 		if err := w.session.Patiently(ctx, func() error { return w.store.Save(ctx, w.session, w.checkpoint(at)) }); err != nil {
 			return err
@@ -280,6 +309,11 @@ func (w *walker) commit(ctx context.Context, keys []key.Key, next step) (changed
 	}
 	if err == nil {
 		at = w.after(next, len(keys), changed)
+	}
+	if err == nil && (at.ended || time.Since(w.identified) > identifyEvery) {
+		err = w.sameTable(ctx)
+	}
+	if err == nil {
 		err = w.store.Save(ctx, w.session, w.checkpoint(at))
 	}
 	if err == nil {

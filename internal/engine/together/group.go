@@ -238,17 +238,28 @@ func (g *Group) Run(ctx context.Context, work func(ctx context.Context, index in
 		all.Go(func() {
 			err := work(ctx, i)
 			if err != nil && !g.hasSwapped() {
-				end(&Ended{g.tables[i], err}) // the first one counts
-				var ended, has *Ended
-				if errors.As(context.Cause(ctx), &ended) && ended.Table != g.tables[i] && !errors.As(err, &has) {
-					err = errors.Join(err, ended) // such as "context canceled"
-				}
+				err = g.blame(ctx, end, i, err)
 			}
 			errs[i] = err
 		})
 	}
 	all.Wait()
 	return errs
+}
+
+// blame ends the others because of the error of a member, and returns the error with what has ended the member, if that was another one.
+// The first one counts. A member that the swap has ended blames another one already, which may write its own error later.
+func (g *Group) blame(ctx context.Context, end context.CancelCauseFunc, i int, err error) error {
+	var ended, has *Ended
+	if errors.As(err, &has) {
+		end(has)
+		return err
+	}
+	end(&Ended{g.tables[i], err})
+	if errors.As(context.Cause(ctx), &ended) && ended.Table != g.tables[i] {
+		err = errors.Join(err, ended) // such as "context canceled"
+	}
+	return err
 }
 
 func (g *Group) hasSwapped() bool {
