@@ -152,7 +152,7 @@ func beChild() int {
 		var p *rowchange.Plan
 		if p, err = rowchange.Make(ctx, pool, os.Getenv("ROWCHANGE_TEST_STATEMENT"), os.Getenv("ROWCHANGE_TEST_DATABASE"), o); err == nil {
 			s := settings()
-			s.Rest = 0.8
+			s.Rest = 0.95 // so that a kill comes before the end
 			_, err = rowchange.New(pool, p, operator.NewControl(s), event.Discard).Run(ctx)
 		}
 	}
