@@ -111,10 +111,15 @@ type change struct {
 	watched event.Listener
 }
 
-func (a *app) newChange(cmd *cobra.Command) *change {
-	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, page: &page{}, checks: flags.Set{Flags: cmd.Flags()},
+// blankChange is a change without flags.
+func (a *app) blankChange(cmd *cobra.Command) *change {
+	cmd.Flags().SortFlags = false
+	return &change{app: a, connection: connection{app: a}, output: output{app: a}, page: &page{}, checks: flags.Set{Flags: cmd.Flags()},
 		target: session.Target{Verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
-	c.checks.Flags.SortFlags = false
+}
+
+func (a *app) newChange(cmd *cobra.Command) *change {
+	c := a.blankChange(cmd)
 	registerTarget(&c.target, &c.checks)
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)

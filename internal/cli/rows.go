@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/cli/exit"
-	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/failure"
@@ -63,11 +62,9 @@ func (a *app) updateCommand() *cobra.Command {
 // newRows makes one of the verbs.
 func (a *app) newRows(cmd *cobra.Command, verb ddl.RowVerb) *rows {
 	cmd.Args = cobra.ArbitraryArgs
-	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, page: &page{}, checks: flags.Set{Flags: cmd.Flags()},
-		target: session.Target{Verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
+	c := a.blankChange(cmd)
 	r := &rows{change: c, asked: session.Rows{Verb: verb}}
 	f := &c.checks
-	f.Flags.SortFlags = false
 	f.Flags.StringVarP(&c.target.Database, "database", "D", "", "the table's database, if the statement lacks it")
 	f.Flags.StringVar(&r.wish.Key, "key", "", "unique key by which the rows are walked (the primary key)")
 	f.Bool(&c.planOnly, "", "plan", "print what the command would do, and change nothing")

@@ -23,25 +23,26 @@ import (
 	"midstream/internal/engine/tableddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
-// Exit codes. They are documented and stable. 2 is a Go panic's too, which writes its trace to standard error.
+// The exit codes.
 const (
-	Done       = 0
-	Failed     = 1
-	Differs    = 2
-	WrongUsage = 10
-	Refused    = 11
-	Aborted    = 12
-	Mismatch   = 13
-	Unknown    = 14
-	Leftovers  = 15
-	Stopped    = 16
-	Unfit      = 17
-	NoRun      = 18
-	NotNow     = 19
-	Busy       = 20
-	AtOnce     = 130
+	Done       = record.CodeDone
+	Failed     = record.CodeFailed
+	Differs    = record.CodeDiffers
+	WrongUsage = record.CodeWrongUsage
+	Refused    = record.CodeRefused
+	Aborted    = record.CodeAborted
+	Mismatch   = record.CodeMismatch
+	Unknown    = record.CodeUnknown
+	Leftovers  = record.CodeLeftovers
+	Stopped    = record.CodeStopped
+	Unfit      = record.CodeUnfit
+	NoRun      = record.CodeNoRun
+	NotNow     = record.CodeNotNow
+	Busy       = record.CodeBusy
+	AtOnce     = record.CodeAtOnce
 )
 
 // Outcome is an exit code with its stable name and what it means.

@@ -33,7 +33,7 @@ func (s *Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line)
 // error lists all problems, each with its place. The texts are in the dialect d; the returned
 // statements are in the usual dialect.
 func Read(d token.Dialect, path, database string) ([]Statement, error) {
-	files, err := filesOf(path)
+	files, err := FilesOf(path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,8 @@ func Read(d token.Dialect, path, database string) ([]Statement, error) {
 	return all, nil
 }
 
-func filesOf(path string) ([]string, error) {
+// FilesOf returns a file, or the files in a folder whose names end in .sql, in the order of their names.
+func FilesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

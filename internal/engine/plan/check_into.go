@@ -64,7 +64,7 @@ func (c *checker) checkIntoName(block func(why, fix string)) {
 		longest = maxName // the server names CHECK constraints after the table
 	}
 	switch {
-	case contains(systemSchemas, name.Schema):
+	case SystemSchema(name.Schema):
 		c.block(CodeSystemSchema, name.Schema+" is the server's own schema", "", "")
 	case utf8.RuneCountInString(name.Table) > longest:
 		c.block(CodeNames, fmt.Sprintf("the name %s has more than %d characters", name, longest), "the server accepts no longer name", "Choose a shorter one")

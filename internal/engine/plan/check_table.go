@@ -24,12 +24,15 @@ const (
 	CodeNoKey        Code = "no-key"
 )
 
+// SystemSchema reports whether a database is the server's own.
+func SystemSchema(name string) bool { return contains(systemSchemas, name) }
+
 var systemSchemas = []string{"mysql", "sys", "information_schema", "performance_schema"}
 
 // checkTable checks the table itself.
 func (c *checker) checkTable() {
 	t := c.table
-	if contains(systemSchemas, t.Name.Schema) {
+	if SystemSchema(t.Name.Schema) {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
 	if was, isAside := schema.WasAside(t.Comment); isAside {

@@ -139,13 +139,20 @@ func unlooked(from, to schema.Column) bool {
 // blobBytes are the bytes that the types hold.
 var blobBytes = map[string]int64{"tinyblob": 1<<8 - 1, "blob": 1<<16 - 1, "mediumblob": 1<<24 - 1, "longblob": 1<<32 - 1}
 
+// isShort reports whether values of a type are stored in a few bytes, whatever they are: numbers, times, members, addresses and UUIDs.
+func isShort(c schema.Column) bool {
+	switch c.Family() {
+	case "integer", "decimal", "float", "bit", "date", "datetime", "timestamp", "time", "enum", "set", "inet4", "inet6", "uuid":
+		return true
+	}
+	return false
+}
+
 // bytes returns how many bytes a value may have, for types that store plain bytes; 0 for other
 // types.
 func bytes(c schema.Column) int64 {
-	switch c.Family() {
-	case "integer", "decimal", "float", "bit", "date", "datetime", "timestamp", "time", "enum", "set",
-		"inet4", "inet6", "uuid": // an expression makes texts of them, and the ALTER writes their bytes into a BLOB
-		return 0
+	if isShort(c) {
+		return 0 // an expression would make a text of an address or a UUID; the ALTER writes its bytes into a BLOB
 	}
 	if most, ok := blobBytes[strings.Replace(c.DataType, "text", "blob", 1)]; ok {
 		return most

@@ -68,8 +68,10 @@ func helperOf(t *schema.Table, columns []string) (string, error) {
 	for i, name := range columns {
 		column, _ := t.Column(name)
 		parts[i] = schema.Quote(name)
+		if isShort(column) {
+			continue
+		}
 		switch column.Family() {
-		case "integer", "decimal", "float", "bit", "date", "datetime", "timestamp", "time", "enum", "set", "inet4", "inet6", "uuid":
 		case "string":
 			if bytes(column) > share {
 				parts[i] += fmt.Sprintf("(%d)", share/4)

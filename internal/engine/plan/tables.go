@@ -220,7 +220,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 		c.checkKills()
 		c.checkReadable(append([]string{instruments}, watched...), "a run finds there the sessions that block it")
 	}
-	if contains(systemSchemas, t.Name.Schema) {
+	if SystemSchema(t.Name.Schema) {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
 	if t.NoDatabase {

@@ -182,12 +182,9 @@ func (m *maker) checkServer(context.Context) error {
 	return nil
 }
 
-// systemSchemas are the server's own.
-var systemSchemas = []string{"mysql", "sys", "information_schema", "performance_schema"}
-
 func (m *maker) checkTable(context.Context) error {
 	t, verb := m.plan.Source, string(m.plan.Statement.Verb)
-	if slices.Contains(systemSchemas, strings.ToLower(t.Name.Schema)) {
+	if plan.SystemSchema(t.Name.Schema) {
 		m.block(plan.CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
 	if schema.Marked(t.Comment) {

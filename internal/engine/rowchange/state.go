@@ -62,26 +62,20 @@ func (c *Change) start() checkpoint.Start {
 }
 
 // hasState reports whether the source has the state table of a row change.
-func hasState(ctx context.Context, pool *dbconn.Pool, source schema.Name) (bool, error) {
-	session, err := pool.Session(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer session.Close()
-	return schema.HasComment(ctx, session.Rows, plan.RowsOf(source), schema.MarkFor(plan.RowsKind, source))
+func (p *Plan) hasState(ctx context.Context, session *dbconn.Session) (bool, error) {
+	return schema.HasComment(ctx, session.Rows, p.State(), schema.MarkFor(plan.RowsKind, p.Source.Name))
 }
 
 // former describes what the run resumes; "" for nothing. It fails with failure.ErrOtherAlter.
 func former(ctx context.Context, pool *dbconn.Pool, p *Plan) (string, error) {
-	there, err := hasState(ctx, pool, p.Source.Name)
-	if err != nil || !there {
-		return "", err
-	}
 	session, err := pool.Session(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer session.Close()
+	if there, err := p.hasState(ctx, session); err != nil || !there {
+		return "", err
+	}
 	store := checkpoint.New(p.State(), p.Source.Name, pool.Name(), p.Server.UUID)
 	saved, err := store.Peek(ctx, session)
 	if dbconn.NoSuchTable(err) || errors.Is(err, checkpoint.ErrEmpty) {
@@ -165,8 +159,7 @@ func (c *Change) prepare(ctx context.Context) (at position, beaten uint64, err e
 		return at, 0, err
 	}
 	defer session.Close()
-	name := c.plan.Source.Name
-	there, err := schema.HasComment(ctx, session.Rows, c.plan.State(), schema.MarkFor(plan.RowsKind, name))
+	there, err := c.plan.hasState(ctx, session)
 	if err != nil {
 		return at, 0, err
 	}

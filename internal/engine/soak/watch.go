@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
 
@@ -247,21 +248,13 @@ func (w *Watcher) Why() string {
 	case seen.Released != "":
 		return ""
 	case n == 1:
-		return fmt.Sprintf("a statement of %s %s: %s", who(seen.Named[0]), seen.Named[0].How, short(seen.Named[0].Text))
+		return fmt.Sprintf("a statement of %s %s: %s", who(seen.Named[0]), seen.Named[0].How, ddl.Shorten(seen.Named[0].Text))
 	case n > 1:
-		return fmt.Sprintf("%d statements name what is dropped; the first, of %s, %s: %s", n, who(seen.Named[0]), seen.Named[0].How, short(seen.Named[0].Text))
+		return fmt.Sprintf("%d statements name what is dropped; the first, of %s, %s: %s", n, who(seen.Named[0]), seen.Named[0].How, ddl.Shorten(seen.Named[0].Text))
 	case seen.Unseen > w.Begun.Until.Sub(w.Begun.Swapped)/10:
 		return fmt.Sprintf("the server lost its statistics, and statements of %s were not seen", seen.Unseen.Round(time.Second))
 	}
 	return ""
-}
-
-// short is the beginning of a statement, which is long enough to find it.
-func short(text string) string {
-	if letters := []rune(text); len(letters) > 200 {
-		return string(letters[:200]) + " ..."
-	}
-	return text
 }
 
 func who(n checkpoint.NamedBy) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
 
@@ -43,8 +44,6 @@ func (c Change) number() int { return max(1, c.Attempt) }
 
 // another is how another attempt would begin; "" if the change cannot be run again.
 func (c Change) another() string {
-	const swapUnknown, stopped, atOnce = 14, 16, 130       // these codes of a run keep its work
-	const failed, aborted, mismatch, unfit = 1, 12, 13, 17 // and these remove it
 	code := 0
 	if c.ExitCode != nil {
 		code = *c.ExitCode
@@ -52,9 +51,10 @@ func (c Change) another() string {
 	switch {
 	case !c.State.Over() || c.State == StateDone:
 		return ""
-	case c.State == StateUnknown || slices.Contains([]int{swapUnknown, stopped, atOnce}, code):
+	case c.State == StateUnknown || // its work is kept, and so it is with these codes; with the next ones it was removed
+		slices.Contains([]int{record.CodeUnknown, record.CodeStopped, record.CodeAtOnce}, code):
 		return againResumes
-	case slices.Contains([]int{failed, aborted, mismatch, unfit}, code):
+	case slices.Contains([]int{record.CodeFailed, record.CodeAborted, record.CodeMismatch, record.CodeUnfit}, code):
 		return againRestarts
 	}
 	return againBegins

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"midstream/internal/engine/desired"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 )
@@ -38,25 +39,9 @@ var fileForm = regexp.MustCompile(`^[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*\.(?
 
 // ReadFiles reads a file, or the files in a folder whose names end in .sql.
 func ReadFiles(path string) (files []File, err error) {
-	info, err := os.Stat(path)
+	names, err := desired.FilesOf(path)
 	if err != nil {
 		return nil, err
-	}
-	names := []string{path}
-	if info.IsDir() {
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return nil, err
-		}
-		names = nil
-		for _, e := range entries {
-			if !e.IsDir() && strings.EqualFold(filepath.Ext(e.Name()), ".sql") {
-				names = append(names, filepath.Join(path, e.Name()))
-			}
-		}
-		if len(names) == 0 {
-			return nil, fmt.Errorf("%s: the folder has no file whose name ends in .sql", path)
-		}
 	}
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && info.Size() > mostFileBytes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -34,8 +35,8 @@ type Interrupts struct {
 	first []*func()
 	last  []*func()
 	asks  []*func() bool
-	ended time.Time // when the first signal, or the answer to a question, ended the context; zero before
-	asked time.Time // when a question was last asked
+	ended bool      // the first signal, or the answer to a question, has ended the context
+	heard time.Time // when that was, or when a question was last asked
 }
 
 // WatchInterrupts returns the context that the first signal ends. exit ends the process.
@@ -60,17 +61,14 @@ func WatchInterrupts(parent context.Context, exit func()) (context.Context, *Int
 // take does what a signal means: a question, the end of the context, or the end of the process.
 func (i *Interrupts) take(s os.Signal) {
 	i.mu.Lock()
-	ended, asked := i.ended, i.asked
-	asks := append([]*func() bool{}, i.asks...)
+	ended, heard, asks := i.ended, i.heard, slices.Clone(i.asks)
 	i.mu.Unlock()
 	switch {
-	case !ended.IsZero() && time.Since(ended) < Echo, ended.IsZero() && time.Since(asked) < Echo:
-	case !ended.IsZero():
+	case time.Since(heard) < Echo:
+	case ended:
 		i.leave()
 	case s == os.Interrupt && len(asks) > 0 && (*asks[len(asks)-1])():
-		i.mu.Lock()
-		i.asked = time.Now()
-		i.mu.Unlock()
+		i.hear(false)
 	default:
 		i.Stop(&Signal{Name: signals[s]})
 	}
@@ -78,11 +76,16 @@ func (i *Interrupts) take(s os.Signal) {
 
 // Stop ends the context as the first signal does. The next signal leaves at once.
 func (i *Interrupts) Stop(cause error) {
-	i.mu.Lock()
-	i.ended = time.Now()
-	i.mu.Unlock()
+	i.hear(true)
 	i.cancel(cause)
 	i.call(&i.first)
+}
+
+// hear notes a signal, or an answer, that others may echo.
+func (i *Interrupts) hear(ends bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.ended, i.heard = i.ended || ends, time.Now()
 }
 
 // End ends the context by a command of somebody's, whose cause is ErrInterrupted too. A signal that comes
@@ -97,7 +100,7 @@ func (i *Interrupts) leave() {
 
 func (i *Interrupts) call(list *[]*func()) {
 	i.mu.Lock()
-	functions := append([]*func(){}, *list...)
+	functions := slices.Clone(*list)
 	i.mu.Unlock()
 	for n := len(functions) - 1; n >= 0; n-- {
 		(*functions[n])()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -20,10 +21,8 @@ func AwaitOther(ctx context.Context, s *Server, most time.Duration, note func(te
 		if !told {
 			note(fmt.Sprintf("waiting up to %s until no other run of midstream works on %s (--wait-for-other)", most, schema.List(tables)))
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Second):
+		if err := dbconn.Sleep(ctx, time.Second); err != nil {
+			return err
 		}
 	}
 	return nil
