@@ -152,7 +152,7 @@ func sideBySide(t *testing.T) {
 	}
 }
 
-// onEachAlone is onEach for tests that measure how long something takes: they run one after the other.
+// onEachAlone is onEach for tests that must not call sideBySide: they run one after the other.
 func onEachAlone(t *testing.T, test func(b *bench)) {
 	for _, v := range inTurn(t, versions) {
 		t.Run(v, func(t *testing.T) { test(setup(t, v)) })

@@ -260,7 +260,7 @@ func TestL5_BrokenStreamLosesNothing(t *testing.T) {
 
 // TestL9_PurgedBinlogStops: the binlog is purged while capture is not connected.
 func TestL9_PurgedBinlogStops(t *testing.T) {
-	onEach(t, func(b *bench) {
+	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
 		d := b.dump()
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
@@ -346,7 +346,7 @@ func TestBinlogSettingsChange(t *testing.T) {
 		"SET GLOBAL enforce_gtid_consistency = ON", "SET GLOBAL gtid_mode = OFF_PERMISSIVE",
 		"SET GLOBAL gtid_mode = ON_PERMISSIVE", "SET GLOBAL gtid_mode = ON",
 	}
-	onEach(t, func(b *bench) {
+	onEachAlone(t, func(b *bench) {
 		first, second := toOff, toOn
 		if isMariaDB(b.version) { // it always has GTIDs
 			first, second = []string{"SET GLOBAL gtid_strict_mode = ON"}, []string{"SET GLOBAL gtid_strict_mode = OFF"}

@@ -24,7 +24,7 @@ var summerTime = []string{
 
 // inZone runs a test on servers whose time zone is not UTC, some of which know zones by name.
 func inZone(t *testing.T, zone string, test func(b *bench)) {
-	onEach(t, func(b *bench) {
+	onEachAlone(t, func(b *bench) {
 		if zone == "Midstream/Summer" && b.value("SELECT COUNT(*) FROM mysql.time_zone_name WHERE name = 'Midstream/Summer'") == "0" {
 			conn := b.conn()
 			for _, s := range summerTime {
