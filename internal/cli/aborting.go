@@ -38,10 +38,10 @@ func (c *change) showing(title string, interrupt func(event.Phase, bool) summary
 func (c *change) leave(phase event.Phase, i summary.Interrupt) {
 	err := &exit.Error{Code: exit.AtOnce, Err: errLeftAtOnce, Left: i.Left, Next: i.Next}
 	if c.output.json {
-		record := c.app.teller().ResultOf(migration.Result{}, err, exit.AtOnce)
+		record := c.app.Teller().ResultOf(migration.Result{}, err, exit.AtOnce)
 		record.Phase, record.Swapped, record.Rehearsal = string(phase), i.Swapped, c.options.Purpose.Rehearsal()
-		session.Quickly(func() { c.app.record(record) })
+		session.Quickly(func() { c.app.Record(record) })
 		session.LeaveResult(c.resultFile, record)
 	}
-	fmt.Fprint(c.app.Stderr, c.app.teller().Complaint(err, exit.AtOnce))
+	fmt.Fprint(c.app.Stderr, c.app.Teller().Complaint(err, exit.AtOnce))
 }

@@ -46,7 +46,7 @@ func (a *app) blockersCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&b.database, "database", "D", "", "the table's database")
 	cmd.Flags().StringVar(&b.folder, "control-dir", "", controlDirUse)
 	b.connection.register(&b.checks)
-	cmd.RunE = a.verb(b.run)
+	cmd.RunE = a.Verb(b.run)
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer server.Close()
-	b.app.stands("blockers", name.String()+" on "+server.Address)
+	b.app.Stands("blockers", name.String()+" on "+server.Address)
 	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	switch {
 	case errors.Is(err, schema.ErrNotFound):
@@ -152,7 +152,7 @@ func (b *blockers) ofRuns(ctx context.Context) error {
 
 func (b *blockers) tell(table string, holding, waiting []event.Blocker) {
 	if b.json {
-		b.app.record(
+		b.app.Record(
 			record.Lockers{
 				Head:    record.HeadOf("blockers", time.Now()),
 				Table:   table,

@@ -106,7 +106,7 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 		Purpose:   c.options.Purpose,
 		Together:  c.config.Together,
 		Again:     c.options.Again,
-		Reach:     c.app.reach(),
+		Reach:     c.app.Reach(),
 		Version:   c.app.Version,
 		Settings:  c.settings,
 		Socket:    c.socket.in(c.app),
@@ -140,7 +140,7 @@ func (c *change) told(ctx context.Context, result migration.Result, err error) r
 	if c.released != nil {
 		return *c.released
 	}
-	told := c.app.teller().ResultOf(result, err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	told := c.app.Teller().ResultOf(result, err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted)))
 	if c.rows != nil {
 		told.TakeRows(*c.rows)
 	}

@@ -52,7 +52,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 	c.checks.Bool(&c.yes, "", "yes", "drop without a question; required without a terminal")
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	c.connection.register(&c.checks)
-	cmd.RunE = a.verb(c.run)
+	cmd.RunE = a.Verb(c.run)
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 	if err == nil {
 		name = table.Name
 	}
-	c.app.stands("cleanup", name.String()+" on "+server.Address)
+	c.app.Stands("cleanup", name.String()+" on "+server.Address)
 	return c.drop(ctx, server, name, errors.Is(err, schema.ErrNotFound))
 }
 

@@ -62,7 +62,7 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 		c.checks.Bool(&c.all, "", "all", "without a table: act on all runs of this machine; without this flag, only if there is one")
 	}
 	help.InCommon(cmd.Flags())
-	cmd.RunE = a.verb(c.command)
+	cmd.RunE = a.Verb(c.command)
 	return c, cmd
 }
 
@@ -180,7 +180,7 @@ func (c *commanding) parse(args []string) (table string, body any, err error) {
 	if body, err = c.body(rest); err != nil {
 		return "", nil, err
 	}
-	c.app.stands(c.verb, shown)
+	c.app.Stands(c.verb, shown)
 	if table == "" && c.yesNeeded && !c.yes {
 		return "", nil, fmt.Errorf("name a table, or add --yes for all runs of this machine: midstream %s database.table", c.verb)
 	}
@@ -286,13 +286,13 @@ func (c *commanding) tell(ctx context.Context, run *socket.Client, body any) err
 	err := run.Call(ctx, http.MethodPost, c.verb, body, &answer)
 	var p *socket.Problem
 	if c.json && errors.As(err, &p) {
-		c.app.record(p)
+		c.app.Record(p)
 	}
 	if err != nil {
 		return exit.Answered(err)
 	}
 	if c.json {
-		c.app.record(answer)
+		c.app.Record(answer)
 		return nil
 	}
 	fmt.Fprintf(c.app.Stdout, "%s: %s\n", schema.NameOf(run.Found.Table), escape.Line(answer.Text))
@@ -306,7 +306,7 @@ func (c *commanding) listSettings(ctx context.Context, runs []*socket.Client) er
 			return exit.Answered(err)
 		}
 		if c.json {
-			c.app.record(map[string]any{"table": run.Found.Table, "settings": settings})
+			c.app.Record(map[string]any{"table": run.Found.Table, "settings": settings})
 			continue
 		}
 		fmt.Fprint(c.app.Stdout, summary.OfSettings(run.Found, settings))

@@ -71,8 +71,8 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	filed, fileErr := c.files.Read()
 	passed, settingErr := c.checks.FromFiles(filed.Settings, c.app.flagNames)
 	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
-	if typed := reach.Of(c.checks.Flags, options.HasPassword()).With(env, options.Over(filed.Options)); c.app.speech == nil {
-		c.app.typed.Store(&typed)
+	if typed := reach.Of(c.checks.Flags, options.HasPassword()).With(env, options.Over(filed.Options)); c.app.Speech == nil {
+		c.app.Reaches(typed)
 	}
 	options = options.Over(filed.Options).Over(env)
 	c.said, c.ask = options, options.AskPassword
@@ -103,7 +103,7 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 			c.known.Password = secret
 		}
 	}
-	c.app.stands("connecting", cfg.Address)
+	c.app.Stands("connecting", cfg.Address)
 	s, err := session.Open(ctx, cfg, c.variables, c.captureFrom)
 	if err != nil {
 		return nil, exit.Unreachable(ctx, err)

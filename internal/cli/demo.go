@@ -58,7 +58,7 @@ func (a *app) demoCommand() *cobra.Command {
 	registerVersion(f, &d.version)
 	f.Bool(&d.keep, "", "keep", "leave the server running until Ctrl-C, and print how to connect")
 	f.Bool(&d.output.noColor, "", "no-color", "no colors on a terminal")
-	cmd.RunE = a.verb(d.run)
+	cmd.RunE = a.Verb(d.run)
 	return cmd
 }
 

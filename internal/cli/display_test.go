@@ -196,7 +196,7 @@ func TestBarsOnATerminal(t *testing.T) {
 // TestResultOfAFailure has what a script needs.
 func TestResultOfAFailure(t *testing.T) {
 	err := &exit.Error{Code: exit.Failed, Err: errInterrupted, Left: "nothing was written", Next: "again"}
-	text, _ := json.Marshal((&app{}).teller().ResultOf(resultlessRun, err, exit.Failed))
+	text, _ := json.Marshal(newApp(Env{}).Teller().ResultOf(resultlessRun, err, exit.Failed))
 	contains(
 		t, string(text), `"outcome":"failed"`, `"exit_code":1`, `"error":"interrupted"`,
 		`"left":"nothing was written"`, `"next":"again"`, `"problems":[]`,

@@ -23,7 +23,7 @@ import (
 var dropIns = []string{ptoscName, ghostName}
 
 // dropIn says whether the arguments are another program's, and returns them with its name as the verb.
-func (e *Env) dropIn() (args []string, is bool) {
+func dropIn(e Env) (args []string, is bool) {
 	if slices.Contains(dropIns, e.Program) {
 		return append([]string{e.Program}, e.Args...), true
 	}
@@ -35,7 +35,7 @@ func (e *Env) dropIn() (args []string, is bool) {
 func (a *app) dropInCommand(name, short, long string, body func(ctx context.Context, args []string) (code int)) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Long: long, DisableFlagParsing: true,
-		RunE: a.verb(func(ctx context.Context, args []string) error {
+		RunE: a.Verb(func(ctx context.Context, args []string) error {
 			if code := body(ctx, args); code != exit.Done {
 				return &told{code}
 			}
@@ -63,10 +63,10 @@ func (a *app) asRun(own spoken, words []string) (c *change, more func([]string) 
 	c = a.newChange(cmd)
 	c.registerTuning()
 	c.onSignal = signalRemoves // but for what the other program says
-	c.output.own, c.help = own, a.place().Command+" --help"
-	a.speech = own.Speech()
-	a.typed.Store(&a.speech.Connect)
-	a.speech.Ours = func(name string) bool {
+	c.output.own, c.help = own, a.Place().Command+" --help"
+	a.Speech = own.Speech()
+	a.Reaches(a.Speech.Connect)
+	a.Speech.Ours = func(name string) bool {
 		return cmd.Flags().Lookup(name) != nil && !slices.Contains(flags.OnlyTyped, name)
 	}
 	more = cmd.Flags().Parse

@@ -70,16 +70,16 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 		ptoscName: {"or a run with --no-drop-old-table, which waits\n", "midstream check --host=db1 --user=ann -p 'ALTER TABLE `shop`.`orders` ADD UNIQUE (a)' lists every row", "(max-capture-delay in [midstream] of ~/.my.cnf)",
 			"midstream cleanup --host=db1 --user=ann -p shop.orders\n", "--max-lag x: it is no time\n", "by --check-replica-lag, or use unseen-replicas=ignore in [midstream] of ~/.my.cnf\n"},
 	} {
-		a := &app{}
-		a.at.Store(&exit.Place{Verb: program, Command: "midstream " + program, Stage: "planning", Object: "shop.orders"})
+		a := newApp(Env{})
+		a.Begins(exit.Place{Verb: program, Command: "midstream " + program, Stage: "planning", Object: "shop.orders"})
 		c, _ := a.asRun(spokenBy(t)[program], nil)
 		told := ""
 		for _, err := range []error{refused, failed, wrong, unseen} {
-			told += unwrapped(a.teller().Complaint(err, exit.Code(err, false)))
+			told += unwrapped(a.Teller().Complaint(err, exit.Code(err, false)))
 		}
 		contains(t, told, says...)
 		contains(
-			t, a.teller().Complaint(exit.UsageOf(c.help, errors.New("x")), exit.WrongUsage),
+			t, a.Teller().Complaint(exit.UsageOf(c.help, errors.New("x")), exit.WrongUsage),
 			"  where: command line, midstream "+program+"\n", "  next:  see midstream "+program+" --help\n",
 		)
 	}
@@ -94,18 +94,18 @@ func TestHintsCanBeTyped(t *testing.T) {
 	hint := regexp.MustCompile(`(?:^|[^a-zA-Z-])--([a-z][a-z_-]*[a-z])`)
 	command := regexp.MustCompile(`midstream [a-z]+(?: --?[a-z-]+(?:=\S+)?)+`)
 	for program, own := range spokenBy(t) {
-		a := &app{}
+		a := newApp(Env{})
 		a.asRun(own, nil)
-		if a.speech != own.Speech() {
+		if a.Speech != own.Speech() {
 			t.Fatalf("%s: another speech", program)
 		}
 		n := 0
 		for place, text := range literals(t, "engine/plan", "engine/migration", "engine/planning", "engine/native", "engine/tableddl", "engine/throttle", "engine/cutover",
 			"engine/lock", "ops/socket", "face/humanize", "mysql/dbconn") {
-			for _, m := range hint.FindAllStringSubmatch(command.ReplaceAllString(a.speech.Of(text), ""), -1) {
+			for _, m := range hint.FindAllStringSubmatch(command.ReplaceAllString(a.Speech.Of(text), ""), -1) {
 				n++
-				if !a.speech.Own[m[1]] && a.speech.Ours(m[1]) {
-					t.Errorf("%s: %s: --%s in %s", program, place, m[1], a.speech.Of(text))
+				if !a.Speech.Own[m[1]] && a.Speech.Ours(m[1]) {
+					t.Errorf("%s: %s: --%s in %s", program, place, m[1], a.Speech.Of(text))
 				}
 			}
 		}

@@ -25,13 +25,13 @@ func (a *app) dumpCommand() *cobra.Command {
 	checks.Flags.StringVar(&o.Folder, "out", "", "folder of the files; it is made if it does not exist")
 	checks.Bool(&o.Force, "", "force", "replace files that you have changed, or that no dump has written")
 	reach.register(&checks)
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		server, err := reach.reach(ctx, &output{app: a}, "midstream help dump", func() []error { return append(checks.Problems, o.Check(args)) })
 		if err != nil {
 			return err
 		}
 		defer server.Close()
-		a.stands("dump", escape.Line(o.Database)+" on "+server.Address)
+		a.Stands("dump", escape.Line(o.Database)+" on "+server.Address)
 		result, err := dump.Run(ctx, server.Pool.DB(), o)
 		if err == nil {
 			fmt.Fprint(a.Stdout, summary.OfDump(result, o.Folder))

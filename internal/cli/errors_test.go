@@ -186,14 +186,14 @@ func TestFiveParts(t *testing.T) {
 		if code := exit.Code(err, o.Code == exit.Aborted); code != o.Code {
 			t.Errorf("%v: exit code %d, not %d", err, code, o.Code)
 		}
-		a := &app{}
-		a.at.Store(&exit.Place{Verb: "run", Command: "midstream run", Stage: "planning", Object: "shop.orders on db1:3306"})
-		told := a.teller().ResultOf(migration.Result{}, err, o.Code)
+		a := newApp(Env{})
+		a.Begins(exit.Place{Verb: "run", Command: "midstream run", Stage: "planning", Object: "shop.orders on db1:3306"})
+		told := a.Teller().ResultOf(migration.Result{}, err, o.Code)
 		if told.Error == "" || told.Stage == "" || told.Object == "" || told.Left == "" || told.Next == "" {
 			t.Errorf("exit code %d: %+v", o.Code, told)
 		}
 		contains(
-			t, a.teller().Complaint(err, o.Code), "midstream: ", "\n  where: "+told.Stage+", "+told.Object+"\n",
+			t, a.Teller().Complaint(err, o.Code), "midstream: ", "\n  where: "+told.Stage+", "+told.Object+"\n",
 			"\n  left:  "+told.Left, "\n  next:  ",
 		)
 	}

@@ -52,7 +52,7 @@ func (c *change) release(ctx context.Context, table schema.Name, address string)
 	if run == nil || errors.Is(err, socket.ErrFolder) {
 		return result, nil
 	}
-	c.app.stands("undo", table.String()+" on "+address)
+	c.app.Stands("undo", table.String()+" on "+address)
 	if next, why := session.CannotRelease(*c.undo, table); err == nil && why != nil {
 		return result, &exit.Error{Code: exit.NotNow, Err: why, Left: "nothing was changed", Next: next}
 	}

@@ -14,7 +14,7 @@ import (
 // TestFormerNamesOfFlags: a flag that was renamed works by its former name on the command line, in
 // option files and in set, and help shows only the name that it has now.
 func TestFormerNamesOfFlags(t *testing.T) {
-	run, _, err := (&app{}).root().Find([]string{"run"})
+	run, _, err := newApp(Env{}).root().Find([]string{"run"})
 	if err != nil {
 		t.Fatal(err)
 	}

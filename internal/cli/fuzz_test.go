@@ -12,7 +12,7 @@ import (
 // FuzzSettings: any flag of run may stand in an option file with any value; no panic, and an
 // error names the place.
 func FuzzSettings(f *testing.F) {
-	(&app{}).newChange(&cobra.Command{Use: "run"})
+	newApp(Env{}).newChange(&cobra.Command{Use: "run"})
 	for _, s := range []string{"drop-old", "lock-wait=1s", "workers=0", "map=a=b", "map=x", "json=maybe", "help", "key=", "no-such=1", "lock-wait=-1ns",
 		"chunk-time=1e9h", "defer-indexes=yes", "table=a.b.c", "alter=ADD", "workers=99999999999999999999"} {
 		name, value, said := strings.Cut(s, "=")
@@ -20,7 +20,7 @@ func FuzzSettings(f *testing.F) {
 		f.Add(name, value, said, true)
 	}
 	f.Fuzz(func(t *testing.T, name, value string, said, loose bool) {
-		c := (&app{}).newChange(&cobra.Command{Use: "run"})
+		c := newApp(Env{}).newChange(&cobra.Command{Use: "run"})
 		c.registerTuning()
 		setting := dbconn.Setting{Name: name, Value: value, Said: said, Loose: loose, Place: "the file, line 7"}
 		_, err := c.checks.FromFiles([]dbconn.Setting{setting}, nil)

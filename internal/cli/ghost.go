@@ -61,5 +61,5 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 		c.target.Verb, c.target.Undo, c.undo = "undo", true, &planning.Undo{}
 	}
 	err = drive.Ended(c.conduct(ctx, line.Arguments(), driven(drive.Alter, drive.Statement)))
-	return speaker.End(err, a.teller().Complaint(err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted))))
+	return speaker.End(err, a.Teller().Complaint(err, exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted))))
 }

@@ -9,12 +9,9 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
+	"midstream/internal/cli/process"
 	"midstream/internal/face/web"
-	"midstream/internal/ops/history"
 )
-
-// usualListen is where a service is, unless somebody says something else.
-const usualListen = "127.0.0.1:8385"
 
 // listening are the flags that say where pages and their API answer, and to whom.
 type listening struct {
@@ -25,7 +22,7 @@ type listening struct {
 // register adds the flags. usual is where it listens if nobody says another place; "" for nowhere.
 func (l *listening) register(f *flags.Set, usual, use string) {
 	f.Flags.StringVar(&l.door.Listen, "listen", usual, use)
-	f.Flags.StringVar(&l.door.TokenFile, "token-file", "", tokenFileUse)
+	f.Flags.StringVar(&l.door.TokenFile, "token-file", "", process.TokenFileUse)
 	f.Flags.StringVar(&l.door.Certificate, "tls-cert", "", "serve HTTPS with this certificate and chain (PEM file); needs --tls-key")
 	f.Flags.StringVar(&l.door.Key, "tls-key", "", "key of the certificate (PEM file)")
 	f.Bool(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS; everyone on the network path can read the token")
@@ -41,7 +38,7 @@ func (l *listening) serve(
 	end context.CancelCauseFunc,
 	untouched string,
 ) (stop func(), err error) {
-	if path, err := app.stateFolder("", "token"); err == nil {
+	if path, err := app.StateFolder("", "token"); err == nil {
 		l.door.Folder = filepath.Dir(path)
 	}
 	l.server, err = l.door.Open(source, map[string]http.Handler{"GET /metrics": metrics})
@@ -61,37 +58,4 @@ func (l *listening) serve(
 		}
 	}()
 	return func() { l.server.Close(); <-stopped }, nil
-}
-
-const tokenFileUse = "file of the access token ($XDG_STATE_HOME/midstream/token, or ~/.local/state/midstream/token)"
-
-// tokenFlag says in which file the token is that lets somebody ask a service.
-type tokenFlag struct{ path string }
-
-func (t *tokenFlag) register(f *flags.Set) {
-	f.Flags.StringVar(&t.path, "token-file", "", tokenFileUse)
-}
-
-// read reads the token. Errors name its file.
-func (t *tokenFlag) read(app *app) (string, error) {
-	path, err := app.stateFolder(t.path, "token")
-	if err != nil {
-		return "", err
-	}
-	if token, err := web.TokenIn(path); err != nil || token != "" {
-		return token, err
-	}
-	return "", fmt.Errorf("%s has no token", path)
-}
-
-// stateFolder is a path that somebody has named, or what is called so among what this program keeps of its user.
-func (a *app) stateFolder(named, name string) (string, error) {
-	if named != "" {
-		return named, nil
-	}
-	runs := history.Folder(a.Getenv, a.Home)
-	if runs == "" {
-		return "", errors.New("this user has no folder for state; name one by --state-dir and --token-file")
-	}
-	return filepath.Join(filepath.Dir(runs), name), nil
 }

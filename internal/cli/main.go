@@ -5,106 +5,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/client"
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/help"
-	"midstream/internal/compat/speech"
+	"midstream/internal/cli/process"
 	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
-	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/password"
-	"midstream/internal/ops/reach"
 	"midstream/internal/ops/session"
 )
 
 // Env is what the process has around it.
-type Env struct {
-	Program    string   // the name by which this one was called: that of a program in whose place it stands has its command line taken
-	Args       []string // without the program's name
-	Stdin      *os.File
-	Stdout     *os.File
-	Stderr     io.Writer
-	Getenv     func(string) string
-	Home       string // the user's folder, "" if there is none
-	Executable string // this program, to run as a child
-	Version    string // "" where the build doesn't say it
-	Commit     string // likewise
-	Interrupts *Interrupts
-	// Wipe overwrites an argument in this process's own argument memory; nil where Args
-	// are not that.
-	Wipe func(arg string, from int)
-}
+type Env = process.Env
 
 // app is one run of the program.
 type app struct {
-	Env
-	// Stdout and Stderr are those of Env for text: what a terminal would obey is escaped, and commands reach the server. Only
-	// a screen draws on Env.Stdout itself.
-	Stdout, Stderr io.Writer
-
+	*process.Process
 	password  password.Given
 	flagNames map[string]bool // of the flags of all verbs
-	entered   bool            // a verb has begun: errors are its own, not the command line's
 	unhelped  error           // why --help has printed no help
-	at        atomic.Pointer[exit.Place]
-	typed     atomic.Pointer[reach.Flags] // those of this command line that reach its server
-	speech    *speech.Speech              // of the program whose command line it is; nil for midstream's own
 }
 
-func newApp(env Env) *app {
-	a := &app{Env: env}
-	a.Stdout, a.Stderr = reach.Writer(escape.Writer(env.Stdout), a.reach), reach.Writer(escape.Writer(env.Stderr), a.reach)
-	return a
-}
-
-// reach is how a command reaches the server of this one.
-func (a *app) reach() reach.Flags {
-	if typed := a.typed.Load(); typed != nil {
-		return *typed
-	}
-	return ""
-}
-
-// teller puts the ends of the verb into words.
-func (a *app) teller() exit.Teller {
-	return exit.Teller{At: a.place(), Speech: a.speech, Reach: a.reach()}
-}
-
-// stands says where the verb is now. An object that is "" stays.
-func (a *app) stands(stage, object string) {
-	now := a.place()
-	now.Stage, now.Object = stage, cmp.Or(object, now.Object)
-	a.at.Store(&now)
-}
-
-func (a *app) place() exit.Place {
-	if now := a.at.Load(); now != nil {
-		return *now
-	}
-	return exit.Place{Verb: "midstream", Command: "midstream", Stage: "command line", Object: "midstream"}
-}
+func newApp(env Env) *app { return &app{Process: process.New(env)} }
 
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the
 // exit code. ctx is the one of WatchInterrupts.
 func Main(ctx context.Context, env Env) int {
 	a := newApp(env)
 	root := a.root()
-	args, dropIn := env.dropIn()
+	args, dropIn := dropIn(env)
 	if !dropIn { // else they are another program's, in which -p may mean anything
 		args, a.password = password.Take(args, valueFlags(root), env.Wipe)
 	}
 	root.SetArgs(args)
 	err := cmp.Or(root.ExecuteContext(ctx), a.unhelped)
 	var u *exit.Usage
-	if err != nil && !a.entered && !errors.As(err, &u) {
+	if err != nil && !a.Entered && !errors.As(err, &u) {
 		err = exit.UsageOf("midstream help", err)
 	}
 	var told *told
@@ -113,7 +55,7 @@ func Main(ctx context.Context, env Env) int {
 	}
 	code := exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted))
 	if err != nil {
-		fmt.Fprint(a.Stderr, a.teller().Complaint(err, code))
+		fmt.Fprint(a.Stderr, a.Teller().Complaint(err, code))
 	}
 	return code
 }
@@ -149,7 +91,8 @@ func (a *app) root() *cobra.Command {
 		a.reportCommand(), a.purgeCommand(), a.updateCommand(), a.dumpCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
-	root.AddCommand(a.serveCommand(), a.submitCommand(), a.queueCommand(), a.withdrawCommand())
+	root.AddCommand(a.serveCommand())
+	root.AddCommand(client.Commands(a.Process)...)
 	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -188,7 +131,7 @@ func (a *app) onlyVerbs(group *cobra.Command) {
 		return exit.UsageOf("midstream help"+strings.TrimPrefix(cmd.CommandPath(), "midstream"), meant(err, verbs))
 	}
 	group.RunE = func(cmd *cobra.Command, _ []string) error {
-		a.entered = true
+		a.Entered = true
 		return cmd.Help()
 	}
 }
@@ -250,17 +193,6 @@ func helpAsked(cmd *cobra.Command, args []string) error {
 	about.InitDefaultHelpFlag()
 	about.InitDefaultVersionFlag()
 	return about.Help()
-}
-
-// verb wraps the body of a verb.
-func (a *app) verb(body func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		a.entered = true
-		a.at.Store(&exit.Place{Verb: cmd.Name(), Command: cmd.CommandPath(), Stage: cmd.Name(), Object: cmd.CommandPath()})
-		typed := reach.Of(cmd.Flags(), false)
-		a.typed.Store(&typed)
-		return body(cmd.Context(), args)
-	}
 }
 
 // explained prints the help of cmd, or keeps why there is none.

@@ -160,7 +160,7 @@ func conclude(ctx context.Context, c *change, result migration.Result, err error
 	record := c.told(ctx, result, err)
 	record.Tables, record.Needed = append(record.Tables, c.tables...), c.group.Needed()
 	if c.output.json {
-		c.app.record(record)
+		c.app.Record(record)
 	}
 	session.KeepResult(c.resultFile, record, c.app.Stderr, c.app.Interrupts)
 }
@@ -194,7 +194,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 	}
 	defer server.Close()
 	c.settings.Seen = history.Profile(c.history.in(c.app), server.Address)
-	c.app.stands("planning", session.ObjectOf(statement, server))
+	c.app.Stands("planning", session.ObjectOf(statement, server))
 	if statement, err = c.target.ReadAt(ctx, server, statement); err != nil {
 		return migration.Result{}, exit.Unheld(ctx, err)
 	}
@@ -290,7 +290,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	case c.output.own != nil:
 		c.output.own.Planned(p, former)
 	case c.output.json:
-		c.app.record(told)
+		c.app.Record(told)
 	case c.output.format == planSQL:
 		fmt.Fprintln(c.app.Stdout, p.Alter.Restore(p.Source.Name)+";")
 	case c.output.quiet:

@@ -65,7 +65,7 @@ const (
 
 // style is how plans, refusals and results are written.
 func (o *output) style() summary.Style {
-	style := summary.Style{Verbose: o.verbose, Reach: o.app.reach(), Markdown: o.format == planMarkdown}
+	style := summary.Style{Verbose: o.verbose, Reach: o.app.Reach(), Markdown: o.format == planMarkdown}
 	if onTerminal(o.app.Env.Stdout) {
 		style.Width, _, _ = term.GetSize(int(o.app.Env.Stdout.Fd())) // 0 for the default
 	}
@@ -109,9 +109,6 @@ func (o *output) display(table string) display {
 func (o *output) colors() bool { return !o.noColor && o.app.Getenv("NO_COLOR") == "" }
 
 func onTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
-
-// record writes a record as JSON, one a line.
-func (a *app) record(record any) { (&session.Lines{Out: a.Stdout}).Write(record) }
 
 // text prints a text for people, unless they want quiet or JSON.
 func (o *output) text(format string, args ...any) {

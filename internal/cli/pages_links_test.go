@@ -129,7 +129,7 @@ func checkCommand(t *testing.T, page, line string) {
 	line, _, _ = strings.Cut(line, " # ")
 	line, _, _ = strings.Cut(line, " | ")
 	words := strings.Fields(quoted.ReplaceAllString(line, "X"))
-	root := (&app{}).root()
+	root := newApp(Env{}).root()
 	verb, rest, err := root.Find(words[:1])
 	if err != nil || verb == root && !strings.HasPrefix(words[0], "-") || len(rest) > 0 && verb != root {
 		t.Errorf("%s: there is no verb %q in midstream %s", page, words[0], line)

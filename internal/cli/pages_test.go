@@ -17,7 +17,7 @@ const pageWidth = 110
 
 // documented are the verbs and the topics, in the order of the help.
 func documented() (root *cobra.Command, verbs, topics []*cobra.Command) {
-	root = (&app{Env: Env{Version: "VERSION"}}).root()
+	root = newApp(Env{Version: "VERSION"}).root()
 	var names []string
 	for _, f := range help.FirstVerbs {
 		names = append(names, f.Verb)

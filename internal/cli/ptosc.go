@@ -56,5 +56,5 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	drive := ptosc.Drive{Asked: asked, Speaker: speaker, Steps: c.steps(more)}
 	err = c.conduct(ctx, nil, driven(drive.Alter, nil))
 	own := exit.Code(err, errors.Is(context.Cause(ctx), errInterrupted))
-	return speaker.End(err, drive.Met, a.teller().Complaint(err, own))
+	return speaker.End(err, drive.Met, a.Teller().Complaint(err, own))
 }

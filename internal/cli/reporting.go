@@ -50,11 +50,11 @@ func (a *app) reportCommand() *cobra.Command {
 	r.checks.Enum("format", r.form, names, "format of the report", func(word string) { r.form = word })
 	r.checks.Flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
 	r.checks.Flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
-	cmd.RunE = a.verb(func(_ context.Context, args []string) error {
+	cmd.RunE = a.Verb(func(_ context.Context, args []string) error {
 		if err := exit.UsageOf("midstream report --help", r.checks.Problems...); err != nil {
 			return err
 		}
-		a.stands("report", strings.Join(args, ""))
+		a.Stands("report", strings.Join(args, ""))
 		if r.list {
 			return r.listRuns(strings.Join(args, ""))
 		}
@@ -96,7 +96,7 @@ func (r *reporting) listRuns(table string) error {
 		switch {
 		case table != "" && !e.Of(table):
 		case r.json:
-			r.app.record(listed{e.Run, e.Result})
+			r.app.Record(listed{e.Run, e.Result})
 		default:
 			fmt.Fprint(r.app.Stdout, summary.OfEntry(e))
 		}

@@ -83,7 +83,7 @@ func (a *app) newRows(cmd *cobra.Command, verb ddl.RowVerb) *rows {
 		_ = f.Flags.MarkHidden(name) // of a swap
 	}
 	registerReconnect(f, c)
-	cmd.RunE = a.verb(r.do)
+	cmd.RunE = a.Verb(r.do)
 	return r
 }
 
@@ -116,7 +116,7 @@ func (r *rows) conduct(ctx context.Context, args []string) (none migration.Resul
 	}
 	defer s.Close()
 	c.options.Purpose = plan.ChangingRows
-	c.app.stands("planning", r.asked.Table.String()+" on "+s.Address)
+	c.app.Stands("planning", r.asked.Table.String()+" on "+s.Address)
 	if err := awaitOther(ctx, c, s, r.asked.Table); err != nil && !c.planOnly {
 		return none, err
 	}
@@ -154,7 +154,7 @@ func (r *rows) make(ctx context.Context, s *server) (*rowchange.Plan, error) {
 	var refused *plan.Refused
 	switch {
 	case err == nil:
-		r.app.stands("planning", p.Source.Name.String()+" on "+s.Address)
+		r.app.Stands("planning", p.Source.Name.String()+" on "+s.Address)
 		return p, nil
 	case errors.As(err, &refused):
 		return nil, err
@@ -173,7 +173,7 @@ func (r *rows) make(ctx context.Context, s *server) (*rowchange.Plan, error) {
 func (r *rows) tellPlan(s *server) {
 	switch {
 	case r.output.json:
-		r.app.record(record.RowPlanOf(r.plan, s.Address))
+		r.app.Record(record.RowPlanOf(r.plan, s.Address))
 	case r.output.quiet:
 		fmt.Fprint(r.app.Stdout, summary.Risks(r.plan.Risks, r.output.style()))
 	default:

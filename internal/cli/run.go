@@ -39,7 +39,7 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.registerResultFile()
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		ctx, undo := session.Keeping(ctx, func() bool { return keepsOnSignal(c) })
 		defer undo()
 		return conductAny(ctx, c, args, changing)
@@ -167,7 +167,7 @@ func (a *app) checkCommand() *cobra.Command {
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, checking) })
+	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, checking) })
 	return cmd
 }
 
@@ -188,7 +188,7 @@ func (a *app) planCommand() *cobra.Command {
 			c.output.json = c.output.json || c.output.format == planJSON
 		})
 	c.checks.Bool(&c.tellsDifference, "", "exit-code", "with --to: exit code 0 if all tables are equal to the files, 2 if not, 11 if the plan refuses")
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, onlyPlan) })
+	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, onlyPlan) })
 	return cmd
 }
 

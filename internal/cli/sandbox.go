@@ -34,7 +34,7 @@ func (a *app) sandboxCommand() *cobra.Command {
 	}
 	s.checks.Flags = run.Flags()
 	s.registerFlags()
-	run.RunE = a.verb(s.run)
+	run.RunE = a.Verb(s.run)
 	group.AddCommand(run)
 	return group
 }

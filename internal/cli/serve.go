@@ -15,6 +15,7 @@ import (
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
+	"midstream/internal/cli/process"
 	"midstream/internal/face/web"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
@@ -62,10 +63,10 @@ func (a *app) serveCommand() *cobra.Command {
 	f.Flags.StringVar(&s.control, "control-dir", "", controlDirUse)
 	f.Add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never;\nmain=7d is for one server, and may be repeated", s.keepOld.Set)
 	s.listen.register(
-		f, usualListen,
+		f, process.UsualListen,
 		"address and port of the pages and the API; an address beyond this machine needs --token-file, and\n--tls-cert or --insecure-http",
 	)
-	cmd.RunE = a.verb(s.run)
+	cmd.RunE = a.Verb(s.run)
 	return cmd
 }
 
@@ -95,7 +96,7 @@ func (s *serving) takeServer(text string) error {
 // alone is the app for what is done in somebody else's name: nothing of this command line or environment says where.
 func (a *app) alone() *app {
 	b := newApp(a.Env)
-	b.flagNames, b.entered = a.flagNames, a.entered
+	b.flagNames, b.Entered = a.flagNames, a.Entered
 	b.Getenv, b.Home = func(string) string { return "" }, ""
 	return b
 }
@@ -122,7 +123,7 @@ func (s *serving) check() []error {
 	if name, _, _ := strings.Cut(s.store, "/"); s.store != "" && s.servers[name] == "" {
 		problems = append(problems, fmt.Errorf("--store %s: no --server has the name %s", s.store, name))
 	}
-	folder, err := s.app.stateFolder(s.folder, "service")
+	folder, err := s.app.StateFolder(s.folder, "service")
 	if err == nil {
 		s.folder, err = filepath.Abs(folder)
 	}

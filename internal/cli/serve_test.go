@@ -347,7 +347,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"no-frontier-rule",
 		"no-merge",
 	} // measuring
-	_, cmd := (&app{}).newRun()
+	_, cmd := newApp(Env{}).newRun()
 	var there []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		there = append(there, f.Name)
@@ -364,7 +364,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 			t.Errorf("docs/serve.md does not list %s, %v", name, err)
 		}
 	}
-	_, undo := (&app{}).newUndo()
+	_, undo := newApp(Env{}).newUndo()
 	for _, name := range queue.UndoOptions() {
 		if undo.Flags().Lookup(name) == nil {
 			t.Errorf("undo has no --%s", name)

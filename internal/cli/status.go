@@ -20,13 +20,13 @@ func (a *app) statusCommand() *cobra.Command {
 	c, cmd := a.newCommanding("status [database.table]", "Show the runs of this machine")
 	var kept historyFlags
 	cmd.Flags().StringVar(&kept.folder, "history-dir", "", historyDirUse)
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return c.status(ctx, args, kept.in(a)) })
+	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return c.status(ctx, args, kept.in(a)) })
 	return cmd
 }
 
 func (a *app) watchCommand() *cobra.Command {
 	c, cmd := a.newCommanding("watch [database.table]", "Follow a run from another terminal")
-	cmd.RunE = a.verb(c.watch)
+	cmd.RunE = a.Verb(c.watch)
 	return cmd
 }
 
@@ -51,10 +51,10 @@ func (c *commanding) status(ctx context.Context, args []string, histories string
 		return nil
 	}
 	for _, run := range runs {
-		c.app.record(run.Found)
+		c.app.Record(run.Found)
 	}
 	for _, known := range idle.Records() {
-		c.app.record(known)
+		c.app.Record(known)
 	}
 	return nil
 }

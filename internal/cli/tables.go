@@ -48,7 +48,7 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 	}
 	switch {
 	case c.output.json:
-		c.app.record(record.TablePlanOf(p, s.Address))
+		c.app.Record(record.TablePlanOf(p, s.Address))
 	case c.output.quiet:
 		if len(p.Risks) > 0 {
 			fmt.Fprint(c.app.Stdout, summary.TableNames(p)+"\n"+summary.Risks(p.Risks, c.output.style()))

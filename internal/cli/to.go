@@ -70,7 +70,7 @@ func (c *change) reach(
 			return result, err
 		},
 		Planned: func(d *desired.Change, method, why string) { c.planned(d, s.Address, method, why) },
-		Begins:  func(table string) { c.app.stands("planning", table+" on "+s.Address) },
+		Begins:  func(table string) { c.app.Stands("planning", table+" on "+s.Address) },
 	}
 	result, err := r.Run(ctx)
 	c.tables = r.Tables
@@ -105,7 +105,7 @@ func (c *change) planned(d *desired.Change, server, method, why string) {
 		if d.Table == nil {
 			create = d.Statement.Text
 		}
-		c.app.record(record.Unaltered(d.Name().Dotted(), place, method, why, server, d.Server.String(), create))
+		c.app.Record(record.Unaltered(d.Name().Dotted(), place, method, why, server, d.Server.String(), create))
 		return
 	}
 	c.output.text("%s", escape.Ours(summary.OfUnaltered(d.Name().String(), server, d.Server, method+": "+why, place, c.output.style())))

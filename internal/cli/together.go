@@ -56,7 +56,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		return migration.Result{}, err
 	}
 	defer server.Close()
-	c.app.stands("planning", server.Address)
+	c.app.Stands("planning", server.Address)
 	problem, err := c.group.Complete(ctx, server, c.checks.Flags)
 	if err = cmp.Or(err, exit.UsageOf(c.help, problem)); err != nil {
 		return migration.Result{}, exit.Unheld(ctx, err)
@@ -67,7 +67,7 @@ func (c grouped) prepare(ctx context.Context, args []string, do func(*change) do
 		member.wishes = c.group.WishesOf(i)
 		return member.prepare(ctx, c.group.Statements[i:i+1], do(member))
 	})
-	c.app.stands("planning", server.Address) // a refusal is about all tables
+	c.app.Stands("planning", server.Address) // a refusal is about all tables
 	c.tables = c.group.Tables
 	return result, err
 }
@@ -116,7 +116,7 @@ func (c grouped) takeBack(ctx context.Context, undoing *session.Undoing, s *serv
 		wishes.Read(&member.options)
 		return c.taking(member).alter(ctx, &ddl.Alter{Table: undoing.Table(i)}, server)
 	})
-	c.app.stands("planning", s.Address)
+	c.app.Stands("planning", s.Address)
 	c.tables = c.group.Tables
 	return result, err
 }

@@ -54,7 +54,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	f.Bool(&c.undo.Merge, "", "merge", "for TRUNCATE: take over the rows that were written since, if their keys are free (with --park: those whose keys are free)")
 	f.Bool(&c.undo.Park, "", "park", "keep the rows that do not fit in database.table_parked, and go back without them; for TRUNCATE: rows written since")
 	f.Settings(&c.undo.Fills, "undo-fill", "column=expression", "expression for a column of the old table, for rows that are new since the swap; may be repeated")
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		f.Flags.Visit(func(flag *pflag.Flag) { c.undo.Given = append(c.undo.Given, flag.Name) })
 		c.options.Again = session.Again(f.Flags)
 		c.checks.Problems = append(c.checks.Problems, u.Check(*c.undo, c.options.Again))
@@ -85,14 +85,14 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 		return err
 	}
 	defer s.Close()
-	c.app.stands("undo", session.ObjectOf(statement, s))
+	c.app.Stands("undo", session.ObjectOf(statement, s))
 	u.Sockets, u.Histories = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv)), c.history.in(c.app)
 	tended, err := u.Tend(ctx, s, statement)
 	if err != nil {
 		return exit.Unwritten(ctx, err, session.AdviceOnUndo(err, tended.Only))
 	}
 	if c.output.json {
-		c.app.record(undos.Records(tended.Undos, s.Address))
+		c.app.Record(undos.Records(tended.Undos, s.Address))
 	} else {
 		fmt.Fprint(c.app.Stdout, summary.OfTended(tended, s.Address, c.output.style(), c.output.quiet))
 	}

@@ -34,7 +34,7 @@ func TestEachFlagOfUndoHasAClass(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
 		classes = append(classes, name)
 	}
-	_, undo := (&app{}).newUndo()
+	_, undo := newApp(Env{}).newUndo()
 	undo.Flags().VisitAll(func(f *pflag.Flag) {
 		_, limit := operator.SettingOf(f.Name)
 		_, never := session.NotForUndo[f.Name]

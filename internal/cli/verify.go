@@ -51,7 +51,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	f.Integer(&v.cfg.Workers, "", "workers", 2, 1, 64, "number of ranges to compare at the same time")
 	f.Flags.StringVarP(&v.database, "database", "D", "", "the tables' database, if their names lack it")
 	v.connection.register(f)
-	cmd.RunE = a.verb(v.run)
+	cmd.RunE = a.Verb(v.run)
 	return cmd
 }
 
@@ -82,7 +82,7 @@ func (v *verification) run(ctx context.Context, args []string) error {
 		}
 		defer second.Close()
 	}
-	v.app.stands("comparing", fmt.Sprintf("%s on %s with %s on %s", names[0], first.Address, names[1], second.Address))
+	v.app.Stands("comparing", fmt.Sprintf("%s on %s with %s on %s", names[0], first.Address, names[1], second.Address))
 	return v.compare(ctx, [2]*server{first, second}, names)
 }
 

@@ -45,10 +45,10 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print the version, the commit, the Go version and the license", Args: cobra.NoArgs}
 	json := false
 	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object: version, commit, go, platform, license")
-	cmd.RunE = a.verb(func(context.Context, []string) error {
+	cmd.RunE = a.Verb(func(context.Context, []string) error {
 		b := a.built()
 		if json {
-			a.record(b)
+			a.Record(b)
 			return nil
 		}
 		fmt.Fprintf(

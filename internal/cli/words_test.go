@@ -57,7 +57,7 @@ func TestExitCodeOf(t *testing.T) {
 }
 
 func TestTakePassword(t *testing.T) {
-	root := (&app{}).root()
+	root := newApp(Env{}).root()
 	for _, c := range []struct {
 		args     string
 		rest     string

@@ -1,51 +1,19 @@
-package cli
+package client
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"midstream/internal/cli/exit"
-	"midstream/internal/cli/flags"
-	"midstream/internal/cli/help"
+	"midstream/internal/cli/process"
 	"midstream/internal/face/summary"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/session"
 )
-
-// asking talks to a service.
-type asking struct {
-	app    *app
-	checks flags.Set
-	verb   string
-	to     string
-	token  tokenFlag
-	ca     string
-	client *queue.Client
-	json   bool
-}
-
-func (a *app) newAsking(use, short string) (*asking, *cobra.Command) {
-	verb, _, _ := strings.Cut(use, " ")
-	q := &asking{app: a, verb: verb}
-	cmd := &cobra.Command{Use: use, Short: short, Long: help.Text(verb), Args: cobra.ArbitraryArgs}
-	q.checks.Flags = cmd.Flags()
-	q.checks.Flags.SortFlags = false
-	q.checks.Bool(&q.json, "", "json", "print one JSON object a line (docs/openapi-serve.yaml)")
-	q.checks.Flags.StringVar(&q.to, "service", "http://"+usualListen, "URL of midstream serve")
-	q.checks.Flags.StringVar(&q.to, "to", "http://"+usualListen, "former name of --service; it works as before")
-	q.token.register(&q.checks)
-	q.checks.Flags.StringVar(
-		&q.ca, "tls-ca", "",
-		"PEM file of the certificates that sign the service's certificate, in addition to those of this machine",
-	)
-	help.InCommon(cmd.Flags())
-	return q, cmd
-}
 
 // submitting is the verb submit.
 type submitting struct {
@@ -58,8 +26,8 @@ type submitting struct {
 	wait  bool
 }
 
-func (a *app) submitCommand() *cobra.Command {
-	q, cmd := a.newAsking(`submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve")
+func submitCommand(a *process.Process) *cobra.Command {
+	q, cmd := newAsking(a, `submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve")
 	cmd.Example = "  midstream submit \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\" --server main --option drop-old\n" +
 		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait\n" +
 		"  midstream submit --together \"ALTER TABLE shop.orders ...\" \"ALTER TABLE shop.items ...\" --server main\n" +
@@ -93,7 +61,7 @@ func (a *app) submitCommand() *cobra.Command {
 	f.Bool(&s.asked.Together, "", "together", "swap several tables in one step: the arguments are several ALTER TABLE, each one of another table")
 	f.Bool(&s.again, "", "again", "if the change of --id has ended and is not done, run it again; without a statement, only that")
 	f.Bool(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")
-	cmd.RunE = a.verb(s.run)
+	cmd.RunE = a.Verb(s.run)
 	return cmd
 }
 
@@ -161,96 +129,4 @@ func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
 	}
 	return exit.Followed(ctx, c, err, s.to)
-}
-
-// tell prints a change.
-func (q *asking) tell(c queue.Change) {
-	if q.json {
-		q.app.record(c)
-		return
-	}
-	fmt.Fprintln(q.app.Stdout, summary.ChangeLine(c))
-}
-
-func (a *app) queueCommand() *cobra.Command {
-	q, cmd := a.newAsking("queue [id]", "List the changes of midstream serve")
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		if err := q.check(atMostOne(args)); err != nil {
-			return err
-		}
-		if len(args) == 1 {
-			c, err := q.client.Change(ctx, args[0])
-			if err != nil {
-				return exit.Unanswered(ctx, err, q.to)
-			}
-			q.tellAll(c)
-			return nil
-		}
-		list, err := q.client.Changes(ctx)
-		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
-		}
-		for _, c := range list {
-			q.tell(c)
-		}
-		if len(list) == 0 && !q.json {
-			fmt.Fprintln(q.app.Stdout, "The queue is empty.")
-		}
-		return nil
-	})
-	return cmd
-}
-
-func atMostOne(args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("expected one id, got %d arguments", len(args))
-	}
-	return nil
-}
-
-// tellAll prints all that is known of a change.
-func (q *asking) tellAll(c queue.Change) {
-	q.tell(c)
-	if q.json {
-		return
-	}
-	fmt.Fprint(q.app.Stdout, summary.OfChange(c))
-}
-
-func (a *app) withdrawCommand() *cobra.Command {
-	q, cmd := a.newAsking("withdraw id", "Take a change out of the queue that has not begun")
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		var problem error
-		if len(args) != 1 {
-			problem = errors.New("name the id of the change; midstream queue  lists the ids")
-		}
-		if err := q.check(problem); err != nil {
-			return err
-		}
-		c, err := q.client.Withdraw(ctx, args[0])
-		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
-		}
-		q.tell(c)
-		return nil
-	})
-	return cmd
-}
-
-// check says all that is wrong with the command line.
-func (q *asking) check(problems ...error) error {
-	at, err := url.Parse(q.to)
-	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		problems = append(problems, fmt.Errorf("--service %s: must be a URL that begins with http:// or https://", q.to))
-	}
-	trusting, err := queue.Trusting(q.ca)
-	if err != nil {
-		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", q.ca, err))
-	}
-	q.client = &queue.Client{At: q.to, HTTP: trusting, Token: func() (string, error) { return q.token.read(q.app) }}
-	if err := exit.UsageOf("midstream help "+q.verb, append(q.checks.Problems, problems...)...); err != nil {
-		return err
-	}
-	q.app.stands("asking the service", q.to)
-	return nil
 }

@@ -1,0 +1,13 @@
+// Package client has the verbs that ask a service, midstream serve: submit, queue, withdraw.
+package client
+
+import (
+	"github.com/spf13/cobra"
+
+	"midstream/internal/cli/process"
+)
+
+// Commands are the verbs.
+func Commands(p *process.Process) []*cobra.Command {
+	return []*cobra.Command{submitCommand(p), queueCommand(p), withdrawCommand(p)}
+}
