@@ -16,6 +16,9 @@ import (
 // answer to a question, which would never be asked again, the file of one run's result, and what leaves rows out or changes values.
 var OnlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes", "result-file", "keep", "set", reach.At}
 
+// passedOver are settings that no verb has as a flag: the labels of the server in a fleet (docs/fleet.md).
+var passedOver = []string{"labels"}
+
 // FromFiles gives the flags that are not on the command line the values that option files
 // have for them. A setting of another verb, among others, is left to that. Everything that
 // is wrong is said at once.
@@ -24,6 +27,7 @@ func (c *Set) FromFiles(settings []dbconn.Setting, others map[string]bool) (note
 	for _, s := range settings {
 		f := c.Flags.Lookup(s.Name)
 		switch {
+		case slices.Contains(passedOver, s.Name):
 		case slices.Contains(OnlyTyped, s.Name):
 			problems = append(problems, fmt.Errorf("%s: %s is allowed only on the command line", s.Place, s.Name))
 		case f != nil && !f.Changed:
