@@ -64,8 +64,10 @@ func (a *app) serveCommand() *cobra.Command {
 	f.Add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never;\nmain=7d is for one server, and may be repeated", s.keepOld.Set)
 	s.listen.register(
 		f, process.UsualListen,
-		"address and port of the pages and the API; an address beyond this machine needs --token-file, and\n--tls-cert or --insecure-http",
+		"address and port of the pages and the API; an address beyond this machine needs --token-file or --tokens, and\n--tls-cert or --insecure-http",
 	)
+	f.Flags.StringVar(&s.listen.door.Tokens, "tokens", "", "file of tokens with names and roles, which midstream token writes; without --token-file, only these open")
+	s.listen.door.Note = s.note
 	cmd.RunE = a.Verb(s.run)
 	return cmd
 }
@@ -164,7 +166,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	s.note(
 		fmt.Sprintf(
 			"the queue is open at %s, for %s; the queue is kept in %s, the access token of its pages in %s", s.listen.url(),
-			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile(),
+			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFiles(),
 		),
 	)
 	keeper := retention.Keeper{Servers: s.keepOld.Of(s.configs), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}

@@ -197,12 +197,18 @@ func (q *queueing) http(method, path, body string, header ...string) (status int
 	if err != nil {
 		q.t.Fatal(err)
 	}
+	return q.httpAs(strings.TrimSpace(string(token)), method, path, body, header...)
+}
+
+// httpAs is http with another token.
+func (q *queueing) httpAs(token, method, path, body string, header ...string) (status int, answer string) {
+	q.t.Helper()
 	request, err := http.NewRequestWithContext(q.t.Context(), method, q.url+path, strings.NewReader(body))
 	if err != nil {
 		q.t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	request.Header.Set("Authorization", "Bearer "+token)
 	for n := 0; n < len(header); n += 2 {
 		request.Header.Set(header[n], header[n+1])
 	}

@@ -1,4 +1,5 @@
-// Package client has the verbs that ask a service, midstream serve: submit, queue, withdraw.
+// Package client has the verbs that ask a service, midstream serve: submit, queue, withdraw and so on; and token, which
+// makes what they need for it.
 package client
 
 import (
@@ -9,5 +10,5 @@ import (
 
 // Commands are the verbs.
 func Commands(p *process.Process) []*cobra.Command {
-	return []*cobra.Command{submitCommand(p), queueCommand(p), withdrawCommand(p)}
+	return []*cobra.Command{submitCommand(p), queueCommand(p), withdrawCommand(p), tokenCommand(p)}
 }

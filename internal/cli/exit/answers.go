@@ -21,7 +21,7 @@ func Answered(err error) error {
 	switch p.Status {
 	case http.StatusConflict:
 		code = NotNow
-	case http.StatusUnprocessableEntity, http.StatusBadRequest:
+	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusForbidden, http.StatusUnauthorized:
 		code = WrongUsage
 	}
 	return &Error{Code: code, Err: p, Next: p.Next}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"midstream/internal/ops/access"
 )
 
 const (
@@ -18,83 +20,102 @@ const (
 	mostSessions = 1000
 )
 
-// access checks tokens and sessions. It is safe for concurrent use.
-type access struct {
-	// token is a digest, so that a comparison always takes the same time.
-	token [sha256.Size]byte
+// gate checks tokens and sessions. It is safe for concurrent use.
+type gate struct {
+	// token is the digest of the single token; nil if there is none. A comparison of digests always takes the same time.
+	token *access.Digest
+	// book has the tokens with names; nil if there is none.
+	book *access.Book
 	// cookie is the cookie's name. It has the port, because a browser sends cookies to all ports of a host.
 	cookie string
 	secure bool // TLS
 
 	mu       sync.Mutex
-	sessions map[[sha256.Size]byte]time.Time // when they end
+	sessions map[[sha256.Size]byte]login
 }
 
-func newAccess(token, port string, secure bool) *access {
-	return &access{
-		token:    sha256.Sum256([]byte(token)),
-		cookie:   "midstream-" + port,
-		secure:   secure,
-		sessions: map[[sha256.Size]byte]time.Time{},
+// login is a session. Its token is looked up for each request, so a token that is removed ends its sessions.
+type login struct {
+	end   time.Time
+	token access.Digest
+	name  string // as it was typed, for the single token
+}
+
+// newGate makes a gate for a single token, "" for none, and for the tokens of a book, nil for none.
+func newGate(token string, book *access.Book, port string, secure bool) *gate {
+	g := &gate{book: book, cookie: "midstream-" + port, secure: secure, sessions: map[[sha256.Size]byte]login{}}
+	if token != "" {
+		digest := access.DigestOf(token)
+		g.token = &digest
 	}
+	return g
 }
 
-// opens reports whether a text is the token.
-func (a *access) opens(token string) bool {
-	digest := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(digest[:], a.token[:]) == 1
+// find returns the person of a token. name is what the person states; a token with a name ignores it.
+func (g *gate) find(token access.Digest, name string) (access.Person, bool) {
+	if g.token != nil && subtle.ConstantTimeCompare(token[:], g.token[:]) == 1 {
+		return access.Everyone(name), true
+	}
+	if g.book == nil {
+		return access.Person{}, false
+	}
+	return g.book.Find(token)
 }
 
-// allowed reports whether a request has the token or the cookie of a session.
-func (a *access) allowed(r *http.Request) bool {
+// who returns the person of a request, which has a token or the cookie of a session.
+func (g *gate) who(r *http.Request) (access.Person, bool) {
 	if token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); is {
-		return a.opens(strings.TrimSpace(token))
+		return g.find(access.DigestOf(strings.TrimSpace(token)), r.Header.Get(access.Header))
 	}
-	cookie, err := r.Cookie(a.cookie)
+	cookie, err := r.Cookie(g.cookie)
 	if err != nil {
-		return false
+		return access.Person{}, false
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return time.Now().Before(a.sessions[sha256.Sum256([]byte(cookie.Value))])
+	g.mu.Lock()
+	session, there := g.sessions[sha256.Sum256([]byte(cookie.Value))]
+	g.mu.Unlock()
+	if !there || !time.Now().Before(session.end) {
+		return access.Person{}, false
+	}
+	return g.find(session.token, session.name)
 }
 
 // enter begins a session.
-func (a *access) enter(w http.ResponseWriter) {
+func (g *gate) enter(w http.ResponseWriter, token access.Digest, name string) {
 	value := rand.Text() + rand.Text()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.sessions) >= mostSessions {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.sessions) >= mostSessions {
 		oldest, first := [sha256.Size]byte{}, time.Time{}
-		for session, end := range a.sessions {
-			if first.IsZero() || end.Before(first) {
-				oldest, first = session, end
+		for session, login := range g.sessions {
+			if first.IsZero() || login.end.Before(first) {
+				oldest, first = session, login.end
 			}
 		}
-		delete(a.sessions, oldest)
+		delete(g.sessions, oldest)
 	}
-	a.sessions[sha256.Sum256([]byte(value))] = time.Now().Add(sessionLife)
-	http.SetCookie(w, a.cookieOf(value, int(sessionLife.Seconds())))
+	g.sessions[sha256.Sum256([]byte(value))] = login{time.Now().Add(sessionLife), token, name}
+	http.SetCookie(w, g.cookieOf(value, int(sessionLife.Seconds())))
 }
 
 // leave ends the session of a request.
-func (a *access) leave(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(a.cookie); err == nil {
-		a.mu.Lock()
-		delete(a.sessions, sha256.Sum256([]byte(cookie.Value)))
-		a.mu.Unlock()
+func (g *gate) leave(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(g.cookie); err == nil {
+		g.mu.Lock()
+		delete(g.sessions, sha256.Sum256([]byte(cookie.Value)))
+		g.mu.Unlock()
 	}
-	http.SetCookie(w, a.cookieOf("", -1))
+	http.SetCookie(w, g.cookieOf("", -1))
 }
 
-func (a *access) cookieOf(value string, age int) *http.Cookie {
+func (g *gate) cookieOf(value string, age int) *http.Cookie {
 	return &http.Cookie{
-		Name:     a.cookie,
+		Name:     g.cookie,
 		Value:    value,
 		Path:     "/",
 		MaxAge:   age,
 		HttpOnly: true,
-		Secure:   a.secure,
+		Secure:   g.secure,
 		SameSite: http.SameSiteStrictMode,
 	}
 }

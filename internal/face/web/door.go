@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/access"
 )
 
 // Door says where the server serves pages, and who may see them. Its fields have the names of the flags.
@@ -22,6 +23,11 @@ type Door struct {
 	TokenFile string
 	// Folder is the folder of the token if TokenFile is empty: $XDG_STATE_HOME/midstream.
 	Folder string
+	// Tokens is a file of tokens with names and roles (ops/access); "" for none. With it, there is a single token only if TokenFile
+	// names one.
+	Tokens string
+	// Note gets what is wrong with Tokens later; it may be nil.
+	Note func(text string)
 	// Certificate and Key are files in PEM form; both or neither.
 	Certificate, Key string
 	// InsecureHTTP lets the server listen for other machines without TLS.
@@ -53,7 +59,7 @@ func (d Door) Check() error {
 		wrong = append(wrong, errors.New("--tls-cert and --tls-key must be set together"))
 	}
 	if err == nil && !loopback(host) {
-		if d.TokenFile == "" {
+		if d.TokenFile == "" && d.Tokens == "" {
 			wrong = append(
 				wrong,
 				fmt.Errorf("--listen %s: other machines can reach this address: name a file with a token by --token-file", d.Listen),
@@ -94,9 +100,27 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// token reads or creates the token, and returns it with its path.
+// book opens the file of tokens with names; nil for none.
+func (d Door) book() (*access.Book, error) {
+	if d.Tokens == "" {
+		return nil, nil
+	}
+	book, err := access.Open(d.Tokens, d.Note)
+	if err != nil {
+		return nil, &Closed{
+			fmt.Errorf("cannot read --tokens: %w", err),
+			"check the file; midstream token ann --role all --tokens " + schema.Shell(d.Tokens) + " makes a token and adds its line",
+		}
+	}
+	return book, nil
+}
+
+// token reads or creates the single token, and returns it with its path; "" if there is none.
 func (d Door) token() (token, path string, err error) {
 	path = d.TokenFile
+	if path == "" && d.Tokens != "" {
+		return "", "", nil
+	}
 	if path == "" {
 		if path, err = keptToken(d.Folder); err != nil {
 			return "", "", err

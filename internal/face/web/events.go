@@ -88,7 +88,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	for {
 		closing := s.isClosing() // before the step: the reader still gets the last records
 		over, err := f.step(r.Context())
-		if err != nil || f.out.control.Flush() != nil || over || closing || !s.access.allowed(r) {
+		if err != nil || f.out.control.Flush() != nil || over || closing || !s.known(r) {
 			return
 		}
 		select {
@@ -98,6 +98,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		case <-look.C:
 		}
 	}
+}
+
+// known reports whether the token or the session of a request still opens.
+func (s *Server) known(r *http.Request) bool {
+	_, known := s.gate.who(r)
+	return known
 }
 
 func (s *Server) isClosing() bool {

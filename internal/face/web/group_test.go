@@ -35,7 +35,7 @@ func TestTheEventsOfAGroup(t *testing.T) {
 		paths = append(paths, w.Path())
 	}
 	s := &Server{
-		closing: make(chan struct{}), access: newAccess("a token of a test", "1", false),
+		closing: make(chan struct{}), gate: newGate("a token of a test", nil, "1", false),
 		source: Source{Histories: func(context.Context, string) ([]string, bool, error) { return paths, true, nil }},
 	}
 	read := func(after string) (ids []string, text string) {

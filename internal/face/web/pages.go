@@ -23,6 +23,7 @@ import (
 	"midstream/internal/face/report"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/record"
@@ -195,22 +196,34 @@ func inside(to string) string {
 	return "/"
 }
 
+// loginForm is what the page of the login shows.
+type loginForm struct {
+	To, Wrong string
+	// Single means that there is a token without a name, so a person may type one. Tokens means that there are tokens with names.
+	Single, Tokens bool
+}
+
+func (s *Server) loginForm(to, wrong string) loginForm {
+	return loginForm{To: inside(to), Wrong: wrong, Single: s.gate.token != nil, Tokens: s.gate.book != nil}
+}
+
 func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
-	show(w, "login.html", http.StatusOK, struct{ To, Wrong string }{To: inside(r.URL.Query().Get("to"))})
+	show(w, "login.html", http.StatusOK, s.loginForm(r.URL.Query().Get("to"), ""))
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	to := inside(r.PostFormValue("to"))
-	if !s.access.opens(strings.TrimSpace(r.PostFormValue("token"))) {
-		show(w, "login.html", http.StatusUnauthorized, struct{ To, Wrong string }{to, "Wrong token."})
+	form := s.loginForm(r.PostFormValue("to"), "Wrong token.")
+	token, name := access.DigestOf(strings.TrimSpace(r.PostFormValue("token"))), access.Stated(r.PostFormValue("name"))
+	if _, known := s.gate.find(token, name); !known {
+		show(w, "login.html", http.StatusUnauthorized, form)
 		return
 	}
-	s.access.enter(w)
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	s.gate.enter(w, token, name)
+	http.Redirect(w, r, form.To, http.StatusSeeOther)
 }
 
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	s.access.leave(w, r)
+	s.gate.leave(w, r)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -102,6 +103,7 @@ func (r *Runs) Source() Source {
 			run.control.ServeHTTP(w, on)
 		}
 	})
+	mux.HandleFunc("GET /v1/me", func(w http.ResponseWriter, q *http.Request) { answer(w, access.Of(q.Context())) })
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, q *http.Request) {
 		refuse(
 			w, q, http.StatusNotFound, "there is nothing at "+q.URL.Path, "this process serves only its own runs",

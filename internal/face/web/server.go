@@ -16,6 +16,7 @@ import (
 
 	"midstream/internal/face/assets"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/socket"
 )
 
@@ -33,10 +34,10 @@ type Source struct {
 // Server serves pages.
 type Server struct {
 	source  Source
-	access  *access
+	gate    *gate
 	http    *http.Server
 	url     string
-	token   string        // path of its file
+	token   string        // path of its file; "" if only tokens with names open
 	closing chan struct{} // closed when streams must end
 	work    turns         // of requests
 	streams turns         // of readers who follow runs
@@ -52,6 +53,10 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 	if err != nil {
 		return nil, err
 	}
+	book, err := d.book()
+	if err != nil {
+		return nil, err
+	}
 	listener, crowd, err := d.listen()
 	if err != nil {
 		return nil, err
@@ -64,7 +69,7 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 	}
 	s := &Server{
 		source:  source,
-		access:  newAccess(token, port, secure),
+		gate:    newGate(token, book, port, secure),
 		url:     scheme + "://" + listener.Addr().String(),
 		token:   path,
 		closing: make(chan struct{}),
@@ -93,8 +98,16 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 // URL is where it is.
 func (s *Server) URL() string { return s.url }
 
-// TokenFile is where the token is.
+// TokenFile is where the single token is; "" if there is none.
 func (s *Server) TokenFile() string { return s.token }
+
+// TokenFiles names the files by which people get in.
+func (s *Server) TokenFiles() string {
+	if s.gate.book == nil {
+		return s.token
+	}
+	return strings.TrimPrefix(s.token+" and "+s.gate.book.Path(), " and ")
+}
 
 // Done is closed when it serves no more; Err then says why, nil after Close.
 func (s *Server) Done() <-chan struct{} { return s.done }
@@ -160,16 +173,17 @@ func (s *Server) inTurn(turns turns, patience time.Duration, what string, next h
 // behind lets in requests with a token or a session. It leads a browser to the login, and refuses a program.
 func (s *Server) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		person, known := s.gate.who(r)
 		switch {
-		case s.access.allowed(r):
-			next.ServeHTTP(w, r)
+		case known:
+			next.ServeHTTP(w, r.WithContext(access.With(r.Context(), person)))
 		case r.Method == http.MethodGet && !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html"):
 			http.Redirect(w, r, loginTo(r.URL.Path), http.StatusSeeOther)
 		default:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(
 				w, r, http.StatusUnauthorized, "nothing was done", "the request has no token or a wrong token",
-				"send the header Authorization: Bearer TOKEN, or log in at /login; the token is in the file that --token-file names",
+				"send the header Authorization: Bearer TOKEN, or log in at /login; the token is in the file that --token-file names, or midstream token made it",
 			)
 		}
 	})

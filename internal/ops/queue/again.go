@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"midstream/internal/ops/record"
@@ -65,7 +64,7 @@ func runAgain(id string) string { return "midstream submit  --again --id=" + id 
 
 // Again runs a change again under its id, and says whether that is a new attempt. It fails with a *socket.Problem, or with what the
 // store says.
-func (s *Service) Again(ctx context.Context, id string, asked AgainRequest, from string) (c Change, fresh bool, err error) {
+func (s *Service) Again(ctx context.Context, id string, asked AgainRequest, who Asker) (c Change, fresh bool, err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	e := s.find(id)
@@ -85,7 +84,7 @@ func (s *Service) Again(ctx context.Context, id string, asked AgainRequest, from
 			}
 		}
 	}
-	changed := e.again(strings.TrimPrefix(asked.By+" from "+from, " "))
+	changed := e.again(who.by(asked.By))
 	changed.Sequence = s.last() + 1
 	if err := s.replace(ctx, changed); err != nil {
 		s.doubted[id] = true
@@ -108,7 +107,7 @@ func (e *entry) again(by string) *entry {
 	changed := &entry{Tables: e.Tables, Texts: e.Texts, Taken: e.Taken, Told: e.Told, Change: Change{
 		ID: e.ID, Server: e.Server, Table: e.Table, Together: e.Together, Statement: e.Statement, Files: e.Files,
 		Options: e.Options, After: e.After,
-		Undoes: e.Undoes, State: StateWaiting, Submitted: e.Submitted, SubmittedBy: e.SubmittedBy,
+		Undoes: e.Undoes, State: StateWaiting, Submitted: e.Submitted, SubmittedBy: e.SubmittedBy, Author: e.Author,
 		Attempt: e.number() + 1, Attempts: attempts[max(0, len(attempts)-mostAttempts):], AgainBy: by,
 	}}
 	return changed

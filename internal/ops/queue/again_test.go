@@ -83,7 +83,7 @@ func TestAgainUnderTheSameID(t *testing.T) {
 		if c, _ := s.Change("a"); c.State != StateWaiting || c.Attempt != 2 || len(c.Attempts) != 1 {
 			t.Errorf("%+v", c)
 		}
-		if w, err := s.Withdraw(t.Context(), "a"); err != nil || !strings.Contains(w.Next, "cleanup") || w.Again != againBegins {
+		if w, err := s.Withdraw(t.Context(), "a", anyone); err != nil || !strings.Contains(w.Next, "cleanup") || w.Again != againBegins {
 			t.Errorf("%+v, %v", w, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestAgainUnderTheSameID(t *testing.T) {
 func TestL7_AnAttemptIsNotSettledByTheOneBefore(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	ended(t, s, "failed", 1)
-	if _, _, err := s.Again(t.Context(), "a", AgainRequest{}, "here"); err != nil {
+	if _, _, err := s.Again(t.Context(), "a", AgainRequest{}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	e := s.find("a")
@@ -126,7 +126,7 @@ func TestAgainTakesALaterTurn(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	ended(t, s, "failed", 1)
 	a := s.find("a")
-	if _, _, err := s.Submit(t.Context(), Submission{ID: "other", Server: a.Server, Statement: a.Statement}, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), Submission{ID: "other", Server: a.Server, Statement: a.Statement}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	after := &entry{Tables: a.Tables, Sequence: s.last() + 1, Change: Change{ID: "b", Server: a.Server, Table: a.Table, Statement: a.Statement,
@@ -134,14 +134,14 @@ func TestAgainTakesALaterTurn(t *testing.T) {
 	if err := s.replace(t.Context(), after); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Again(t.Context(), "a", AgainRequest{}, "here"); err != nil {
+	if _, _, err := s.Again(t.Context(), "a", AgainRequest{}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	b, _ := s.Change("b")
 	if why := s.waitsFor(s.find("a")); !strings.HasPrefix(why, "other, which was submitted earlier") || b.State != StateFailed {
 		t.Errorf("%q, %+v", why, b)
 	}
-	if _, _, err := s.Again(t.Context(), "b", AgainRequest{}, "here"); err != nil {
+	if _, _, err := s.Again(t.Context(), "b", AgainRequest{}, anyone); err != nil {
 		t.Errorf("it may wait for the one that runs again: %v", err)
 	}
 	if why := s.waitsFor(s.find("b")); why != "it waits for change a" {
@@ -157,7 +157,7 @@ func TestAgainThatTheStoreDoesNotAnswer(t *testing.T) {
 	s := queue(t, u)
 	ended(t, s, "failed", 1)
 	u.lost = true
-	if _, _, err := s.Again(t.Context(), "a", AgainRequest{}, "here"); err == nil {
+	if _, _, err := s.Again(t.Context(), "a", AgainRequest{}, anyone); err == nil {
 		t.Fatal("no error")
 	}
 	u.lost = false

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/groups"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -65,19 +65,12 @@ type (
 // apiVersion is that of the API: fields and operations may be added, none is renamed or dropped.
 const apiVersion = "1.0.0"
 
-// from is the key of where a request comes from.
-type from struct{}
-
-// Handler answers under /v1/, whoever asks: who may is for the one that hands requests over. Events
-// and reports are not here.
+// Handler answers under /v1/ to the person of a request (access.With), who needs the role of the operation. Events and reports are
+// not here.
 func (s *Service) Handler() http.Handler {
 	handler, _ := newAPI(s)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil {
-			host = r.RemoteAddr
-		}
-		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), from{}, host)))
+		handler.ServeHTTP(w, r.WithContext(withAsker(r)))
 	})
 }
 
@@ -96,8 +89,11 @@ func newAPI(s *Service) (http.Handler, *huma.OpenAPI) {
 	cfg.Info.Description = "Served by midstream serve (docs/serve.md). Errors have the form of RFC 9457, and next is what to do. " +
 		"Generated from the code: go test ./internal/cli -run TestDocs -update"
 	api := humago.New(mux, cfg)
+	api.UseMiddleware(permits)
 	s.registerChanges(api)
 	s.registerRuns(api)
+	registerMe(api)
+	describeRoles(api.OpenAPI())
 	return mux, api.OpenAPI()
 }
 
@@ -130,8 +126,7 @@ func (s *Service) registerChanges(api huma.API) {
 			Errors:        []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *body[Submission]) (*submitted, error) {
-			source, _ := ctx.Value(from{}).(string)
-			c, fresh, err := s.Submit(ctx, in.Body, source)
+			c, fresh, err := s.Submit(ctx, in.Body, askerOf(ctx))
 			if err != nil {
 				return nil, problemOf(err)
 			}
@@ -168,7 +163,7 @@ func (s *Service) registerChanges(api huma.API) {
 			Errors:      []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *named) (*body[Change], error) {
-			c, err := s.Withdraw(ctx, in.ID)
+			c, err := s.Withdraw(ctx, in.ID, askerOf(ctx))
 			if err != nil {
 				return nil, problemOf(err)
 			}
@@ -187,8 +182,7 @@ func (s *Service) registerChanges(api huma.API) {
 			Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *commanded[UndoRequest]) (*body[Change], error) {
-			source, _ := ctx.Value(from{}).(string)
-			c, err := s.Undo(ctx, in.ID, in.Body, source)
+			c, err := s.Undo(ctx, in.ID, in.Body, askerOf(ctx))
 			if err != nil {
 				return nil, problemOf(err)
 			}
@@ -242,8 +236,7 @@ func (s *Service) registerAgain(api huma.API) {
 			Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *commanded[AgainRequest]) (*submitted, error) {
-			source, _ := ctx.Value(from{}).(string)
-			c, fresh, err := s.Again(ctx, in.ID, in.Body, source)
+			c, fresh, err := s.Again(ctx, in.ID, in.Body, askerOf(ctx))
 			if err != nil {
 				return nil, problemOf(err)
 			}
@@ -324,6 +317,9 @@ func problemOf(err error) *socket.Problem {
 	var p *socket.Problem
 	if errors.As(err, &p) {
 		return p
+	}
+	if lacking := (*access.Lacking)(nil); errors.As(err, &lacking) {
+		return &socket.Problem{Status: http.StatusForbidden, Title: "nothing was done", Detail: lacking.Error(), Next: lacking.Next()}
 	}
 	return &socket.Problem{
 		Status: http.StatusInternalServerError,

@@ -21,7 +21,7 @@ import (
 // TestNoProcess: a change whose process can't be started has failed, and says why.
 func TestNoProcess(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
-	if _, _, err := s.Submit(t.Context(), Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.step(t.Context()); err != nil {
@@ -39,7 +39,7 @@ func TestNoProcess(t *testing.T) {
 // written the number of the process.
 func running(t *testing.T, s *Service) *entry {
 	t.Helper()
-	if _, _, err := s.Submit(t.Context(), Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().UTC()
@@ -192,6 +192,11 @@ func TestVersionTellsTheForm(t *testing.T) {
 		},
 		4: {
 			"after", "again", "again_by", "attempt", "attempts", "began", "ended", "exit_code", "files", "history", "id", "kept", "next", "options",
+			"parked_rows", "parked_table", "place", "process", "results", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
+			"tables", "taken", "texts", "together", "told", "undo", "undoes", "unfit", "why",
+		},
+		5: {
+			"after", "again", "again_by", "attempt", "attempts", "author", "began", "ended", "exit_code", "files", "history", "id", "kept", "next", "options",
 			"parked_rows", "parked_table", "place", "process", "results", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
 			"tables", "taken", "texts", "together", "told", "undo", "undoes", "unfit", "why",
 		},

@@ -59,6 +59,7 @@ type Change struct {
 	Next        string            `json:"next" doc:"what to do; may be empty"`
 	Submitted   time.Time         `json:"submitted" doc:"time of the submission"`
 	SubmittedBy string            `json:"submitted_by" doc:"who submitted the change, in free text, and from which address"`
+	Author      string            `json:"author" doc:"name of the token or person that submitted the change; empty if none was stated"`
 	Began       *time.Time        `json:"began" doc:"time when its run began; null before"`
 	Ended       *time.Time        `json:"ended" doc:"time when the change ended; null before"`
 	Process     int               `json:"process" doc:"id of its run's process; 0 before there is one"`

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/socket"
 )
 
@@ -130,6 +131,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, answer any
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set(access.Header, access.Stated(ThisUser()))
 	response, err := c.HTTP.Do(request)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreached, err)

@@ -37,7 +37,7 @@ func TestAClockThatIsSetBackHidesNothing(t *testing.T) {
 	}
 	ofFormer := write("a", now.Add(time.Hour), "swap_unknown") // before the clock was set back
 
-	if _, _, err := s.Submit(t.Context(), Submission{ID: "b", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), Submission{ID: "b", Server: "db1", Statement: "DROP TABLE shop.orders"}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	e := *s.find("b")

@@ -48,7 +48,7 @@ func TestL2_AGroupTakesTheTurnOfEachTable(t *testing.T) {
 			t.Errorf("%s waits for %q instead of %q", id, got, want)
 		}
 	}
-	if _, err := s.Withdraw(t.Context(), "one"); err != nil {
+	if _, err := s.Withdraw(t.Context(), "one", anyone); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.waitsFor(s.find("other")); got != "group, which was submitted earlier, also changes shop.items" {
@@ -102,7 +102,7 @@ func TestL9_TheEndOfAGroupNamesAllTables(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	asked := Submission{ID: "g", Server: "db1", Together: true, Options: map[string]string{"key": "shop.a: x\nshop.b: y", "hold": "true"},
 		Statements: []string{"ALTER TABLE shop.a ADD COLUMN c INT", "ALTER TABLE shop.b ADD COLUMN c INT"}}
-	if _, _, err := s.Submit(t.Context(), asked, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), asked, anyone); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestL9_TheEndOfAGroupNamesAllTables(t *testing.T) {
 func TestL5_HistoriesOfAGroupComeOutOfTheStore(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	asked := Submission{ID: "g", Server: "db1", Together: true, Statement: "ALTER TABLE shop.b ADD COLUMN c INT; ALTER TABLE shop.a ADD COLUMN c INT"}
-	if _, _, err := s.Submit(t.Context(), asked, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), asked, anyone); err != nil {
 		t.Fatal(err)
 	}
 	changed, began := *s.find("g"), time.Now()

@@ -40,7 +40,7 @@ func withoutFiles(t *testing.T, do func()) {
 func TestAChangeWaitsForFiles(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	s.cfg.Executable = "/bin/true"
-	if _, _, err := s.Submit(t.Context(), Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	withoutFiles(t, func() {
@@ -157,7 +157,7 @@ func TestARunThatPassesIsTriedAgain(t *testing.T) {
 		c.ExitCode != nil {
 		t.Errorf("%+v", c)
 	}
-	if _, _, err := s.Submit(t.Context(), Submission{ID: "b", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
+	if _, _, err := s.Submit(t.Context(), Submission{ID: "b", Server: "db1", Statement: "DROP TABLE shop.orders"}, anyone); err != nil {
 		t.Fatal(err)
 	}
 	if why := s.waitsFor(s.find("b")); !strings.Contains(why, "a, which was submitted earlier") {
@@ -166,7 +166,7 @@ func TestARunThatPassesIsTriedAgain(t *testing.T) {
 	if due := s.pending.take(s.allWaiting); len(due) != 1 || due[0] != "b" {
 		t.Errorf("it is tried again at once: %v", due)
 	}
-	c, err := s.Withdraw(t.Context(), "a")
+	c, err := s.Withdraw(t.Context(), "a", anyone)
 	if err != nil || c.State != StateWithdrawn || !strings.Contains(c.Next, "midstream cleanup shop.orders") {
 		t.Errorf("%+v, %v", c, err)
 	}

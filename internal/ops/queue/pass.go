@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/groups"
 	"midstream/internal/ops/metrics"
 	"midstream/internal/ops/record"
@@ -48,7 +49,7 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	if err != nil {
 		return err
 	}
-	return run.Call(ctx, method, operation, request, answer)
+	return run.Call(access.WithBy(ctx, askerOf(ctx).by("")), method, operation, request, answer)
 }
 
 // runOf finds the run of a change that is at work, or the runs of a group. It fails with a *socket.Problem where it has no socket.

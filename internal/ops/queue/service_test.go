@@ -19,10 +19,14 @@ import (
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/socket"
 )
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
+
+// anyone has the single token, and states no name.
+var anyone = Asker{access.Everyone(""), "here"}
 
 // reading reads statements as a run would, without its flags.
 func reading(_ string, arguments []string, statement string) (tables []schema.Name, err error) {
@@ -80,7 +84,7 @@ func call(t *testing.T, s *Service, method, path string, body, answer any) (stat
 	request := httptest.NewRequest(method, path, bytes.NewReader(text))
 	request.Header.Set("Content-Type", "application/json")
 	response := httptest.NewRecorder()
-	s.Handler().ServeHTTP(response, request)
+	s.Handler().ServeHTTP(response, request.WithContext(access.With(request.Context(), access.Everyone(""))))
 	if err := json.Unmarshal(response.Body.Bytes(), answer); err != nil {
 		t.Fatalf("%s %s: %d, %s: %v", method, path, response.Code, response.Body, err)
 	}
@@ -180,7 +184,7 @@ func TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun(t *testing.T) {
 	store := &unheard{file(t, path), true}
 	s := queue(t, store)
 	asked := Submission{ID: "a", Server: "db1", Statement: "ALTER TABLE shop.orders ADD COLUMN c INT"}
-	if _, _, err := s.Submit(t.Context(), asked, "here"); err == nil {
+	if _, _, err := s.Submit(t.Context(), asked, anyone); err == nil {
 		t.Fatal("it is taken")
 	}
 	store.lost = false
@@ -193,14 +197,14 @@ func TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun(t *testing.T) {
 	}
 	other := asked
 	other.Statement = "ALTER TABLE shop.orders ADD COLUMN d INT"
-	if _, _, err := s.Submit(t.Context(), other, "here"); err == nil {
+	if _, _, err := s.Submit(t.Context(), other, anyone); err == nil {
 		t.Error("another change has its id")
 	}
-	again, fresh, err := s.Submit(t.Context(), asked, "here")
+	again, fresh, err := s.Submit(t.Context(), asked, anyone)
 	if err != nil || !fresh || again.State != StateWaiting {
 		t.Errorf("%+v, %t, %v", again, fresh, err)
 	}
-	if _, fresh, err := s.Submit(t.Context(), asked, "here"); fresh || err != nil {
+	if _, fresh, err := s.Submit(t.Context(), asked, anyone); fresh || err != nil {
 		t.Errorf("it is taken twice: %t, %v", fresh, err)
 	}
 	store.lost = true
@@ -255,7 +259,7 @@ func TestOrder(t *testing.T) {
 	s.cfg.Limit = 2
 	submit := func(id, server, statement string, after ...string) {
 		t.Helper()
-		if _, _, err := s.Submit(t.Context(), Submission{ID: id, Server: server, Statement: statement, After: after}, "here"); err != nil {
+		if _, _, err := s.Submit(t.Context(), Submission{ID: id, Server: server, Statement: statement, After: after}, anyone); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -308,7 +312,7 @@ func TestDependentsFail(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	for _, asked := range []Submission{{ID: "a"}, {ID: "b", After: []string{"a"}}, {ID: "c", After: []string{"b"}}} {
 		asked.Server, asked.Statement = "db1", "DROP TABLE shop."+asked.ID
-		if _, _, err := s.Submit(t.Context(), asked, "here"); err != nil {
+		if _, _, err := s.Submit(t.Context(), asked, anyone); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -343,7 +347,7 @@ func TestDependentsFail(t *testing.T) {
 	if status := call(t, s, "GET", "/v1/changes/nobody", nil, &p); status != http.StatusNotFound {
 		t.Errorf("%d %+v", status, p)
 	}
-	_, _, err := s.Submit(t.Context(), Submission{Server: "db1", Statement: "DROP TABLE shop.d", After: []string{"c"}}, "here")
+	_, _, err := s.Submit(t.Context(), Submission{Server: "db1", Statement: "DROP TABLE shop.d", After: []string{"c"}}, anyone)
 	if !errors.As(err, new(*socket.Problem)) {
 		t.Errorf("after what has failed: %v", err)
 	}
@@ -426,8 +430,8 @@ func TestFileStoreVersions(t *testing.T) {
 	store = file(t, path)
 	kept(t, store)
 	store.Close()
-	is("5")
-	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 5, this midstream has 4") {
+	is("6")
+	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 6, this midstream has 5") {
 		t.Errorf("%v", err)
 	}
 	is("two")
@@ -442,7 +446,7 @@ func TestForeignRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := queue(t, file(t, path))
 	for _, id := range []string{"a", "b"} {
-		if _, _, err := s.Submit(t.Context(), Submission{ID: id, Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
+		if _, _, err := s.Submit(t.Context(), Submission{ID: id, Server: "db1", Statement: "DROP TABLE shop.orders"}, anyone); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -457,7 +461,7 @@ func TestForeignRun(t *testing.T) {
 	if c, _ := s.Change("b"); c.State != StateWaiting {
 		t.Errorf("%+v", c)
 	}
-	if c, err := s.Withdraw(t.Context(), "a"); err != nil || c.State != StateUnknown {
+	if c, err := s.Withdraw(t.Context(), "a", anyone); err != nil || c.State != StateUnknown {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if why := s.waitsFor(s.find("b")); why != "" {

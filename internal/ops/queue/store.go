@@ -15,7 +15,7 @@ import (
 // one of an earlier version, which becomes one of its own by that: the earlier daemon refuses it
 // from then on. It is raised with every field that a change gets, so that no daemon writes a change
 // back without what it doesn't know.
-const Version = 4
+const Version = 5
 
 // The errors of stores.
 var (

@@ -36,9 +36,9 @@ func unknown(id string) *socket.Problem {
 
 const notQueued = "the queue refuses the change"
 
-// Submit takes a change into the queue, and says whether it is a new one. from is where it comes
-// from. It fails with a *socket.Problem, or with what the store says.
-func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c Change, fresh bool, err error) {
+// Submit takes a change into the queue, and says whether it is a new one. who asks for
+// it. It fails with a *socket.Problem, or with what the store says.
+func (s *Service) Submit(ctx context.Context, asked Submission, who Asker) (c Change, fresh bool, err error) {
 	asked = tidied(asked)
 	if asked.ID == "" {
 		asked.ID = strings.ToLower(rand.Text()[:10])
@@ -83,7 +83,8 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 		After:       asked.After,
 		State:       StateWaiting,
 		Submitted:   time.Now().UTC(),
-		SubmittedBy: strings.TrimPrefix(asked.By+" from "+from, " "),
+		SubmittedBy: who.by(asked.By),
+		Author:      who.author(asked.By),
 	}
 	if err := s.replace(ctx, e); err != nil {
 		s.doubted[e.ID] = true
@@ -207,13 +208,16 @@ func (s *Service) last() uint64 {
 
 // Withdraw takes a change out of the queue that has not begun, or whose run another service has
 // begun that is not there any more.
-func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
+func (s *Service) Withdraw(ctx context.Context, id string, who Asker) (Change, error) {
 	const what = "the change cannot be withdrawn"
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	e := s.find(id)
 	if e == nil {
 		return Change{}, unknown(id)
+	}
+	if err := who.mayWithdraw(e); err != nil {
+		return Change{}, err
 	}
 	changed := *e
 	switch {

@@ -362,7 +362,7 @@ const notUndone = "the undo does not start"
 
 // Undo takes a change back: it puts a change of its own into the queue. It fails with a *socket.Problem, or with what the
 // store says.
-func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, from string) (Change, error) {
+func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, who Asker) (Change, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	of := s.find(id)
@@ -378,7 +378,7 @@ func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, from s
 	}
 	e := &entry{Tables: of.Tables, Sequence: s.last() + 1, Taken: of.Kept.Swapped, Change: Change{
 		Server: of.Server, Table: of.Kept.Table, Statement: "undo " + schema.NameOf(of.Kept.Table).Argument(), Options: options, After: []string{},
-		State: StateWaiting, Undoes: of.ID, Submitted: time.Now().UTC(), SubmittedBy: strings.TrimPrefix(asked.By+" from "+from, " "),
+		State: StateWaiting, Undoes: of.ID, Submitted: time.Now().UTC(), SubmittedBy: who.by(asked.By), Author: who.author(asked.By),
 	}}
 	if err := checkOptions(options, UndoOptions()); err != nil {
 		return Change{}, bad(notUndone, err.Error(), "docs/serve.md lists the permitted options; set others in the server's option file")

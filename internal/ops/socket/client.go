@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/access"
 )
 
 // Client talks to one run of this machine.
@@ -221,6 +222,9 @@ func (c *Client) do(ctx context.Context, method, operation string, body any) (*h
 	request, err := Request(ctx, method, "http://run/v1/"+operation, body)
 	if err != nil {
 		return nil, err
+	}
+	if by := access.ByOf(ctx); by != "" {
+		request.Header.Set(access.Header, by)
 	}
 	return c.http.Do(request)
 }

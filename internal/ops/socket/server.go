@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/record"
 )
 
@@ -44,7 +46,9 @@ type Server struct {
 	run    Run
 	socket *socket
 	http   *http.Server
-	done   chan struct{} // closed when it serves no more
+	// handler answers without a look at who asks.
+	handler http.Handler
+	done    chan struct{} // closed when it serves no more
 
 	mu       sync.Mutex
 	busy     []*command     // those under way, the newest last
@@ -79,7 +83,8 @@ func Serve(folder string, run Run) (*Server, error) {
 	run.Socket = socket.path
 	s := &Server{run: run, socket: socket, done: make(chan struct{}), newest: map[string]any{}, watchers: map[chan []byte]bool{}}
 	handler, _ := newAPI(s)
-	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
+	s.handler = handler
+	s.http = &http.Server{Handler: asked(handler), ReadHeaderTimeout: 10 * time.Second,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context { return withPeer(ctx, conn) }}
 	go func() {
 		defer close(s.done)
@@ -103,7 +108,8 @@ func (s *Server) Handler() http.Handler {
 		if err != nil {
 			from = r.RemoteAddr
 		}
-		s.http.Handler.ServeHTTP(w, r.WithContext(withName(r.Context(), "a user of the page, from "+from)))
+		name := cmp.Or(access.Of(r.Context()).Name, "a user of the page") + ", from " + from
+		s.handler.ServeHTTP(w, r.WithContext(withName(r.Context(), name)))
 	})
 }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os/user"
 	"strconv"
+
+	"midstream/internal/ops/access"
 )
 
 // who is the process at the other end of a connection.
@@ -25,6 +28,16 @@ func withName(ctx context.Context, name string) context.Context {
 func peer(ctx context.Context) string {
 	name, _ := ctx.Value(who{}).(string)
 	return name
+}
+
+// asked names the person in whose name the process at the other end asks, as midstream serve does, before that process.
+func asked(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name := access.Stated(r.Header.Get(access.Header)); name != "" {
+			r = r.WithContext(withName(r.Context(), name+", through "+peer(r.Context())))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // nameOf names a process of a user.

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"midstream/internal/cli/exit"
+	"midstream/internal/ops/queue"
+)
+
+// people are tokens of persons for a service of a test.
+type people struct {
+	*queueing
+	file string
+}
+
+// peopled is a service with tokens for persons by their names and roles.
+func peopled(t *testing.T, rows int, roles map[string]string) *people {
+	t.Helper()
+	p := &people{queueing: toQueue(t, rows)}
+	p.file = filepath.Join(p.home, "tokens")
+	p.flags = append(p.flags, "--tokens="+p.file)
+	for name, role := range roles {
+		p.add(name, role)
+	}
+	return p
+}
+
+// add makes a token.
+func (p *people) add(name, roles string) {
+	p.t.Helper()
+	code, stdout, stderr := midstream(p.t, "token", name, "--role="+roles, "--tokens="+p.file)
+	if code != exit.Done {
+		p.t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(p.home, name), []byte(stdout), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// as runs a verb with a person's token.
+func (p *people) as(name, verb string, args ...string) (code int, stdout, stderr string) {
+	p.t.Helper()
+	return p.ask(verb, append([]string{"--token-file=" + filepath.Join(p.home, name)}, args...)...)
+}
+
+// does runs a verb with a person's token, which must succeed.
+func (p *people) does(name, verb string, args ...string) string {
+	p.t.Helper()
+	code, stdout, stderr := p.as(name, verb, args...)
+	if code != exit.Done {
+		p.t.Fatalf("%s %s: exit code %d\n%s\n%s", verb, args, code, stdout, stderr)
+	}
+	return stdout
+}
+
+// sees waits until a change is so for a person.
+func (p *people) sees(name, id string, is func(queue.Change) bool) (c queue.Change) {
+	p.t.Helper()
+	until(p.t, func() string { return p.daemon.stdout.String() }, func() bool {
+		if err := json.Unmarshal([]byte(p.does(name, "queue", id, "--json")), &c); err != nil {
+			p.t.Fatal(err)
+		}
+		return is(c)
+	})
+	return c
+}
+
+// TestTokensWithRoles: each person does what the roles of the token permit; a token works without a restart of serve, and none at all after its
+// line is gone. The run has the person's name.
+func TestTokensWithRoles(t *testing.T) {
+	sideBySide(t)
+	p := peopled(t, 300, map[string]string{"ann": "submit", "ops": "operate"})
+	p.serve()
+	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a", held[0], held[1], held[2])
+	c := p.sees("ann", "a", func(c queue.Change) bool {
+		return c.Why == "on hold: until midstream cutover  "+p.name || strings.HasPrefix(c.Why, "on hold")
+	})
+	if c.Author != "ann" || !strings.HasPrefix(c.SubmittedBy, "ann (") {
+		t.Errorf("%+v", c)
+	}
+	code, _, stderr := p.as("ops", "submit", "ALTER TABLE "+p.name+" ADD COLUMN d INT", "--server=main")
+	if code != exit.WrongUsage {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "ops lacks the role submit", "nothing was changed", "use a token with the role submit")
+	p.add("eve", "see")
+	if code, _, stderr := p.as("eve", "withdraw", "a"); code != exit.WrongUsage || !strings.Contains(stderr, "eve lacks the role submit") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	contains(t, p.does("eve", "queue", "a"), "ann (")
+	for _, who := range []string{"ann", "ops"} {
+		text, err := os.ReadFile(filepath.Join(p.home, who))
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, answer := p.httpAs(strings.TrimSpace(string(text)), "POST", "/v1/changes/a/cutover", "{}")
+		if want := map[string]int{"ann": 403, "ops": 200}[who]; status != want {
+			t.Errorf("%s: %d %s", who, status, answer)
+		}
+	}
+	p.sees("ann", "a", func(c queue.Change) bool { return c.State == queue.StateDone })
+	story, err := os.ReadFile(p.sees("ann", "a", func(queue.Change) bool { return true }).History)
+	if err != nil || !strings.Contains(string(story), `"by":"ops from 127.0.0.1, through `) {
+		t.Errorf("%v\n%s", err, story)
+	}
+	if err := os.WriteFile(p.file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := p.as("ann", "queue"); code != exit.WrongUsage || !strings.Contains(stderr, "wrong token") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+}
+
+// TestTokenSaysWhatIsWrong: the verb makes no token for a wrong name or role, or a second one of the same name.
+func TestTokenSaysWhatIsWrong(t *testing.T) {
+	sideBySide(t)
+	file := filepath.Join(t.TempDir(), "tokens")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"ann", "--role=root", "--tokens=" + file}, exit.WrongUsage, `unknown role "root"`},
+		{[]string{"an n", "--role=see", "--tokens=" + file}, exit.WrongUsage, "at most 64 letters"},
+		{[]string{"--role=see", "--tokens=" + file}, exit.WrongUsage, "name the person"},
+		{[]string{"ann"}, exit.WrongUsage, "name a role"},
+		{[]string{"ann", "--role=see,submit", "--tokens=" + file}, exit.Done, ""},
+		{[]string{"Ann", "--role=all", "--tokens=" + file}, exit.Failed, "used twice"},
+	} {
+		code, _, stderr := midstream(t, append([]string{"token"}, c.args...)...)
+		if code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: exit code %d\n%s", c.args, code, stderr)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+// Who is logged in, and what they may do. Elements with data-role need that role: without it they are hidden. The server refuses the
+// request in any case.
+(() => {
+  "use strict";
+  const roleOf = { "submit": "submit", "again": "submit", "undo": "submit", "controls": "operate" };
+
+  const show = me => {
+    const place = document.getElementById("me");
+    if (place) place.textContent = (me.name || "no name") + (me.roles.length < 4 ? " (" + me.roles.join(", ") + ")" : "");
+    document.documentElement.dataset.lacks = ["see", "submit", "approve", "operate"].filter(role => !me.roles.includes(role)).join(" ");
+    for (const [id, role] of Object.entries(roleOf)) document.getElementById(id)?.setAttribute("data-role", role);
+    if (me.name) for (const part of document.querySelectorAll("#by, label[for=by]")) part.hidden = true; // the login has the name
+  };
+
+  addEventListener("DOMContentLoaded", async () => {
+    if (!document.getElementById("me")) return; // the login
+    try {
+      const answer = await fetch("/v1/me");
+      if (answer.ok) show(await answer.json());
+    } catch { /* the page shows that the server is away */ }
+  });
+})();
