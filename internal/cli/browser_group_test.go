@@ -53,7 +53,7 @@ func TestBrowserGroup(t *testing.T) {
 	b.sees("#said", "resumed")
 	b.does("let it run", chromedp.SetValue("#share", "100"), chromedp.Click("#throttle button"))
 	b.sees("#said", "no limit any more")
-	b.sees("#state", "held")
+	b.sees("#state", "ready")
 	b.does("open anew", chromedp.Reload(), chromedp.WaitVisible("#phases li"))
 	var steps, plans []string
 	const texts = "[...document.querySelectorAll(%q)].map(e => e.textContent)"
@@ -64,7 +64,7 @@ func TestBrowserGroup(t *testing.T) {
 	if slices.Sort(plans); !slices.Equal(plans, []string{q.name, other}) {
 		t.Errorf("the plans are of %q", plans)
 	}
-	b.does("cut over", chromedp.Click(`[data-tell="cutover"]`), chromedp.WaitVisible("#ended"))
+	b.cutsOver()
 	b.sees("#state", "done")
 	b.pictures("group-finished")
 	contains(t, b.text("#ended"), "All tables were swapped in one step")

@@ -35,7 +35,10 @@ import (
 )
 
 // make browser runs this file; it needs a Chromium, and fails where there is none.
-var images = flag.String("images", "", "folder for pictures of the pages; none are made without one")
+var (
+	images = flag.String("images", "", "folder for the pictures of the documentation; none are made without one")
+	looks  = flag.String("looks", "", "folder for pictures of every state, wide and narrow, light and dark; none are made without one")
+)
 
 // browser is a headless Chromium at the pages of a queue.
 type browser struct {
@@ -137,32 +140,38 @@ func (b *browser) sees(selector, text string) {
 	b.until(selector+" has "+text, fmt.Sprintf("document.querySelector(%q)?.textContent.includes(%q)", selector, text))
 }
 
-// pictures takes one of a desk and one of a phone at night. The page must fit in both.
+// pictures looks at a page on a desk and on a phone, by day and at night. It must fit, with badges on one line, and have no violation that axe
+// finds.
 func (b *browser) pictures(name string) {
 	b.t.Helper()
-	for _, screen := range []struct {
-		name          string
-		width, height int64
-		scheme        string
-	}{{"1280-light", 1280, 1300, "light"}, {"390-dark", 390, 844, "dark"}} {
-		var shot []byte
-		b.does("look", chromedp.EmulateViewport(screen.width, screen.height),
-			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.scheme}}),
-			chromedp.Evaluate("scrollTo(0, 0)", nil), chromedp.Sleep(400*time.Millisecond)) // plots are drawn anew
-		b.until(
-			fmt.Sprintf("%s fits on a screen of %d pixels", name, screen.width),
-			fmt.Sprintf("document.documentElement.scrollWidth <= %d", screen.width),
-		)
-		b.does("take a picture",
-			chromedp.ActionFunc(func(ctx context.Context) (err error) {
+	for _, width := range []int64{1280, 390} {
+		for _, scheme := range []string{"light", "dark"} {
+			height, look := int64(1300), fmt.Sprintf("%s-%d-%s", name, width, scheme)
+			if width < 600 {
+				height = 844
+			}
+			var shot []byte
+			b.does("look at "+look, chromedp.EmulateViewport(width, height),
+				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+				chromedp.Evaluate("scrollTo(0, 0)", nil), chromedp.Sleep(300*time.Millisecond)) // plots are drawn again
+			b.fits(look, width)
+			b.accessible(look)
+			b.does("take a picture", chromedp.ActionFunc(func(ctx context.Context) (err error) {
 				shot, err = cdp.CaptureScreenshot().Do(ctx)
 				return err
 			}))
-		if *images == "" {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(*images, name+"-"+screen.name+".png"), small(b.t, shot), 0o644); err != nil {
-			b.t.Fatal(err)
+			folders := []string{*looks}
+			if width > 600 == (scheme == "light") {
+				folders = append(folders, *images)
+			}
+			for _, folder := range folders {
+				if folder == "" {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(folder, look+".png"), small(b.t, shot), 0o644); err != nil {
+					b.t.Fatal(err)
+				}
+			}
 		}
 	}
 	b.does("look", chromedp.EmulateViewport(1280, 1000), emulation.SetEmulatedMedia())
@@ -311,8 +320,9 @@ func TestBrowser(t *testing.T) {
 
 	b.does("let it run", chromedp.SetValue("#share", "100"), chromedp.Click("#throttle button"))
 	b.sees("#said", "no limit any more")
-	b.sees("#state", "held")
-	b.does("cut over", chromedp.Click(`[data-tell="cutover"]`), chromedp.WaitVisible("#ended"))
+	b.sees("#state", "ready")
+	b.sees("#head", "to cut over")
+	b.cutsOver()
 	b.sees("#state", "done")
 	contains(t, b.text("#ended"), "Predicted and actual", "Left on the server", "Phases")
 	contains(t, b.text("#events"), "swapped", "granted", "result")

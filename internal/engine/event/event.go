@@ -370,6 +370,17 @@ const blockedFor = 15 * time.Second
 // gone.
 func (b Blocked) Lasts(now time.Time) bool { return now.Sub(b.At) < blockedFor }
 
+// Until is the event as it is at a later moment: the ages in it go on.
+func (b Blocked) Until(now time.Time) Blocked {
+	more := max(0, now.Sub(b.At))
+	all := make([]Blocker, len(b.Blockers))
+	for i, one := range b.Blockers {
+		one.Age += more
+		all[i] = one
+	}
+	return Blocked{Blockers: all, Waiting: b.Waiting + more, At: b.At.Add(more)}
+}
+
 // Killed means that the run killed a session that had blocked it for too long.
 type Killed struct {
 	Blocker Blocker

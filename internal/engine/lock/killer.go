@@ -27,8 +27,8 @@ type Kills struct {
 // DefaultRows is the default of Kills.Rows.
 const DefaultRows = 10_000
 
-// spares returns why a session is not killed; "" if it is.
-func (k Kills) spares(b event.Blocker) string {
+// Spares returns why a session is not killed; "" if it is.
+func (k Kills) Spares(b event.Blocker) string {
 	fits := func(patterns []string, text string) bool {
 		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
 			ok, _ := path.Match(p, text)
@@ -119,7 +119,7 @@ func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
 		if waited < k.kills.After {
 			continue
 		}
-		if why := k.kills.spares(b); why != "" {
+		if why := k.kills.Spares(b); why != "" {
 			if k.told[b.ConnectionID] != why {
 				k.told[b.ConnectionID] = why
 				k.emit(event.Note{At: now, Text: b.Who() + " is not killed: " + why})

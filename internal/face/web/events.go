@@ -60,7 +60,12 @@ func (s *stream) beat() error {
 	if time.Since(s.wrote) <= heartbeat {
 		return nil
 	}
-	return s.send("", "heartbeat", []byte("{}"))
+	return s.clock("heartbeat")
+}
+
+// clock sends the time, by which a page counts ages.
+func (s *stream) clock(name string) error {
+	return s.send("", name, []byte(`{"at":"`+time.Now().UTC().Format(record.RFC3339)+`"}`))
 }
 
 // events sends a reader the records of a run so far, and then the new ones until the run ends. A
@@ -80,7 +85,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		status: standing{heard: time.Now()},
 	}
 	defer f.close()
-	if f.out.write([]byte("retry: 2000\n\n")) != nil {
+	if f.out.write([]byte("retry: 2000\n\n")) != nil || f.out.clock("clock") != nil {
 		return
 	}
 	look := time.NewTicker(lookEvery)
@@ -127,6 +132,7 @@ type follower struct {
 	members  []string // the tables of a group, as far as they are known
 	at       place
 	progress map[int]event.Progress // the newest of each table
+	passed   passed                 // of each table
 }
 
 // place is how many records were sent of each history.
@@ -171,7 +177,7 @@ func (f *follower) step(ctx context.Context) (over bool, err error) {
 		}
 		return true, f.out.send("", "end", f.server.ending(path))
 	}
-	if err := f.status.tell(ctx, f.server, f.id, len(paths) > 0, f.out); err != nil {
+	if err := f.status.tell(ctx, f.server, f.id, len(paths) > 0, f.passed, f.out); err != nil {
 		return false, err
 	}
 	return false, f.out.beat()
@@ -189,7 +195,7 @@ func (f *follower) read(paths []string) error {
 	if len(f.lines) != len(paths) {
 		f.close()
 		f.lines, f.at, f.members = make([]tail, len(paths)), make(place, len(paths)), make([]string, len(paths))
-		f.progress = map[int]event.Progress{}
+		f.progress, f.passed = map[int]event.Progress{}, make(passed, len(paths))
 	}
 	if len(paths) == 1 {
 		return f.lines[0].read(paths[0], func(number int, line []byte) error { return f.record(fresh{number: number, text: line}) })
@@ -216,6 +222,7 @@ func (f *follower) read(paths []string) error {
 // record sends a line of a history, unless the reader has it.
 func (f *follower) record(one fresh) error {
 	f.at[one.of] = one.number
+	f.passed[one.of].take(one.text)
 	line := one.text
 	if len(f.lines) > 1 {
 		line = f.ofGroup(one)
@@ -260,7 +267,7 @@ type standing struct {
 
 // tell sends the state of a run, or why it has not begun, if that has changed. It sends nothing of a
 // run that does not answer for a moment.
-func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, out *stream) error {
+func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, passed passed, out *stream) error {
 	if time.Since(t.at) < statusEvery {
 		return nil
 	}
@@ -273,7 +280,7 @@ func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, o
 		t.heard = t.at
 		return t.send(out, "waiting", waits)
 	}
-	now, err := s.now(ctx, id)
+	now, err := s.now(ctx, id, passed)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -74,6 +74,10 @@ func (f *following) next() (e sent) {
 				}
 				e.name = head.Event
 			}
+			if e.name == "clock" {
+				e = sent{}
+				continue
+			}
 			return e
 		}
 	}
@@ -115,14 +119,16 @@ func TestEvents(t *testing.T) {
 		State, Text, Share string
 		Fraction           float64
 		Tiles              []struct{ Name, Value string }
-		Waits              []string
+		Remedy             string
+		Head               struct{ Word string }
+		Steps              []struct{ Name, State string }
 	}
 	if err := json.Unmarshal(
 		[]byte(one.await("status").data),
 		&now,
-	); err != nil || now.State != "blocked" || now.Fraction != .5 || now.Share != "30%" || len(now.Waits) != 1 ||
+	); err != nil || now.State != "blocked" || now.Fraction != .5 || now.Share != "30%" || now.Head.Word != "blocked" ||
 		!strings.Contains(now.Text, "copy: 50 %  1,500 of 3,000") || now.Tiles[0].Value != "1,500 of 3,000" ||
-		!strings.Contains(now.Waits[0], "KILL 77") {
+		!strings.Contains(now.Remedy, "KILL 77") || len(now.Steps) != 5 || now.Steps[1].State != "now" {
 		t.Errorf("%v %+v", err, now)
 	}
 	s.writer.Show(event.LockAttempt{Number: 1, Granted: true, Waited: time.Millisecond, At: time.Now()}) // while it is followed
@@ -144,7 +150,7 @@ func TestEvents(t *testing.T) {
 	if e := again.await("result"); e.id != "4" || !strings.Contains(e.data, `"told":"done, after 1.5 s"`) {
 		t.Errorf("%v", e)
 	}
-	if e := again.next(); e.name != "end" || !strings.Contains(e.data, `"state":"done","mood":"good"`) ||
+	if e := again.next(); e.name != "end" || !strings.Contains(e.data, `"state":"done","head":"ended at `) ||
 		!strings.Contains(e.data, "Left on the server") {
 		t.Errorf("%v", e)
 	}

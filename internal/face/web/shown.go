@@ -29,18 +29,22 @@ type tile struct {
 
 // now is the state of a run, as a page shows it.
 type now struct {
-	State    string   `json:"state"` // as of socket.Status
-	Mood     string   `json:"mood"`  // good or warn: the color
-	Why      string   `json:"why"`
-	Phase    string   `json:"phase"`
-	Text     string   `json:"text"`     // progress of the phase
-	Fraction *float64 `json:"fraction"` // of the phase; null if it is not known
-	Tiles    []tile   `json:"tiles"`
-	Waits    []string `json:"waits"` // reasons for waiting
-	Held     string   `json:"held"`  // why it does not cut over; empty if it will
-	Share    string   `json:"share"` // limit of the row copy's working time
-	Progress any      `json:"progress"`
-	Tables   []member `json:"tables"` // of a group
+	State    string           `json:"state"` // as of socket.Status
+	Mood     string           `json:"mood"`  // good or warn: the color
+	Why      string           `json:"why"`
+	Phase    string           `json:"phase"`
+	Text     string           `json:"text"`     // progress of the phase
+	Fraction *float64         `json:"fraction"` // of the phase; null if it is not known
+	Tiles    []tile           `json:"tiles"`
+	Waits    []string         `json:"waits"` // reasons for waiting
+	Held     string           `json:"held"`  // why it does not cut over; empty if it will
+	Share    string           `json:"share"` // limit of the row copy's working time
+	Progress any              `json:"progress"`
+	Tables   []member         `json:"tables"` // of a group
+	Head     headline         `json:"head"`
+	Steps    []humanize.Stage `json:"steps"`
+	Blockers []blocking       `json:"blockers"`
+	Remedy   string           `json:"remedy"` // what to do about them
 }
 
 // member is the state of a table of a group.
@@ -69,8 +73,8 @@ func members(all []socket.Status) []member {
 	return list
 }
 
-// now asks a run for its state.
-func (s *Server) now(ctx context.Context, id string) (*now, error) {
+// now asks a run for its state. passed is what a reader has seen of the run.
+func (s *Server) now(ctx context.Context, id string, passed passed) (*now, error) {
 	var status groups.ChangeStatus
 	if err := s.ask(ctx, "/v1/changes/"+url.PathEscape(id)+"/status", &status); err != nil {
 		return nil, err
@@ -78,14 +82,17 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 	n := &now{
 		State:    status.State,
 		Mood:     "good",
-		Why:      escape.Line(status.Why),
+		Why:      heldUntil(status.Why),
 		Phase:    humanize.Headline(event.Phase(status.Phase), status.Undoes),
-		Held:     escape.Line(status.Held),
+		Held:     heldUntil(status.Held),
 		Share:    status.CopyShare,
 		Progress: status.Progress,
 		Tiles:    []tile{},
 		Waits:    []string{},
 		Tables:   members(status.Tables),
+		Head:     headlineOf(status, passed.held()),
+		Steps:    passed.stages(),
+		Blockers: []blocking{},
 	}
 	if status.State != "running" {
 		n.Mood = "warn"
@@ -101,7 +108,8 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 		n.Waits = append(n.Waits, humanize.Throttled(t))
 	}
 	if b, is := record.EventOf(status.Blocked).(event.Blocked); is && len(b.Blockers) > 0 && status.State == "blocked" {
-		n.Waits = append(n.Waits, humanize.Blocked(b))
+		n.Blockers = blockingOf(b)
+		n.Remedy = humanize.Remedy(b.Blockers)
 	}
 	return n, nil
 }
@@ -114,6 +122,7 @@ func silent(since time.Time, err error) *now {
 		Tiles:  []tile{},
 		Waits:  []string{},
 		Tables: []member{},
+		Head:   headline{Word: "no answer", Parts: []part{}},
 		Why: fmt.Sprintf(
 			"The run has not answered since %s UTC (%s). This page shows its last report.",
 			since.UTC().Format(time.TimeOnly), escape.Error(err),
@@ -158,10 +167,11 @@ func tilesOf(p event.Progress) []tile {
 	}
 	tiles := []tile{
 		{"rows copied", fmt.Sprintf("%s of %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal))},
-		{"copy rate", humanize.Rate(p.CopyRate) + " rows/s"},
-		endTile(p),
 		{"backlog", humanize.Plural(p.Backlog, "key")},
 		{"capture delay", humanize.Span(p.CaptureDelay)},
+	}
+	if p.Phase == event.PhaseCopy {
+		tiles = slices.Insert(tiles, 1, tile{"copy rate", humanize.Rate(p.CopyRate) + " rows/s"}, endTile(p))
 	}
 	if p.Applied > 0 {
 		tiles = append(tiles, tile{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "change"), humanize.Rate(p.ApplyRate))})
@@ -179,9 +189,6 @@ func tilesOf(p event.Progress) []tile {
 			text += ", " + humanize.Span(p.StatementTimeAlone) + " without this run"
 		}
 		tiles = append(tiles, tile{"application statements", text})
-	}
-	if p.Workers > 0 {
-		tiles = append(tiles, tile{"row copy workers", fmt.Sprintf("%.2g, %s per chunk", p.Workers, humanize.Plural(p.ChunkRows, "row"))})
 	}
 	if p.Unfit != nil {
 		tiles = append(tiles, tile{"rows that do not fit", humanize.Count(p.Unfit.Rows)},
@@ -288,7 +295,8 @@ func parts(r *report.Report, names ...string) string {
 // ending is what a page shows of a run that has ended. Its process may be gone by then.
 func (s *Server) ending(path string) []byte {
 	var end struct {
-		State string `json:"state"` // for people; empty if the run has no result
+		State string `json:"state"` // as of the change; empty if the run has no result
+		Head  string `json:"head"`  // the rest of the headline
 		Mood  string `json:"mood"`  // good, warn or bad: the color
 		HTML  string `json:"html"`
 	}
@@ -296,7 +304,7 @@ func (s *Server) ending(path string) []byte {
 		r := report.Of(story)
 		for _, member := range r.Members() { // what has gone wrong with one table has ended the others
 			if member.Result != nil && end.Mood != "bad" {
-				end.State, end.Mood = member.Words(), member.Mood()
+				end.State, end.Mood, end.Head = endWord(member), member.Mood(), endHead(member)
 			}
 		}
 		names := []string{"error", "compared", "phases", "verify", "retries", "undo", "left"}

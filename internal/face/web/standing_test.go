@@ -31,7 +31,7 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 		})}}
 		told := httptest.NewRecorder()
 		standing := standing{heard: time.Now().Add(-c.silent)}
-		err := standing.tell(t.Context(), s, "a", c.begun, &stream{writer: told})
+		err := standing.tell(t.Context(), s, "a", c.begun, nil, &stream{writer: told})
 		if got := told.Body.String(); err != nil || (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}

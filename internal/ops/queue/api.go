@@ -259,6 +259,7 @@ func (s *Service) registerRuns(api huma.API) {
 	tell[struct{}](api, s, "hold", "Hold the swap until cutover releases it")
 	tell[socket.CutOverCommand](api, s, "cutover", "Release the swap")
 	tell[socket.AbortCommand](api, s, "abort", "Stop the run, and remove or keep its work")
+	tell[socket.KillCommand](api, s, "kill", "Kill a session that holds a lock of the tables")
 	tell[socket.SetCommand](api, s, "set", "Change settings that a submission may set")
 }
 

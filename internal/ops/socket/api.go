@@ -202,6 +202,10 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 		func(c AbortCommand) command { return command{text: "abort" + flag(c.Keep, "keep"), ends: true} }, s.abort,
 	)
 	register(
+		api, s, "kill", "Kill a session that holds a lock of the table; never replication, a backup or a large transaction (--kill-rows)",
+		func(c KillCommand) command { return command{text: fmt.Sprintf("kill connection %d", c.Connection)} }, s.kill,
+	)
+	register(
 		api, s, "set", "Change settings",
 		func(c SetCommand) command { return command{text: "set " + strings.Join(pairs(c.Settings), " ")} }, s.set,
 	)

@@ -51,12 +51,12 @@ type Server struct {
 	done    chan struct{} // closed when it serves no more
 
 	mu       sync.Mutex
-	busy     []*command     // those under way, the newest last
-	blocked  event.Blocked  // the newest of this phase
+	busy     []*command    // those under way, the newest last
+	blocked  event.Blocked // the newest of this phase
+	waits    event.Throttled
 	newest   map[string]any // records by the kind of their event
 	phase    string
 	captures bool // of this attempt: it reads the binlog
-	gates    int  // that are closed
 	watchers map[chan []byte]bool
 	closed   bool
 }
@@ -150,7 +150,7 @@ func (s *Server) Listen(e event.Event) {
 		case event.PhaseCheck:
 			s.captures = false
 			delete(s.newest, "throttled") // another attempt has gates of its own
-			s.gates = 0
+			s.waits = event.Throttled{}
 		case event.PhaseCopy, event.PhaseCatchUp:
 			s.captures = true
 		}
@@ -158,7 +158,7 @@ func (s *Server) Listen(e event.Event) {
 	case event.Progress:
 		s.newest["progress"] = told
 	case event.Throttled:
-		s.newest["throttled"], s.gates = told, len(e.Gates)
+		s.newest["throttled"], s.waits = told, e
 	case event.Blocked:
 		s.blocked = e
 	}
@@ -263,7 +263,7 @@ func (s *Server) alone(c command, do func(by string) (string, error)) (string, e
 	return do(c.by)
 }
 
-// inWay is the record of who is in the way of a lock; nil where nobody is told to be. REQUIRES: mu is held.
+// inWay is the record of the sessions that block a lock; nil if no event reports any. REQUIRES: mu is held.
 func (s *Server) inWay() any {
 	if !s.blocked.Lasts(time.Now()) {
 		return nil
@@ -271,11 +271,22 @@ func (s *Server) inWay() any {
 	return record.Of(s.blocked)
 }
 
+// asOf fills in what waits for something, as it is now: the ages in it go on since the last event. REQUIRES: mu is held.
+func (s *Server) asOf(now time.Time, status *Status) {
+	status.Throttled = s.newest["throttled"]
+	if len(s.waits.Gates) > 0 {
+		status.Throttled = record.Of(event.Throttled{Gates: s.waits.Gates, At: now})
+	}
+	if s.blocked.Lasts(now) {
+		status.Blocked = record.Of(s.blocked.Until(now))
+	}
+}
+
 func (s *Server) status() Status {
 	s.mu.Lock()
-	status := Status{About: s.run.About, Phase: s.phase, State: "running",
-		Progress: s.newest["progress"], Throttled: s.newest["throttled"], Blocked: s.inWay()}
-	gates := s.gates
+	status := Status{About: s.run.About, Phase: s.phase, State: "running", Progress: s.newest["progress"]}
+	s.asOf(time.Now(), &status)
+	gates := len(s.waits.Gates)
 	if n := len(s.busy); n > 0 {
 		status.Command = s.busy[n-1].String()
 	}

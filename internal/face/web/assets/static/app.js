@@ -67,6 +67,32 @@
     }
   };
 
+  // Ages count on. The clock is the server's: another machine's may be wrong.
+  let ahead = 0; // of the server
+  const hearsClock = at => { if (at) ahead = new Date(at).getTime() - Date.now(); };
+  const age = ms => { // as internal/face/humanize.Age
+    const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60), h = Math.floor(m / 60);
+    return s < 60 ? s + " s" : s < 600 ? m + " min " + s % 60 + " s" : s < 3600 ? m + " min" : h < 48 ? h + " h " + m % 60 + " min" : Math.floor(h / 24) + " days";
+  };
+  const count = place => put(place, age(Date.now() + ahead - new Date(place.dataset.since).getTime()));
+  const since = at => {
+    const place = document.createElement("span");
+    place.className = "age";
+    place.dataset.since = at;
+    count(place);
+    return place;
+  };
+  setInterval(() => document.querySelectorAll("[data-since]").forEach(count), 1000);
+  window.Midstream = { age };
+
+  // lead shows a headline, with ages that count on.
+  const lead = (place, parts) => {
+    const key = JSON.stringify(parts);
+    if (place.dataset.key === key) return;
+    place.dataset.key = key;
+    place.replaceChildren(...parts.map(part => part.since ? since(part.since) : visible(part.text)));
+  };
+
   if ($("changes")) listPage();
   if ($("change")) changePage();
   for (const id of ["preview", "withdraw"]) if ($(id)) $(id).disabled = false; // their handlers are set
@@ -206,24 +232,89 @@
         return;
       }
       if (record.event === "plan") planOf(record.member || "").innerHTML = record.html || "";
-      if (record.event === "phase") {
-        const item = document.createElement("li");
-        put(item, (record.step || record.told).split(":")[0].replace(/^\d\/\d /, "")); // its step
-        const there = together ? [...$("phases").children] : [$("phases").lastChild]; // the tables take the steps one after the other
-        if (!there.some(step => step?.textContent === item.textContent)) $("phases").append(item);
-        if (!together) put($("phase"), record.told);
-      }
       line(record);
       if (story.take(record)) draw();
     };
 
+    // swapFocus shows one of two buttons. The focus goes to the other one, so that the keyboard keeps its place.
+    const swapFocus = (one, other, second) => {
+      const away = second ? one : other, there = second ? other : one;
+      const focused = document.activeElement === away;
+      there.hidden = false;
+      away.hidden = true;
+      if (focused) there.focus();
+    };
+
+    const steps = list => fill($("phases"), list, step => {
+      const item = document.createElement("li");
+      item.className = step.state;
+      put(item, step.name);
+      if (step.state === "now") item.setAttribute("aria-current", "step");
+      return item;
+    });
+
+    // blocks lists the sessions that block the cut-over. A kill is asked for twice: the question shows whom it hits.
+    const blocks = (list, remedy) => {
+      $("blocking").hidden = list.length === 0;
+      put($("remedy"), list.some(session => session.snapshot) ? remedy : "Queries are not waiting.");
+      fill($("blocking-list"), list, session => {
+        const item = document.createElement("li"), head = document.createElement("strong"), what = document.createElement("div"), code = document.createElement("code");
+        put(head, "Connection " + session.connection + ", " + session.who);
+        what.append(visible(session.command + " for "), since(session.since), visible(", " + session.why));
+        put(code, session.statement);
+        item.append(head, what);
+        if (session.statement) item.append(code);
+        if (session.spared) {
+          const spared = document.createElement("div");
+          spared.className = "quiet";
+          put(spared, "Never killed: " + session.spared + ".");
+          item.append(spared);
+        } else {
+          const kill = document.createElement("button");
+          kill.className = "danger screen-only";
+          put(kill, "Kill…");
+          kill.setAttribute("aria-label", "Kill connection " + session.connection + "…");
+          kill.addEventListener("click", () => askKill(session));
+          item.append(kill);
+        }
+        return item;
+      });
+    };
+    let victim = null;
+    const askKill = session => {
+      victim = session;
+      put($("kill-asked"), "Kill connection " + session.connection + "?");
+      put($("kill-yes"), "Kill connection " + session.connection);
+      put($("kill-user"), session.user);
+      put($("kill-host"), session.host);
+      $("kill-age").replaceChildren(visible(session.command + " for "), since(session.since));
+      put($("kill-statement"), session.statement || "none known");
+      $("kill-question").returnValue = "no";
+      $("kill-question").showModal();
+    };
+    $("kill-question").addEventListener("close", () => {
+      if ($("kill-question").returnValue !== "yes" || !victim) return;
+      const shown = Date.now() + ahead - new Date(victim.since).getTime();
+      tell($("kill-yes"), "kill", { connection_id: victim.connection, user: victim.user, host: victim.host, age_ms: Math.max(0, Math.floor(shown)) });
+    });
+    $("kills").addEventListener("submit", event => {
+      event.preventDefault();
+      tell($("kills").querySelector("button"), "set", { settings: { "kill-blockers-after": $("kill-after").value } });
+    });
+
     const stand = now => {
       if (over) return;
       $("now").hidden = $("controls").hidden = false;
-      tellState(now.state, now.mood);
-      const why = [now.why, now.held && now.state !== "held" ? "Cut-over on hold: " + now.held : ""].filter(Boolean).join("\n");
-      put($("why"), why);
+      tellState(now.head.word, now.mood);
+      lead($("head"), now.head.parts);
+      const spoken = ["blocked", "paused", "stopped", "running"].includes(now.state) || now.waits.length > 0; // the headline has it
+      put($("why"), [spoken ? "" : now.state === "held" && now.why.startsWith("until ") ? "Waits " + now.why + "." : now.why, now.held && now.state !== "held" ? "Will wait before the cut-over " + (now.held.startsWith("until ") ? now.held : ": " + now.held) + "." : ""].filter(Boolean).join("\n"));
       if (now.phase) put($("phase"), now.phase);
+      steps(now.steps ?? []);
+      blocks(now.blockers ?? [], now.remedy);
+      const stands = now.state === "paused" || now.state === "stopped", held = Boolean(now.held);
+      swapFocus($("controls").querySelector("[data-tell=pause]"), $("controls").querySelector("[data-tell=resume]"), stands);
+      swapFocus($("controls").querySelector("[data-tell=hold]"), $("cut"), held);
       put($("text"), now.tiles.length ? "" : now.text); // the tiles show it
       $("text").hidden = now.tiles.length > 0;
       $("bar").hidden = now.fraction === null;
@@ -265,7 +356,7 @@
     });
     hears("open", () => say($("connection"), ""));
     hears("message", event => take(JSON.parse(event.data)));
-    hears("heartbeat", () => {});
+    for (const name of ["clock", "heartbeat"]) hears(name, event => hearsClock(JSON.parse(event.data).at));
     hears("status", event => stand(JSON.parse(event.data)));
     hears("waiting", event => {
       const why = JSON.parse(event.data).why;
@@ -280,6 +371,7 @@
       $("now").hidden = $("controls").hidden = true;
       if (end.state) {
         tellState(end.state, end.mood);
+        lead($("head"), [{ text: end.head }]);
         $("why").textContent = "";
       }
       if (end.html) {
@@ -328,11 +420,54 @@
       }
     });
     for (const button of document.querySelectorAll("[data-tell]")) {
-      button.addEventListener("click", () => tell(button, button.dataset.tell, button.dataset.tell === "cutover" ? { now: $("waitless").checked } : {}));
+      button.addEventListener("click", () => tell(button, button.dataset.tell, {}));
     }
     $("throttle").addEventListener("submit", event => {
       event.preventDefault();
       tell($("throttle").querySelector("button"), "throttle", { share: $("share").value + "%" });
+    });
+    $("cut").addEventListener("click", () => { $("cut-question").returnValue = "no"; $("cut-question").showModal(); });
+    $("cut-question").addEventListener("close", () => {
+      if ($("cut-question").returnValue === "yes") tell($("cut"), "cutover", { now: $("waitless").checked });
+    });
+
+    // The settings are read when they are opened. Only those that the user has changed are sent.
+    const settings = async () => {
+      try {
+        const list = await ask("GET", api + "/settings");
+        $("setting-list").replaceChildren(...list.flatMap(setting => {
+          const label = document.createElement("label"), help = document.createElement("small");
+          const value = document.createElement(setting.kind === "bool" ? "select" : "input");
+          value.id = "set-" + setting.name;
+          value.name = setting.name;
+          label.htmlFor = value.id;
+          put(label, setting.name);
+          if (setting.kind === "bool") for (const word of ["true", "false"]) value.add(new Option(word));
+          else value.type = "text", value.autocomplete = "off", value.spellcheck = false;
+          value.value = value.dataset.was = setting.value;
+          help.id = "help-" + setting.name;
+          value.setAttribute("aria-describedby", help.id);
+          put(help, setting.help + (setting.range ? " (" + setting.range + ")" : ""));
+          return [label, value, help];
+        }));
+      } catch (problem) {
+        complain($("set-said"), problem);
+      }
+    };
+    $("settings").addEventListener("toggle", () => { if ($("settings").open) settings(); });
+    $("setting-form").addEventListener("submit", event => {
+      event.preventDefault();
+      const changed = {};
+      for (const value of $("setting-list").querySelectorAll("[name]")) if (value.value !== value.dataset.was) changed[value.name] = value.value;
+      if (Object.keys(changed).length === 0) return say($("set-said"), "You have changed no setting.");
+      busy($("setting-form").querySelector("button"), async () => {
+        try {
+          say($("set-said"), (await ask("POST", api + "/set", { settings: changed })).text);
+          await settings();
+        } catch (problem) {
+          complain($("set-said"), problem);
+        }
+      });
     });
     $("abort").addEventListener("click", () => { $("question").returnValue = "no"; $("question").showModal(); });
     $("question").addEventListener("close", () => {

@@ -1,0 +1,170 @@
+//go:build browser
+
+package cli
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// axe is axe-core, which finds what keeps people from a page who do not see, hear or point as others do (testdata/axe).
+var axe = sync.OnceValues(func() (string, error) {
+	file, err := os.Open(filepath.Join("testdata", "axe", "axe.min.js.gz"))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(unpacked)
+	return string(text), err
+})
+
+// accessible fails for each violation that axe finds.
+func (b *browser) accessible(look string) {
+	b.t.Helper()
+	script, err := axe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var found []string
+	await := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	b.does("run axe", chromedp.Evaluate("if (!window.axe) {"+script+"}; 1", nil), chromedp.Evaluate(
+		`axe.run().then(r => r.violations.map(v => v.id + ": " + v.help + "\n" + v.nodes.map(n => "   " + n.html).join("\n")))`, &found, await,
+	))
+	for _, violation := range found {
+		b.t.Errorf("%s: %s", look, violation)
+	}
+}
+
+// fits fails if the page is wider than the screen, if a badge has two lines, or if a text is cut off or leaves its box.
+func (b *browser) fits(look string, width int64) {
+	b.t.Helper()
+	b.until(look+" fits", fmt.Sprintf("document.documentElement.scrollWidth <= %d", width))
+	var bad []string
+	b.does("measure "+look, chromedp.Evaluate(`(() => {
+		const bad = [], seen = e => e.checkVisibility() && e.getClientRects().length;
+		for (const e of document.querySelectorAll(".state, .age, .phases li, .count"))
+			if (seen(e) && e.getBoundingClientRect().height > 1.9 * parseFloat(getComputedStyle(e).lineHeight))
+				bad.push("two lines: " + e.outerHTML.slice(0, 200));
+		for (const e of document.querySelectorAll("main *"))
+			if (seen(e) && !e.closest(".scrolls, pre, .plots, textarea, select, input, dialog") && e.getBoundingClientRect().right > innerWidth + 1)
+				bad.push("leaves the screen: " + e.outerHTML.slice(0, 200));
+		return bad;
+	})()`, &bad))
+	for _, text := range bad {
+		b.t.Errorf("%s: %s", look, text)
+	}
+}
+
+// cutsOver asks for the cut-over, thinks better of it, and asks again.
+func (b *browser) cutsOver() {
+	b.t.Helper()
+	b.does("ask for the cut-over", chromedp.Click("#cut"), chromedp.WaitVisible("#cut-question"))
+	b.does("think better of it", chromedp.Click(`#cut-question [value="no"]`), chromedp.WaitNotVisible("#cut-question"))
+	b.sees("#state", "ready")
+	b.does("ask again", chromedp.Click("#cut"), chromedp.WaitVisible("#cut-question"))
+	b.does("cut over", chromedp.Click(`#cut-question [value="yes"]`), chromedp.WaitVisible("#ended"))
+}
+
+// TestBrowserStates: each state of a run has its headline, with ages that count, and a page that fits.
+func TestBrowserStates(t *testing.T) {
+	q := toQueue(t, 60_000)
+	q.serve()
+	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := beginBrowser(t, q.url)
+	b.pictures("login")
+	b.enter(strings.TrimSpace(string(token)))
+	b.pictures("empty")
+	q.submit("blocked", q.name+" ADD COLUMN note VARCHAR(40)", "--option=hold", "--option=method=shadow", "--option=copy-share=5%", "--option=chunk-time=10ms")
+	b.does("open", chromedp.Navigate(b.url+"/changes/blocked"))
+	b.until("all steps are there", "document.querySelectorAll('#phases li').length === 5")
+	b.until("it copies", "/^[1-9][0-9]? % copied/.test(document.querySelector('#head').textContent)")
+	b.pictures("copying")
+	b.does("open the settings", chromedp.Click("#settings summary"), chromedp.WaitVisible("#set-lock-wait"))
+	b.pictures("settings")
+	b.does("change one", chromedp.SetValue("#set-lock-wait", "350ms"), chromedp.Click("#setting-form button"))
+	b.sees("#set-said", `lock-wait is "350ms"`)
+	b.does("give a bad one", chromedp.SetValue("#set-lock-wait", "a minute"), chromedp.Click("#setting-form button"))
+	b.sees("#set-said", "lock-wait=a minute is refused; nothing was changed")
+	<-b.problems // of the answer 422
+	b.does("close the settings", chromedp.Click("#settings summary"))
+	b.does("pause", chromedp.Click(`[data-tell="pause"]`))
+	b.sees("#state", "paused")
+	b.counts("#head .age")
+	b.pictures("paused")
+	b.does("resume", chromedp.Click(`[data-tell="resume"]`))
+	b.does("let it run", chromedp.SetValue("#share", "100"), chromedp.Click("#throttle button"))
+	b.sees("#state", "ready")
+	b.sees("#head", "verified ")
+	b.counts("#head .age")
+	b.pictures("ready")
+
+	reader := q.transaction("SELECT COUNT(*) FROM " + q.name)
+	b.does("ask for the cut-over", chromedp.Click("#cut"), chromedp.WaitVisible("#cut-question"))
+	b.pictures("question")
+	b.does("cut over", chromedp.Click(`#cut-question [value="yes"]`))
+	b.sees("#state", "blocked")
+	b.does("see the blocker", chromedp.WaitVisible("#blocking-list button"))
+	b.counts("#head .age")
+	b.counts("#blocking-list .age")
+	b.pictures("blocked")
+	b.does("kill it, first", chromedp.Click("#blocking-list button"), chromedp.WaitVisible("#kill-question"))
+	contains(t, b.text("#kill-question"), "root", "SELECT COUNT(*)")
+	b.pictures("kill")
+	b.does("think better of it", chromedp.Click(`#kill-question [value="no"]`), chromedp.WaitNotVisible("#kill-question"))
+	b.does("kill it", chromedp.Click("#blocking-list button"), chromedp.Click(`#kill-question [value="yes"]`), chromedp.WaitVisible("#ended"))
+	b.sees("#state", "done")
+	b.sees("#head", "swapped, locked for")
+	contains(t, b.text("#events"), "killed")
+	b.pictures("swapped")
+	if err := reader(); err == nil {
+		t.Error("the session that blocked the swap lives")
+	}
+	q.submit("refused", q.name+" ADD COLUMN note VARCHAR(40)")
+	b.does("open", chromedp.Navigate(b.url+"/changes/refused"))
+	b.sees("#state", "failed")
+	b.pictures("failed")
+	for len(b.problems) > 0 {
+		t.Errorf("the browser reports: %s", <-b.problems)
+	}
+}
+
+// counts waits until an age is another one.
+func (b *browser) counts(selector string) {
+	b.t.Helper()
+	last := b.text(selector)
+	b.until(selector+" counts", fmt.Sprintf("document.querySelector(%q)?.textContent !== %q", selector, last))
+}
+
+// transaction opens a transaction, and returns what uses it once more.
+func (q *queueing) transaction(statement string) func() error {
+	q.t.Helper()
+	db := q.i.Open(q.t, q.database())
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	q.t.Cleanup(func() { conn.Close() })
+	for _, text := range []string{"BEGIN", statement} {
+		if _, err := conn.ExecContext(context.Background(), text); err != nil {
+			q.t.Fatal(err)
+		}
+	}
+	return func() error { _, err := conn.ExecContext(context.Background(), "SELECT 1"); return err }
+}
