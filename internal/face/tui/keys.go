@@ -36,8 +36,8 @@ type commanding struct {
 
 // questions are asked before a command that cannot be undone.
 var questions = map[string]string{
-	"cutover": "cut over now?",
-	"abort":   "abort the run and remove what it created? The table stays unchanged.",
+	"cutover": "[y/N]  Cut over now?",
+	"abort":   "[y/N]  Abort, and remove what the run has created?",
 }
 
 // Obey takes commands by single keys of a terminal until Close, if the process is in its
@@ -128,7 +128,7 @@ func (m model) keysLine() string {
 	case c.stops != nil:
 		return bold.Render("stop     k: keep the work  r: remove it  any other key: continue")
 	case c.question != "":
-		return bold.Render("keys     "+questions[c.question]) + "  y: yes, any other key: no"
+		return bold.Render("keys     " + questions[c.question])
 	case c.doing != "":
 		return dim.Render("keys     " + c.doing + " ...  a abort")
 	}

@@ -38,8 +38,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%q does %q, want %q", keys, done, want)
 		}
 	}
-	for keys, want := range map[string]string{"": "p pause  r resume  c cut over  a abort  q leave", "c": "cut over now?  y: yes, any other key: no",
-		"a": "abort the run and remove what it created? The table stays unchanged.", "an": "p pause"} {
+	for keys, want := range map[string]string{"": "p pause  r resume  c cut over  a abort  q leave", "c": "[y/N]  Cut over now?",
+		"a": "[y/N]  Abort, and remove what the run has created?", "an": "p pause"} {
 		if _, text := pressed(t, keys, nil); !strings.Contains(text, want) {
 			t.Errorf("%q shows no %q:\n%s", keys, want, text)
 		}

@@ -25,6 +25,7 @@ type scrolled string
 type model struct {
 	table    string
 	width    int
+	height   int // 0: not known
 	phase    event.Phase
 	undo     bool          // the run takes a change back
 	entered  []event.Phase // so far, in their order
@@ -54,6 +55,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if e.Width > 0 {
 			m.width = e.Width
 		}
+		m.height = e.Height
 	case event.Progress:
 		m.progress, m.most = e, max(m.most, e.Backlog)
 		if m.blocked != nil && !m.blocked.Lasts(e.At) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -114,7 +115,7 @@ func TestFitsTheTerminal(t *testing.T) {
 func TestShows(t *testing.T) {
 	for n, want := range map[int][]string{
 		3: {"prepare: checking that every row fits", "1/5 prepare: checking", "50 %  50 of ~100"},
-		5: {"shop.orders  2/5 copy: copying rows", "1.5 s", "prepare › copy", "41 %  41 of ~100  12/s  done in 30 s (30 s to 40 s)", "3 keys (most 3)  2.5/s  capture delay 53 ms  replica lag 7.0 ms",
+		5: {"shop.orders  2/5 copy: copying rows", "1.5 s", "✓ prepare › 2 copy › 3 indexes › 4 verify › 5 cut over", "41 %  done in 30 s (30 s to 40 s)  41 of ~100  12/s", "3 keys (most 3)  2.5/s  capture delay 53 ms  replica lag 7.0 ms",
 			"app      4,210 statements/s, 1.5 ms each, 1.1 ms without this run · 3.1 % slower", "work     1.5 workers, 10 rows per chunk · 7 changes captured · 6 applied · 5 left to the row copy · 4 merged · 1 retry"},
 		6:  {"waiting  replica r1 is 3 s behind"},
 		10: {"blocked  connection 17, app@h:1"},
@@ -193,4 +194,56 @@ func TestL9_TheScreenIsOurs(t *testing.T) {
 	if said := strings.Join(m.(model).pending, "\n"); escape.Text(said) != said || !strings.Contains(said, "中文") {
 		t.Errorf("it says %q", said)
 	}
+}
+
+// TestEightyColumnsCutNothing: on a terminal of 80 columns and 24 lines the end of a copy, each reason for waiting, each blocker and each
+// question are there to their last letter, and ages count with the progress.
+func TestEightyColumnsCutNothing(t *testing.T) {
+	at := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
+	progress := event.Progress{
+		Phase: event.PhaseCopy, At: at, RowsCopied: 1_119_371_000, RowsTotal: 2_950_411_000, Fraction: .41, CopyRate: 121_192, ETA: 7800 * time.Second,
+		ETALeast: 6000 * time.Second, ETAMost: 11_100 * time.Second, Backlog: 123_456, BacklogLimit: 1_000_000, ApplyRate: 12_345, ReplicaLag: 7 * time.Second,
+		CaptureDelay: 53 * time.Second, Statements: 42_100, StatementTime: time.Millisecond, StatementTimeAlone: time.Millisecond, Slowdown: .03, Workers: 3,
+		ChunkRows: 12_345, Captured: 123_456_789, Applied: 123_456_789, Dropped: 12_345_678, Merged: 12_345_678, Retries: 123,
+	}
+	var gates []event.Gate
+	for i := range 3 {
+		why := "replica replica-with-a-long-name-" + string(rune('a'+i)) + ".example.com:3306 is 12.5 s behind; at most 1 s is allowed END"
+		gates = append(gates, event.Gate{Name: "replica-lag", Why: why, Since: at.Add(-9 * time.Second)})
+	}
+	blocker := event.Blocker{ConnectionID: 123456, User: "reporting", Host: "host-of-reports.example.com:54321", Command: "Query", Age: 8 * time.Second,
+		Why: "holds a metadata lock", Table: "warehouse.customer_orders", Statement: "SELECT COUNT(*), region FROM customer_orders GROUP BY region LAST"}
+	blocked := event.Blocked{At: at, Waiting: 6 * time.Second, Blockers: []event.Blocker{blocker, blocker, blocker}}
+	var m tea.Model = newModel("warehouse.customer_orders_of_the_last_ten_years")
+	m, _ = m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	do := func(context.Context, string) error { return nil }
+	m, _ = m.Update(commanding{Commands: Commands{Do: do, Leave: func() {}}, ctx: t.Context()})
+	for _, e := range []tea.Msg{event.PhaseEntered{Phase: event.PhaseCopy, At: at}, progress, event.Throttled{At: at, Gates: gates}, key('a')} {
+		m, _ = m.Update(e)
+	}
+	shows := func(want ...string) {
+		t.Helper()
+		text := ansi.Strip(m.View().Content)
+		lines := strings.Split(text, "\n")
+		joined := strings.Join(strings.Fields(text), " ")
+		for _, w := range want {
+			if !strings.Contains(joined, w) {
+				t.Errorf("no %q in\n%s", w, text)
+			}
+		}
+		if strings.Contains(text, "…") || len(lines) >= 24 {
+			t.Errorf("%d lines, or a line is cut:\n%s", len(lines), text)
+		}
+	}
+	shows("WAITING 9 s", "-c.example.com:3306 is 12.5 s behind; at most 1 s is allowed END", "[y/N] Abort, and remove what the run has created?",
+		"done in 2 h 10 min (1 h 40 min to 3 h 5 min)", "5 cut over")
+	later := progress
+	later.At, later.Phase = at.Add(5*time.Second), event.PhaseCutover
+	for _, e := range []tea.Msg{key('n'), event.Throttled{At: at}, event.PhaseEntered{Phase: event.PhaseCutover, At: at}, blocked, later} {
+		m, _ = m.Update(e)
+	}
+	shows("BLOCKED 11 s by 3 sessions", "reporting@host-of-reports.example.com:54321, Query for 13.0 s", "LAST]", "q leave")
+	paused := event.Throttled{At: at, Gates: []event.Gate{{Name: "paused", Why: "paused by ann (uid 1000, process 77)", Since: at.Add(-5 * time.Second)}}}
+	m, _ = m.Update(paused)
+	shows("PAUSED 10 s by ann (uid 1000, process 77)")
 }

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -19,63 +18,127 @@ var (
 	dim  = lipgloss.NewStyle().Faint(true)
 )
 
-// View draws the lines, as wide as the terminal is.
+// row is a line of the screen. A terminal that is too low goes without the minor ones.
+type row struct {
+	text  string
+	minor bool
+}
+
+// View draws the lines, as wide as the terminal is. A line that is too long goes on in the next one.
 func (m model) View() tea.View {
 	p := m.progress
-	lines := []string{bold.Render(m.table) + "  " + humanize.Headline(m.phase, m.undo) + dim.Render("  "+humanize.Span(p.Elapsed))}
-	if rail := m.rail(); rail != "" {
-		lines = append(lines, rail)
-	}
-	switch {
-	case m.phase == event.PhasePrescan:
-		lines = append(
-			lines,
-			m.barLine("prepare", humanize.ScannedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Scanned), humanize.Count(p.RowsTotal))),
-		)
-	case m.phase == event.PhaseRows, m.phase == event.PhaseRecount:
-		lines = append(lines, m.barLine(humanize.Step(m.phase), p.Fraction, strings.TrimPrefix(humanize.Progress(p), humanize.Step(p.Phase)+": ")))
-		if line := m.applicationLine(); line != "" {
-			lines = append(lines, dim.Render(line))
-		}
-	case m.phase == event.PhaseNative:
-		lines = append(lines, "server   "+humanize.Built(p))
-	case p.RowsTotal > 0 && !before(m.phase, event.PhaseCopy):
-		lines = append(lines, m.rowsLine(), m.changesLine())
-		for _, line := range []string{m.applicationLine(), m.workLine(), humanize.Deadline(p.Deadline, p.At)} {
+	rows := []row{{text: bold.Render(m.table) + "  " + m.headline() + dim.Render("  "+humanize.Span(p.Elapsed))}}
+	add := func(minor bool, lines ...string) {
+		for _, line := range lines {
 			if line != "" {
-				lines = append(lines, dim.Render(line))
+				rows = append(rows, row{line, minor})
 			}
 		}
 	}
-	lines = append(lines, m.waits()...)
-	if line := m.keysLine(); line != "" {
-		lines = append(lines, line)
+	add(false, m.rail())
+	add(false, m.waits()...)
+	switch {
+	case m.phase == event.PhasePrescan:
+		count := fmt.Sprintf("%s of ~%s", humanize.Count(p.Scanned), humanize.Count(p.RowsTotal))
+		add(false, m.barLine("prepare", humanize.ScannedFraction(p), count))
+	case m.phase == event.PhaseRows, m.phase == event.PhaseRecount:
+		add(false, m.barLine(humanize.Step(m.phase), p.Fraction, strings.TrimPrefix(humanize.Progress(p), humanize.Step(p.Phase)+": ")))
+		add(true, dimmed(m.applicationLine()))
+	case m.phase == event.PhaseNative:
+		add(false, "server   "+humanize.Built(p))
+	case p.RowsTotal > 0 && !before(m.phase, event.PhaseCopy):
+		add(false, m.rowsLine(), dimmed(humanize.Deadline(p.Deadline, p.At)), m.changesLine())
+		add(true, dimmed(m.applicationLine()), dimmed(m.workLine()))
 	}
+	add(false, m.keysLine())
 	if m.finished {
-		lines = append(lines, "") // the renderer takes the last line away when it ends
+		rows = append(rows, row{}) // the renderer takes the last line away when it ends
 	}
-	for i, l := range lines {
-		lines[i] = ansi.Truncate(l, m.width, "…")
-	}
-	return tea.NewView(strings.Join(lines, "\n"))
+	return tea.NewView(strings.Join(m.fold(rows), "\n"))
 }
 
-// rail lists the steps so far, each once. The current step is bold.
+// dimmed is a text in faint letters; "" stays empty.
+func dimmed(text string) string {
+	if text == "" {
+		return ""
+	}
+	return dim.Render(text)
+}
+
+const (
+	// label is the width of what begins a line.
+	label = 9
+	// narrow is a terminal that is too narrow for more lines.
+	narrow = 40
+)
+
+// fold breaks lines that are too long. If the terminal is too low then, it leaves out minor lines.
+func (m model) fold(rows []row) (lines []string) {
+	most := len(rows)
+	for {
+		lines = nil
+		left := false
+		for i, r := range rows {
+			if r.minor && i >= most {
+				continue
+			}
+			left = left || r.minor
+			if m.width < narrow || ansi.StringWidth(r.text) <= m.width {
+				lines = append(lines, ansi.Truncate(r.text, m.width, "…"))
+				continue
+			}
+			first, rest, broken := strings.Cut(ansi.Wrap(r.text, m.width, " "), "\n")
+			lines = append(lines, first)
+			if !broken {
+				continue
+			}
+			rest = ansi.Wrap(strings.ReplaceAll(rest, "\n", " "), m.width-label, " ")
+			for line := range strings.SplitSeq(rest, "\n") {
+				lines = append(lines, strings.Repeat(" ", label)+line)
+			}
+		}
+		if m.height <= 0 || len(lines) < m.height || !left {
+			return lines
+		}
+		most--
+	}
+}
+
+// headline is the state of the run: why it stands still, or its step.
+func (m model) headline() string {
+	for _, g := range m.gates {
+		if g.Name == "paused" {
+			return bold.Render("PAUSED " + humanize.Age(m.progress.At.Sub(g.Since)) + strings.TrimPrefix(escape.Line(g.Why), "paused"))
+		}
+	}
+	switch {
+	case m.blocked != nil && len(m.blocked.Blockers) > 0:
+		b := m.blocked.Until(m.progress.At)
+		text := "BLOCKED " + humanize.Age(b.Waiting) + " by " + humanize.Plural(len(b.Blockers), "session")
+		if len(b.Blockers) == 1 {
+			text = fmt.Sprintf("BLOCKED %s by connection %d", humanize.Age(b.Waiting), b.Blockers[0].ConnectionID)
+		}
+		return bold.Render(text)
+	case len(m.gates) > 0:
+		return bold.Render("WAITING " + humanize.Age(m.progress.At.Sub(m.gates[0].Since)))
+	}
+	return humanize.Headline(m.phase, m.undo)
+}
+
+// rail lists all steps. The current step is bold.
 func (m model) rail() string {
 	if len(m.entered) == 0 || m.width < 60 {
 		return ""
 	}
-	var steps, parts []string
-	for _, p := range m.entered {
-		if step := humanize.Step(p); !slices.Contains(steps, step) {
-			steps = append(steps, step)
-		}
-	}
-	for _, step := range steps {
-		if step == humanize.Step(m.phase) {
-			parts = append(parts, bold.Render(step))
-		} else {
-			parts = append(parts, dim.Render(step))
+	var parts []string
+	for i, s := range humanize.Stages(m.entered, m.phase == event.PhaseNative) {
+		switch s.State {
+		case humanize.StageNow:
+			parts = append(parts, bold.Render(fmt.Sprintf("%d %s", i+1, s.Name)))
+		case humanize.StageDone:
+			parts = append(parts, dim.Render("✓ "+s.Name))
+		default:
+			parts = append(parts, dim.Render(fmt.Sprintf("%d %s", i+1, s.Name)))
 		}
 	}
 	return "         " + strings.Join(parts, dim.Render(" › "))
@@ -97,7 +160,7 @@ func (m model) rowsLine() string {
 	case m.phase == event.PhaseIndex:
 		return "indexes  " + humanize.Built(p) + "  " + humanize.ETA(p)
 	case m.phase == event.PhaseVerify:
-		text := fmt.Sprintf("%s of ~%s  %s", humanize.Count(p.Verified), humanize.Count(p.RowsTotal), humanize.ETA(p))
+		text := fmt.Sprintf("%s  %s of ~%s", humanize.ETA(p), humanize.Count(p.Verified), humanize.Count(p.RowsTotal))
 		return m.barLine("verify", humanize.VerifiedFraction(p), text)
 	case p.Fraction >= 1 && p.Changed != nil:
 		left := max(0, *p.Changed-int64(p.Backlog))
@@ -109,15 +172,15 @@ func (m model) rowsLine() string {
 	}
 	return m.barLine(
 		"copy", p.Fraction,
-		fmt.Sprintf("%s of ~%s  %s/s  %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal), humanize.Rate(p.CopyRate), humanize.ETA(p)),
+		fmt.Sprintf("%s  %s of ~%s  %s/s", humanize.ETA(p), humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal), humanize.Rate(p.CopyRate)),
 	)
 }
 
 func (m model) changesLine() string {
 	p := m.progress
 	fraction := 0.0
-	if m.most > 0 {
-		fraction = float64(p.Backlog) / float64(m.most)
+	if p.BacklogLimit > 0 {
+		fraction = min(1, float64(p.Backlog)/float64(p.BacklogLimit))
 	}
 	text := fmt.Sprintf(
 		"backlog  %s %s (most %s)  %s/s  capture delay %s", m.drawBar(fraction), humanize.Plural(p.Backlog, "key"),
@@ -175,10 +238,14 @@ const mostShown = 3
 // waits are the reasons why the run waits: closed gates, blockers, and a withdrawn lock attempt.
 func (m model) waits() (lines []string) {
 	for _, g := range m.gates[:min(mostShown, len(m.gates))] {
+		if g.Name == "paused" { // the headline has it
+			continue
+		}
 		lines = append(lines, "waiting  "+escape.Line(g.Why))
 	}
 	if m.blocked != nil {
-		for _, b := range m.blocked.Blockers[:min(mostShown, len(m.blocked.Blockers))] {
+		now := m.blocked.Until(m.progress.At)
+		for _, b := range now.Blockers[:min(mostShown, len(now.Blockers))] {
 			lines = append(lines, "blocked  "+humanize.Blocker(b))
 		}
 	}
