@@ -81,7 +81,7 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	switch {
 	case errors.Is(err, schema.ErrNotFound):
-		return exit.Unwritten(ctx, err, exit.CheckName)
+		return exit.Unwritten(ctx, schema.Missing(ctx, server.Pool.DB(), name, err), exit.CheckName)
 	case err == nil:
 		name = table.Name
 	}

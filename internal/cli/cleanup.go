@@ -25,7 +25,7 @@ import (
 )
 
 // errNotAsked says that cleanup would have to ask, and can't.
-var errNotAsked = errors.New("cleanup asks before it drops tables, but there is no terminal; add --yes to drop them without a question")
+var errNotAsked = errors.New("cleanup asks before it drops anything, but there is no terminal")
 
 // cleanup removes what former runs left.
 type cleanup struct {
@@ -59,12 +59,9 @@ func (a *app) cleanupCommand() *cobra.Command {
 func (c *cleanup) run(ctx context.Context, args []string) error {
 	var name schema.Name
 	server, err := c.connection.reach(ctx, &output{app: c.app}, "midstream help cleanup", func() []error {
-		var nameErr, askErr error
+		var nameErr error
 		name, nameErr = oneTable(c.app, c.database, args, "midstream cleanup")
-		if !c.yes && !onTerminal(c.app.Stdin) {
-			askErr = errNotAsked
-		}
-		return append(c.checks.Problems, nameErr, askErr)
+		return append(c.checks.Problems, nameErr)
 	})
 	if err != nil {
 		return err
@@ -130,6 +127,8 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 			left = "some of the tables may have been dropped"
 		}
 		return &exit.Error{Code: exit.Code(err, false), Err: err, Left: left, Next: c.command(name)}
+	case !agreed && c.unasked():
+		return &exit.Error{Code: exit.WrongUsage, Err: errNotAsked, Left: "nothing was dropped", Next: strings.Replace(c.command(name), "cleanup  ", "cleanup  --yes ", 1) + " drops it without a question"}
 	case !agreed && ctx.Err() != nil:
 		return &exit.Error{Code: exit.Aborted, Err: errInterrupted, Left: "nothing was dropped"}
 	case !agreed:
@@ -156,11 +155,14 @@ func (c *cleanup) command(name schema.Name) string {
 	return "midstream cleanup  " + name.Argument()
 }
 
+// unasked reports whether cleanup can't ask.
+func (c *cleanup) unasked() bool { return !c.yes && !onTerminal(c.app.Stdin) }
+
 // agree shows what is to be done and asks. An end of ctx is a no.
 func (c *cleanup) agree(ctx context.Context, shown, question string) bool {
 	fmt.Fprint(c.app.Stdout, shown)
-	if c.yes {
-		return true
+	if c.yes || c.unasked() {
+		return c.yes
 	}
 	fmt.Fprint(c.app.Stdout, question+" [y/N] ")
 	answers := make(chan string, 1)

@@ -101,6 +101,13 @@ func TestCleanupOfNothing(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE tx_shadow (a INT) COMMENT='midstream shadow of "+name+"x'"); err != nil {
 		t.Fatal(err)
 	}
+	code, stdout, stderr = midstream(t, append([]string{"cleanup", name + "x"}, flagsTo(t, i)...)...)
+	if code != exit.WrongUsage || !strings.Contains(stdout, "tx_shadow, about 0 rows") || !strings.Contains(stderr, "midstream cleanup --") {
+		t.Errorf("without a terminal: exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flagsTo(t, i)...)...); code != exit.Done {
+		t.Errorf("nothing to ask: exit code %d\n%s\n%s", code, stdout, stderr)
+	}
 	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flagsTo(t, i)...)...)
 	if got := query(
 		"SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",

@@ -249,7 +249,7 @@ func TestPauseAndResume(t *testing.T) {
 	c.stopWriting()
 	c.obeys("throttle", []string{"100%"}, "no limit")
 	c.ends(exit.Done)
-	contains(t, c.run.stdout.String(), "pause, by ", "waiting: paused by ", "resume, by ", "throttle 100%, by ", "all equal", "locked for")
+	contains(t, c.run.stdout.String(), "pause, by ", "resume, by ", "throttle 100%, by ", "all equal", "locked for")
 	c.swappedAll()
 }
 

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
+	"midstream/internal/compat/foreign"
 	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 	"midstream/internal/ops/password"
@@ -172,7 +173,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		return errors.New("-h is the host, as in mysql, and needs a value; for help use --help")
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := unknown.GetSpecifiedName()
-		if of := session.OfRun(cmd.Name(), name); of != "" {
+		of := session.OfRun(cmd.Name(), name)
+		if of == "" && cmd.Flags().Lookup("max-slowdown") != nil { // a verb that works like run
+			of = foreign.Explained(name)
+		}
+		if of != "" {
 			return fmt.Errorf("%w: %s", err, of)
 		}
 		return meant(err, flagsLike(cmd, name))

@@ -237,6 +237,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 		err = errors.Join(err, errors.New("an undo cannot be rehearsed, but an option file has rehearse, rehearse-lock or on-replica"))
 	}
 	given := c.checks.Flags.Changed // an option file may have these for the changes with an undo
+	if c.target.To == "" && given("allow-loss") {
+		err = errors.Join(err, errors.New("--allow-loss needs --to: a statement that you give yourself may lose values; midstream plan lists them"))
+	}
 	if c.config.Undo <= 0 && given("undo-method") {
 		err = errors.Join(err, errors.New("--undo-method needs --undo"))
 	}

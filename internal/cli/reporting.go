@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +50,7 @@ func (a *app) reportCommand() *cobra.Command {
 		names = append(names, form.Name)
 	}
 	r.form = names[0]
-	r.checks.Enum("format", r.form, names, "format of the report", func(word string) { r.form = word })
+	r.checks.Enum("format", r.form, names, "format of the report; without this flag, md on a terminal", func(word string) { r.form = word })
 	r.checks.Flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
 	r.checks.Flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
 	cmd.RunE = a.Verb(func(_ context.Context, args []string) error {
@@ -68,12 +71,19 @@ func (r *reporting) write(word string) error {
 	if err != nil {
 		return err
 	}
+	terminal := r.out == "-" && onTerminal(r.app.Env.Stdout)
+	if terminal && !r.checks.Flags.Changed("format") {
+		r.form = "md" // the page is not for reading there
+	}
 	made, form := report.Of(story), report.FormOf(r.form)
 	if r.out == "-" {
-		if err := form.Fits(onTerminal(r.app.Env.Stdout)); err != nil {
+		if err := form.Fits(terminal); err != nil {
 			return exit.UsageOf("midstream report --help", err)
 		}
-		return form.Write(made, r.app.Env.Stdout) // each form escapes by itself
+		if err := form.Write(made, r.app.Env.Stdout); !errors.Is(err, syscall.EPIPE) { // each form escapes by itself
+			return err
+		}
+		return nil // head has seen enough
 	}
 	if err := report.WriteFile(r.out, func(out io.Writer) error { return form.Write(made, out) }); err != nil {
 		return &exit.Error{Code: exit.Failed, Err: fmt.Errorf("write the report: %w", err), Next: "name another file by --out"}
@@ -92,14 +102,13 @@ func (r *reporting) listRuns(table string) error {
 	if err != nil {
 		return &exit.Error{Code: exit.Failed, Err: err, Next: "--history-dir names another folder"}
 	}
+	entries = slices.DeleteFunc(entries, func(e history.Entry) bool { return table != "" && !e.Of(table) })
+	if !r.json {
+		fmt.Fprint(r.app.Stdout, summary.OfEntries(entries))
+		return nil
+	}
 	for _, e := range entries {
-		switch {
-		case table != "" && !e.Of(table):
-		case r.json:
-			r.app.Record(listed{e.Run, e.Result})
-		default:
-			fmt.Fprint(r.app.Stdout, summary.OfEntry(e))
-		}
+		r.app.Record(listed{e.Run, e.Result})
 	}
 	return nil
 }

@@ -137,6 +137,7 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	for i, s := range servers {
 		var err error
 		if tables[i], err = schema.Load(ctx, s.Pool.DB(), names[i]); err != nil {
+			err = schema.Missing(ctx, s.Pool.DB(), names[i], err)
 			return &exit.Error{Code: exit.Code(err, false), Err: fmt.Errorf("%s on %s: %w", names[i], s.Address, err), Next: exit.CheckName}
 		}
 	}

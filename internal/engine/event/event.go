@@ -358,6 +358,8 @@ const (
 // change, and at least every 10 s while they remain.
 type Blocked struct {
 	Blockers []Blocker
+	// Run is the table by which commands find the run; empty if no command can reach it.
+	Run string
 	// Waiting is how long sessions have blocked the cut-over without a break.
 	Waiting time.Duration
 	At      time.Time

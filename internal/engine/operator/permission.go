@@ -120,7 +120,9 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 			h.Enter(event.PhaseHold)
 		}
 		if why != told {
-			h.Note("held: " + why)
+			if why != h.Control.pausedBy() { // the command that pauses is an event of its own
+				h.Note("held: " + why)
+			}
 			told = why
 		}
 		select { // a release counts at once

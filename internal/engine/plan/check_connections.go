@@ -2,6 +2,9 @@ package plan
 
 import "fmt"
 
+// CodeDisk means that less is free on the server's disk than the run must leave free.
+const CodeDisk Code = "disk"
+
 // CodeConnections is the code of too few connections.
 const CodeConnections Code = "connections"
 

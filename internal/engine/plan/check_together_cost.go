@@ -58,7 +58,7 @@ func (g GroupSwap) Text() string {
 	if n := g.Statements(); n > 0 {
 		text += fmt.Sprintf(", and %d statements change foreign keys and triggers", n)
 	}
-	return fmt.Sprintf("%s: that takes about %s (%s), and --lock-work allows %s", text, round(g.Takes()), known, g.Work)
+	return fmt.Sprintf("%s: that takes about %s (%s), and --lock-work allows %s", text, round(g.Takes()), known, round(g.Work))
 }
 
 // Refusal refuses a swap that takes longer than --lock-work; nil for one that fits.

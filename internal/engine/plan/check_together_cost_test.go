@@ -30,7 +30,7 @@ func TestTheSwapOfAGroupCostsTheSum(t *testing.T) {
 	if g.Files != 202 || g.Statements() != 6 || g.Fits() || refused == nil {
 		t.Fatalf("the swap is %+v", g)
 	}
-	for _, want := range []string{"s.a, s.b", "202 files", "6 statements", "--lock-work allows 250ms", "--lock-work=600ms"} {
+	for _, want := range []string{"s.a, s.b", "202 files", "6 statements", "--lock-work allows 250 ms", "--lock-work=600ms"} {
 		if !strings.Contains(refused.Error(), want) {
 			t.Errorf("%q is missing in %s", want, refused)
 		}

@@ -83,7 +83,7 @@ func (c *checker) checkDistance() {
 		CodeDistance,
 		fmt.Sprintf(
 			"a round trip to the server takes %s, and the work under the lock of the swap has about %d of them; that takes about %s, and --lock-work allows %s",
-			roundTrip(d.Trip), d.Trips, round(d.takes()), d.Work,
+			roundTrip(d.Trip), d.Trips, round(d.takes()), round(d.Work),
 		),
 		"an attempt that takes longer is given up and repeated, so the run may never swap", d.fix(),
 	)

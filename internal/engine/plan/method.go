@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -345,7 +346,7 @@ func (c *chooser) native() (m Method, why, against string) {
 	}
 	if a.Lock != "NONE" {
 		if takes > c.limits.Locked {
-			return a.Method, "", fmt.Sprintf("it would block writes for about %s; at most %s is allowed", round(takes), c.limits.Locked)
+			return a.Method, "", fmt.Sprintf("it would block writes for about %s; %s is allowed", round(takes), round(c.limits.Locked))
 		}
 		return a.Method, fmt.Sprintf("the table is small: writes wait for about %s", round(takes)), ""
 	}
@@ -431,7 +432,7 @@ func (c *chooser) againstClosed() string {
 	if closed := c.answer.closed(c.table); closed > c.limits.Locked {
 		return fmt.Sprintf(
 			"at the start and the end the server works on the files of all partitions, and no session can use the table for about %s; at most %s is allowed (--native-max-lock)",
-			round(closed), c.limits.Locked,
+			round(closed), round(c.limits.Locked),
 		)
 	}
 	return ""
@@ -445,18 +446,18 @@ func (c *chooser) againstBuild(takes time.Duration) string {
 	case c.facts.replicas() > 0 && takes > c.limits.Stall:
 		return fmt.Sprintf(
 			"replicas repeat it afterwards, and their replication stalls for about %s; at most %s is allowed", round(takes),
-			c.limits.Stall,
+			round(c.limits.Stall),
 		)
 	case takes > c.limits.Longest:
 		return fmt.Sprintf("it takes about %s, and if it cannot get its final lock, the build is lost; at most %s is allowed",
-			round(takes), c.limits.Longest)
+			round(takes), round(c.limits.Longest))
 	}
 	if built := int64(c.pace.Native.Bytes * float64(c.table.Rows)); c.facts.BufferPool > largePool && built > muchBuilt {
 		return fmt.Sprintf(
 			"at the end the server flushes the %s that it has built, and searches its list of dirty pages for them, which may "+
 				"take hours with a buffer pool of %s",
-			sized(built),
-			sized(c.facts.BufferPool),
+			units.Size(built),
+			units.Size(c.facts.BufferPool),
 		)
 	}
 	if takes > c.limits.Stall && c.moves() { // else try: a shadow can take over
@@ -466,7 +467,7 @@ func (c *chooser) againstBuild(takes time.Duration) string {
 	if logged := int64(c.pace.Writes * takes.Seconds() * rowBytes(c.table)); logged > c.facts.OnlineLog/2 {
 		return fmt.Sprintf(
 			"the application writes about %s during the build, and the server's online log holds %s: it may overflow, and the build is lost",
-			sized(logged), sized(c.facts.OnlineLog),
+			units.Size(logged), units.Size(c.facts.OnlineLog),
 		)
 	}
 	return ""
@@ -529,23 +530,16 @@ func (p *Plan) FirstStatement() string {
 	return fmt.Sprintf("ALTER TABLE %s %s, %s", p.Source.Name.Quoted(), how(MethodInstant, "", false), p.Choice.Split.First.Clauses)
 }
 
-// round rounds a duration to about two figures.
-func round(d time.Duration) time.Duration {
+// round writes a duration with about two figures.
+func round(d time.Duration) string {
 	for unit := time.Duration(1e12); unit >= time.Millisecond; unit /= 10 {
 		if d >= 10*unit {
-			return d.Round(unit)
+			d = d.Round(unit)
+			break
 		}
 	}
-	return d.Round(time.Millisecond)
-}
-
-// sized formats a number of bytes.
-func sized(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	if d >= 10*time.Second && d < time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
-	return fmt.Sprintf("%d bytes", n)
+	return units.Span(d.Round(time.Millisecond))
 }

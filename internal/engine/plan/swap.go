@@ -197,7 +197,7 @@ func (c *checker) checkSwap() {
 	c.swapRisk(
 		fmt.Sprintf(
 			"the swap %s: that takes about %s (%s), and --lock-work allows %s", strings.Join(parts, " and "),
-			round(least+swap.Settle), known, work,
+			round(least+swap.Settle), known, round(work),
 		),
 		least+swap.Settle,
 	)

@@ -112,7 +112,7 @@ func (m *tablePlanner) end(t *TableFacts) {
 	if stall > limit && !m.options.Drop && !m.options.Keep {
 		stalls = fmt.Sprintf(
 			", because its drop would stall the server for about %s, and at most %s is allowed (--drop-old drops it all the same)",
-			round(stall), limit,
+			round(stall), round(limit),
 		)
 	}
 	if m.options.Keep || stalls != "" {

@@ -46,7 +46,7 @@ func (m *tablePlanner) checkFiles() {
 	}
 	kind := m.plan.Statement.Kind
 	what := fmt.Sprintf("the %s works on %d files (one for each partition): that takes about %s (%s), and --native-max-lock allows %s",
-		kind, swap.Files, round(swap.Rename), known, limit)
+		kind, swap.Files, round(swap.Rename), known, round(limit))
 	const why = "all queries of the table wait for it, and the server cannot stop it"
 	if kind == ddl.KindDrop {
 		m.warn(CodeSwap, what, why, "")

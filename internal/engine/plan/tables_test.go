@@ -51,10 +51,10 @@ func TestMakeTables(t *testing.T) {
 		want      string // a text of the plan or refusal
 	}{
 		{"drop", "DROP TABLE t", nil, TableOptions{}, "ALTER TABLE `shop`.`t` COMMENT = 'midstream dropped of shop.t; it was: its own', RENAME TO `shop`.`t_old`, ALGORITHM=INPLACE | t_old is dropped"},
-		{"drop of a table that is large", "DROP TABLE t", gib(4), TableOptions{}, "t_old is kept, because its drop would stall the server for about 1.7s"},
-		{"more so with the hash index", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Facts.AdaptiveHash = true }, TableOptions{}, "for about 4.1s"},
+		{"drop of a table that is large", "DROP TABLE t", gib(4), TableOptions{}, "t_old is kept, because its drop would stall the server for about 1.7 s"},
+		{"more so with the hash index", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Facts.AdaptiveHash = true }, TableOptions{}, "for about 4.1 s"},
 		{"of which little can be in memory", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Facts.BufferPool = 128 << 20 }, TableOptions{}, "t_old is dropped"},
-		{"all the same", "DROP TABLE t", gib(4), TableOptions{Drop: true}, "t_old is dropped | risk: the drop of shop.t_old stalls every session for about 1.7s"},
+		{"all the same", "DROP TABLE t", gib(4), TableOptions{Drop: true}, "t_old is dropped | risk: the drop of shop.t_old stalls every session for about 1.7 s"},
 		{"a longer stall is allowed", "DROP TABLE t", gib(4), TableOptions{Stall: time.Minute}, "t_old is dropped"},
 		{"later", "DROP TABLE t", nil, TableOptions{Keep: true}, "t_old is kept; drop it"},
 		{"in partitions", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Partitions = make([]string, 40) }, TableOptions{}, "t_old is dropped, partition by partition"},
@@ -72,7 +72,7 @@ func TestMakeTables(t *testing.T) {
 		{"first name taken", "DROP TABLE t", func(f *TableFacts) { f.Facts.Taken = []Taken{{Name: f.Name.Sibling("t_old")}} }, TableOptions{}, "t_old2 is dropped"},
 		{"truncate", "TRUNCATE t", nil, TableOptions{}, "RENAME TABLE `shop`.`t` TO `shop`.`t_old`, `shop`.`t_shadow` TO `shop`.`t`"},
 		{"with a trigger", "TRUNCATE t", func(f *TableFacts) { f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "TRUNCATE TABLE `shop`.`t` | instant: the server truncates the table under the lock, because it has triggers"},
-		{"of a large one", "TRUNCATE t", func(f *TableFacts) { gib(4)(f); f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "risk: no session can use shop.t for about 1.7s"},
+		{"of a large one", "TRUNCATE t", func(f *TableFacts) { gib(4)(f); f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "risk: no session can use shop.t for about 1.7 s"},
 		{"with a foreign key", "TRUNCATE t", func(f *TableFacts) {
 			f.Table.ForeignKeys = []schema.ForeignKey{{Constraint: "f", Child: f.Name, Parent: f.Name.Sibling("p")}}
 		}, TableOptions{}, "because it has foreign keys"},

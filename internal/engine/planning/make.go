@@ -115,7 +115,7 @@ func (m *maker) decide() (*plan.Plan, error) {
 func (m *maker) read(ctx context.Context) (err error) {
 	db := m.server.Pool.DB()
 	if m.table, err = schema.Load(ctx, db, m.alter.Table); err != nil {
-		return failed(ReadTable, m.alter.Table, err)
+		return failed(ReadTable, m.alter.Table, schema.Missing(ctx, db, m.alter.Table, err))
 	}
 	name := m.table.Name
 	if !m.options.FactsOnly {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"midstream/internal/engine/units"
 )
 
 // Disk is a sensor of the free space of a file system. free returns it in bytes.
@@ -15,7 +17,7 @@ func Disk(path string, least int64, free func(path string) (int64, error)) Senso
 			return "", err
 		}
 		if closed = now < least || closed && now < least+least/10; closed {
-			return fmt.Sprintf("%s has %d MiB free; at least %d MiB", path, now>>20, least>>20), nil
+			return fmt.Sprintf("%s has %s free; at least %s must be", path, units.Size(now), units.Size(least)), nil
 		}
 		return "", nil
 	}}
@@ -30,6 +32,6 @@ func Growth(given int64, written func(ctx context.Context) (int64, error)) Senso
 		if err != nil || now < given-given/10 {
 			return "", err
 		}
-		return fmt.Sprintf("the new table and the binlog have grown by %d MiB, of %d MiB that were free", now>>20, given>>20), nil
+		return fmt.Sprintf("the new table and the binlog have grown by %s, of %s that were free", units.Size(now), units.Size(given)), nil
 	}}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/reach"
 )
@@ -39,36 +40,11 @@ func Rate(perSecond float64) string {
 	return Count(int64(perSecond))
 }
 
-// Size writes bytes.
-func Size(bytes int64) string {
-	units := []string{"bytes", "KB", "MB", "GB", "TB"}
-	value, unit := float64(bytes), 0
-	for value >= 1000 && unit < len(units)-1 {
-		value /= 1000
-		unit++
-	}
-	if unit == 0 || value >= 100 {
-		return fmt.Sprintf("%.0f %s", value, units[unit])
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
-}
+// Size writes a number of bytes.
+func Size(bytes int64) string { return units.Size(bytes) }
 
 // Span writes a duration with two or three digits.
-func Span(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "?"
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-}
+func Span(d time.Duration) string { return units.Span(d) }
 
 // About writes a prediction: coarse, so that it doesn't flicker. All predictions are rounded here: to
 // two or three digits, in units that people say.

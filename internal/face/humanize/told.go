@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // PhaseOf describes a phase as Phase does, or of an undo.
@@ -296,7 +297,7 @@ func Blocked(e event.Blocked) string {
 			text += indent + Blocker(b)
 		}
 	}
-	if remedy := Remedy(e.Blockers); remedy != "" {
+	if remedy := Remedy(e.Run, e.Blockers); remedy != "" {
 		text += indent + remedy
 	}
 	return text
@@ -306,8 +307,8 @@ func Blocked(e event.Blocked) string {
 // suggests to kill it.
 const brief = 5 * time.Second
 
-// Remedy suggests what an operator can do about blockers, or returns "" if they will end by themselves.
-func Remedy(blockers []event.Blocker) string {
+// Remedy suggests what an operator can do about the blockers of a run, or returns "" if they will end by themselves.
+func Remedy(run string, blockers []event.Blocker) string {
 	var kills []string
 	snapshot := false
 	for _, b := range blockers {
@@ -324,9 +325,13 @@ func Remedy(blockers []event.Blocker) string {
 	if len(kills) > 1 {
 		them = "them"
 	}
-	text := "Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set  TABLE kill-blockers-after=30s."
+	table := "TABLE" // of a record by an earlier version
+	if run != "" {
+		table = escape.Line(schema.NameOf(run).Argument())
+	}
+	text := "Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set  " + table + " kill-blockers-after=30s."
 	if snapshot {
-		text += " To swap without waiting for old snapshots: midstream abort  --keep TABLE, then the same command with " +
+		text += " To swap without waiting for old snapshots: midstream abort  --keep " + table + ", then the same command with " +
 			"--old-snapshots=ignore. Such a transaction then sees only a part of the table's rows, without an error."
 	}
 	return text

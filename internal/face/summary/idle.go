@@ -68,12 +68,27 @@ func (i Idle) Lines() string {
 	for _, u := range i.Left {
 		fmt.Fprintf(&b, "%s: %s; %s\n", schema.NameOf(u.Run.Table), ended(u), nextFor(u))
 	}
-	for _, e := range i.Done {
+	shown := i.Done
+	if len(shown) > mostDone {
+		shown = shown[:mostDone-1]
+	}
+	for _, e := range shown {
 		list := e.Run.Reach.In("midstream undo  --list " + schema.NameOf(e.Run.Table).Argument())
 		fmt.Fprintf(&b, "%s: %s; to check: %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), list)
 	}
+	if more := i.Done[len(shown):]; len(more) > 0 {
+		var names []string
+		for _, e := range more {
+			names = append(names, schema.NameOf(e.Run.Table).String())
+		}
+		fmt.Fprintf(&b, "%d more tables have a change that can be undone or redone: %s; midstream status  TABLE shows one\n", len(more),
+			humanize.OneLine(strings.Join(names, ", "), 200))
+	}
 	return b.String()
 }
+
+// mostDone is the number of lines about undos that can be made.
+const mostDone = 4
 
 // NoRuns says that no run is active.
 const NoRuns = "No run is active on this machine."

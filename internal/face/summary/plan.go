@@ -69,6 +69,9 @@ func AfterPlan(p Planned) string {
 	if stopsAtRows(p) != "" {
 		return "change these rows, or add --park, which copies them to a table of their own; then the same command without --plan"
 	}
+	if p.Choice.Method == plan.MethodNone && p.Former == "" {
+		return "nothing: the table needs no run"
+	}
 	if p.Back != nil {
 		return "the same command without --plan (--verbose: locks, grants, key)"
 	}

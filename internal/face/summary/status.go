@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
@@ -107,16 +108,35 @@ func OfSettings(s socket.Status, settings []socket.Setting) string {
 	return text
 }
 
-// OfEntry is the line of a run in a list of histories.
-func OfEntry(e history.Entry) string {
-	end := "no end recorded"
-	if e.Result != nil {
-		end = e.Result.Outcome + ", after " + humanize.Span(e.Result.ElapsedMS.Duration())
+// OfEntries is the list of histories.
+func OfEntries(entries []history.Entry) string {
+	if len(entries) == 0 {
+		return "No run has a history in this folder. The runs of midstream serve are listed by midstream queue.\n"
 	}
-	return fmt.Sprintf(
-		"%s  %s on %s  %s  %s\n", escape.Line(e.Run.ID), schema.NameOf(e.Run.Table),
-		escape.Line(e.Run.Server), escape.Line(end), humanize.OneLine(e.Run.Alter, 60),
-	)
+	lines := [][]string{{"WHEN", "RESULT", "TOOK", "TABLE", "SERVER", "CHANGE", "ID"}}
+	for _, e := range entries {
+		result, took := "running, or killed", ""
+		if e.Result != nil {
+			result, took = e.Result.Outcome, humanize.Span(e.Result.ElapsedMS.Duration())
+		}
+		lines = append(lines, []string{
+			e.Run.Time().Local().Format("2006-01-02 15:04"), escape.Line(result), took, schema.NameOf(e.Run.Table).String(),
+			escape.Line(e.Run.Server), humanize.OneLine(e.Run.Alter, 60), escape.Line(e.Run.ID),
+		})
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		text := ""
+		for i, cell := range line {
+			widest := 0
+			for _, other := range lines {
+				widest = max(widest, utf8.RuneCountInString(other[i]))
+			}
+			text += cell + strings.Repeat(" ", widest-utf8.RuneCountInString(cell)+2)
+		}
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	return b.String()
 }
 
 // OfEnd reports how a run that was watched has ended.

@@ -36,7 +36,7 @@ func planned(t *testing.T, clauses string, change func(p *plan.Plan)) Planned {
 		Names:  plan.NamesOf(name),
 		Choice: plan.Choice{Method: plan.MethodShadow, Why: "no lighter method is within the limits", Others: []plan.Rejected{
 			{Method: plan.MethodInstant, Why: "ALGORITHM=INSTANT is not supported. Reason: Need to rebuild the table to change column type. Try ALGORITHM=COPY/INPLACE."},
-			{Method: plan.MethodCopy, Why: "it would block writes for about 5s; at most 250ms is allowed"},
+			{Method: plan.MethodCopy, Why: "it would block writes for about 5 s; 250 ms is allowed"},
 		}},
 		Pace: plan.Pace{Shadow: plan.Cost{Rows: 50_000, Bytes: 220, Redo: 300, Binlog: 200}, Verify: 300_000, Indexes: 300_000},
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 )
 
@@ -25,6 +26,8 @@ type Lines struct {
 	last    event.Progress // the last one with a line
 	phase   event.Phase    // current
 	entered time.Time      // of the current phase
+	paused  time.Time      // when an operator has paused the run; zero while no pause has been printed
+	resumed time.Time      // when an operator has resumed it
 	copied  time.Time      // when an undo began to copy
 }
 
@@ -41,6 +44,9 @@ func (l *Lines) Show(e event.Event) {
 		l.enter(e)
 	default:
 		at, text, matters := humanize.Happening(e)
+		if l.known(e) {
+			return
+		}
 		if text == "" || l.Quiet && !matters {
 			return
 		}
@@ -49,6 +55,26 @@ func (l *Lines) Show(e event.Event) {
 		}
 		l.print(at, text)
 	}
+}
+
+// known reports whether an event repeats what the line of an operator's pause or resume has reported.
+func (l *Lines) known(e event.Event) bool {
+	switch e := e.(type) {
+	case event.Controlled:
+		switch {
+		case e.Refused:
+		case e.Command == "pause":
+			l.paused = e.At
+		case e.Command == "resume":
+			l.resumed, l.paused = e.At, time.Time{}
+		}
+	case event.Throttled:
+		if len(e.Gates) == 0 {
+			return e.At.Sub(l.resumed) < lineEvery
+		}
+		return !l.paused.IsZero() && len(e.Gates) == 1 && e.Gates[0].Name == operator.PausedGate
+	}
+	return false
 }
 
 // enter prints the result of the last phase, and the new phase if it waits for something or if the

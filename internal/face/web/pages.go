@@ -176,7 +176,7 @@ func (s *Server) blockersPart(w http.ResponseWriter, r *http.Request) {
 	for _, b := range found.Waiting {
 		data.Waiting = append(data.Waiting, humanize.Blocker(b.Blocker()))
 	}
-	data.Remedy = humanize.Remedy(holding)
+	data.Remedy = humanize.Remedy(found.Table, holding)
 	show(w, "blockers", http.StatusOK, data)
 }
 

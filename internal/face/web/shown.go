@@ -109,7 +109,7 @@ func (s *Server) now(ctx context.Context, id string, passed passed) (*now, error
 	}
 	if b, is := record.EventOf(status.Blocked).(event.Blocked); is && len(b.Blockers) > 0 && status.State == "blocked" {
 		n.Blockers = blockingOf(b)
-		n.Remedy = humanize.Remedy(b.Blockers)
+		n.Remedy = humanize.Remedy(b.Run, b.Blockers)
 	}
 	return n, nil
 }

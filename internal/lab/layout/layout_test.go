@@ -24,7 +24,7 @@ type place struct {
 var house = []place{
 	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}, {"client"}, {"process"}, {"exit", "flags", "help"}}},
 	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
-	{"compat", "the command lines of other tools", [][]string{{"ghost", "ptosc"}, {"speech"}}},
+	{"compat", "the command lines of other tools", [][]string{{"foreign"}, {"ghost", "ptosc"}, {"speech"}}},
 	{"fleet", "one change on many servers", [][]string{{"inventory"}, {"selector"}}},
 	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers", "groups"}, {"socket"}, {"hook", "metrics", "readers", "retention"}, {"history"}, {"password", "record"}, {"access", "reach"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
@@ -36,7 +36,7 @@ var house = []place{
 		{"plan"},
 		{"backlog", "forecast"},
 		{"frontier"},
-		{"carry", "closure", "event", "key", "pulse", "window"},
+		{"carry", "closure", "event", "key", "pulse", "units", "window"},
 	}},
 	{"mysql", "the server, with each library behind one package", [][]string{
 		{"binlog", "dbconn", "ddl"}, {"schema"}, {"escape", "schema/token"},

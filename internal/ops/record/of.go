@@ -54,7 +54,7 @@ func Of(e event.Event) any {
 	case event.Progress:
 		return progressOf(e)
 	case event.Blocked:
-		return Blocked{Head: HeadOf(NameBlocked, e.At), WaitingMS: MSOf(e.Waiting), Blockers: Blockers(e.Blockers)}
+		return Blocked{Head: HeadOf(NameBlocked, e.At), Run: e.Run, WaitingMS: MSOf(e.Waiting), Blockers: Blockers(e.Blockers)}
 	case event.Killed:
 		return Killed{HeadOf(NameKilled, e.At), BlockerOf(e.Blocker), MSOf(e.Waited)}
 	case event.Throttled:

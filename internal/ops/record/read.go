@@ -199,7 +199,7 @@ func knownDuration(ms *MS) time.Duration {
 }
 
 func (r Blocked) event(at time.Time) event.Event {
-	e := event.Blocked{Waiting: r.WaitingMS.Duration(), At: at}
+	e := event.Blocked{Run: r.Run, Waiting: r.WaitingMS.Duration(), At: at}
 	for _, b := range r.Blockers {
 		e.Blockers = append(e.Blockers, b.Blocker())
 	}

@@ -218,6 +218,7 @@ type Deadline struct {
 // Blocked tells that sessions are in the way.
 type Blocked struct {
 	Head
+	Run       string    `json:"run" doc:"table by which commands such as midstream set find the run; may be empty"`
 	WaitingMS MS        `json:"waiting_ms" doc:"time for which sessions have blocked the lock without a break"`
 	Blockers  []Blocker `json:"blockers" doc:"the sessions that block the lock"`
 }

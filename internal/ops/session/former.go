@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/throttle"
+	"midstream/internal/engine/units"
 )
 
 // AdviceOnFormer is what to do about the work of an earlier run that forbids this one; "" if that is not known.
@@ -40,5 +41,25 @@ func TryThrottle(ctx context.Context, s *Server, p *plan.Plan, t operator.Thrott
 	if err := throttle.CheckQuery(ctx, s.Pool, p.Source.Name.Schema, t.Query); err != nil {
 		return "the query runs by itself once a second and must not write", fmt.Errorf("--throttle-query: %w", err)
 	}
+	p.Risks = append(p.Risks, short(ctx, s, p, t.FreeDisk)...)
 	return "", nil
+}
+
+// short is the warning that the run would only wait, because less than it leaves free is free now. The server's disk can be seen only
+// if it is this machine's.
+func short(ctx context.Context, s *Server, p *plan.Plan, least int64) []plan.Risk {
+	var folder string
+	if least <= 0 || p.Choice.Method == plan.MethodNone || s.Pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.datadir").Scan(&folder) != nil {
+		return nil
+	}
+	free, err := throttle.FreeBytes(folder)
+	if err != nil || free >= least {
+		return nil
+	}
+	return []plan.Risk{{
+		Code: plan.CodeDisk,
+		What: fmt.Sprintf("--min-free-disk is %s, but only %s is free in %s", units.Size(least), units.Size(free), folder),
+		Why:  "the run copies no row until more is free",
+		Fix:  "Free some space, or lower --min-free-disk",
+	}}
 }

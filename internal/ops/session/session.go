@@ -259,6 +259,9 @@ func (s *Session) Heard(show event.Listener) event.Listener {
 // reaching is an event whose commands reach the server.
 func (s *Session) reaching(e event.Event) event.Event {
 	switch e := e.(type) {
+	case event.Blocked:
+		e.Run = s.options.Table.Dotted()
+		return e
 	case event.Note:
 		e.Text = s.options.Reach.In(e.Text)
 		return e

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"midstream/internal/engine/operator"
+	"midstream/internal/mysql/schema"
 )
 
 // Problem is the answer to what was not done (RFC 9457).
@@ -44,7 +45,7 @@ func init() {
 // problem is the answer of a run to an error.
 func (s *Server) problem(err error) *Problem {
 	p := *problemOf(err)
-	p.Next = s.run.Reach.In(p.Next)
+	p.Next = s.run.Reach.In(strings.ReplaceAll(p.Next, "  TABLE ", "  "+schema.NameOf(s.run.Table).Argument()+" ")) // the control does not know its table
 	return &p
 }
 
