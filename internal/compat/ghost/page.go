@@ -36,7 +36,7 @@ func (s *Speaker) End(err error, complaint string) int {
 // Answer answers a command line that asks for no run, as Read's error says, and returns the exit code.
 func Answer(err error, midstream string, out, errs io.Writer) int {
 	return speech.Answer(err,
-		func(t *Told) int { return tell(t, midstream, out) },
+		func(t *Told) int { return tell(t, midstream, out, errs) },
 		func(w *Wrong) int { return refuse(w, out, errs) },
 		func(text string) *Wrong { return &Wrong{Problems: []string{text}} })
 }
@@ -57,10 +57,11 @@ func refuse(w *Wrong, out, errs io.Writer) int {
 }
 
 // tell tells what a command line asks to read.
-func tell(t *Told, midstream string, out io.Writer) int {
+func tell(t *Told, midstream string, out, errs io.Writer) int {
 	switch {
 	case t.Version:
-		fmt.Fprintf(out, "%s (midstream %s)\n", Version, midstream)
+		fmt.Fprintln(out, Version) // alone: ghost_adapter reads all of it as a number
+		fmt.Fprintf(errs, "midstream %s\n", midstream)
 	case t.Help:
 		fmt.Fprint(out, usage())
 	}

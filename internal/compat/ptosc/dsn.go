@@ -10,6 +10,7 @@ type DSN struct {
 	Host, Port, User, Socket, File, SSL string // "" where none is said
 	Password                            *string
 	Charset, Database, Table            string
+	CA, Cert, Key                       string // files of TLS, which only the host can name
 }
 
 // parseDSN reads h=host,P=port and so on; a word without a key is the host. What it does not say is taken from below.
@@ -45,7 +46,38 @@ func parseDSN(text string, below DSN) (DSN, error) {
 			return DSN{}, fmt.Errorf("Unknown DSN option '%s' in '%s'.  For more details, please use the --help option", key, hidden(text))
 		}
 	}
-	return d, nil
+	return d, d.driver()
+}
+
+// driver reads what follows the host and a semicolon. There it goes to Perl's driver, and Departure puts the settings of TLS there.
+func (d *DSN) driver() error {
+	host, settings, has := strings.Cut(d.Host, ";")
+	if !has {
+		return nil
+	}
+	said := d.Host
+	d.Host = host
+	for setting := range strings.SplitSeq(settings, ";") {
+		key, value, _ := strings.Cut(setting, "=")
+		switch strings.TrimSpace(key) {
+		case "":
+		case "mysql_ssl":
+			d.SSL = value
+		case "mysql_ssl_ca_file", "mysql_ssl_client_ca":
+			d.CA = value
+		case "mysql_ssl_client_cert":
+			d.Cert = value
+		case "mysql_ssl_client_key":
+			d.Key = value
+		case "mysql_socket":
+			d.Socket = value
+		case "port":
+			d.Port = value
+		default:
+			return fmt.Errorf("Unknown setting '%s' of the host '%s'", key, said)
+		}
+	}
+	return nil
 }
 
 // hidden is a DSN as it may be shown: without its password.
@@ -89,7 +121,8 @@ func Secrets(args []string) map[int]int {
 		switch {
 		case strings.HasPrefix(arg, "--") && strings.Contains(strings.SplitN(arg, "=", 2)[0], "pass") && strings.Contains(arg, "="):
 			found[i] = strings.IndexByte(arg, '=') + 1
-		case strings.HasPrefix(before, "--") && strings.HasSuffix(before, "password"), before == "-p":
+		case strings.HasPrefix(before, "--") && strings.Contains(before, "pass") && !strings.Contains(before, "=") && before != "--ask-pass",
+			before == "-p":
 			found[i] = 0
 		case strings.HasPrefix(arg, "-p") && len(arg) > 2:
 			found[i] = 2

@@ -80,8 +80,18 @@ func (d DSN) flags() (flags []string) {
 			flags = append(flags, "--"+f[0]+"="+f[1])
 		}
 	}
-	if d.SSL != "" && d.SSL != "0" {
+	switch {
+	case d.SSL == "0":
+		return flags
+	case d.CA != "":
+		flags = append(flags, "--ssl-mode=VERIFY_CA")
+	case d.SSL != "" || d.Cert != "":
 		flags = append(flags, "--ssl-mode=REQUIRED")
+	}
+	for _, f := range [][2]string{{"ca", d.CA}, {"cert", d.Cert}, {"key", d.Key}} {
+		if f[1] != "" {
+			flags = append(flags, "--ssl-"+f[0]+"="+f[1])
+		}
 	}
 	return flags
 }

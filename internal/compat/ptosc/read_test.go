@@ -67,6 +67,15 @@ func TestReads(t *testing.T) {
 		{line: "db1,D=shop,t=orders --exec -qFmy.cnf", flags: "--host=db1 --defaults-file=my.cnf " + usual},
 		{line: "-h db2 h=db1,D=shop,t=orders --dry-run", flags: "--host=db1 --drop-old"},
 		{line: "-D shop t=orders --mysql_ssl 1", flags: "--ssl-mode=REQUIRED --drop-old"},
+		{line: "-h db1;mysql_ssl=1;mysql_ssl_client_ca=/ca.pem -P 3307" + to, flags: "--host=db1 --port=3307 --ssl-mode=VERIFY_CA --ssl-ca=/ca.pem " + usual},
+		{line: "h=db1;mysql_ssl=1,D=shop,t=orders --execute", flags: "--host=db1 --ssl-mode=REQUIRED " + usual},
+		{line: "-h db1;mysql_ssl=0;port=3308;mysql_socket=/s" + to, flags: "--host=db1 --port=3308 --socket=/s " + usual},
+		{
+			line:  "-h db1;mysql_ssl_ca_file=/ca;mysql_ssl_client_cert=/c;mysql_ssl_client_key=/k" + to,
+			flags: "--host=db1 --ssl-mode=VERIFY_CA --ssl-ca=/ca --ssl-cert=/c --ssl-key=/k " + usual,
+		},
+		{line: "--check-slave-lag h=r1;mysql_ssl=1" + to, flags: "--find-replicas=false --replica=r1:3306 " + usual},
+		{line: "-h db1;mysql_compression=1" + to, problem: "Unknown setting 'mysql_compression' of the host 'db1;mysql_compression=1'"},
 		{line: "--max-load Threads_running:30,Threads_connected=900 --critical-load=Threads_running=9 --max-lag=2m" + to,
 			flags: "--max-load=Threads_running=30,Threads_connected=900 --critical-load=Threads_running=9 --max-replica-lag=2m0s " + usual},
 		{line: "--chunk-time 1 --sleep 0.25 --pause-file /p" + to, flags: "--chunk-time=1s --copy-share=80% --throttle-file=/p " + usual},
@@ -175,7 +184,7 @@ func TestFiles(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	args := []string{
 		"-psecret", "--password=secret", "--password", "secret", "h=a,p=secret,D=d", "p=secret", "-p", "secret",
-		"--replica-password=secret", "--slave-password", "secret", "--port=3",
+		"--replica-password=secret", "--slave-password", "secret", "--port=3", "--pass", "secret", "--slave-pass", "secret", "--ask-pass", "h=a",
 	}
 	found := Secrets(args)
 	for i, arg := range args {
