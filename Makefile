@@ -86,7 +86,7 @@ cases: check ## every case of internal/lab/cases on every server that it names, 
 
 nightly: matrix cases differ race fuzz judges soak ## the tests that take hours: every server, every case, random cases, the race detector, fuzzing, judges, soak
 
-judges: build ## gh-ost's and Vitess's own tests, with midstream in their place, about half an hour (JUDGES="--suites vitess --only '^enum'")
+judges: build ## gh-ost's and Vitess's own tests, and programs that call such a tool, about half an hour (JUDGES="--suites vitess --only '^enum'")
 	go build -o bin/judge ./judge && bin/judge $(JUDGES)
 
 soak: ## random changes, kills and faults for hours, then gigabytes of binlog (SOAK=30m for another time)

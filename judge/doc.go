@@ -1,8 +1,9 @@
 // Command judge runs midstream under other projects' own tests: gh-ost's localtests, and the suite
 // of Vitess's Online DDL. Neither is copied here: both come with the projects' Go modules, which go
-// fetches and checks, and nothing here names a case.
+// fetches and checks, and nothing here names a case. A third suite is the programs that call a schema
+// change tool (package callers).
 //
-//	bin/judge                         both suites, on MySQL 8.0, about half an hour
+//	bin/judge                         all suites, on MySQL 8.0, about half an hour
 //	bin/judge --suites vitess --server 9.7 --only '^enum'
 //
 // gh-ost's localtests are run by their own script, which gets our program under gh-ost's name, a

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"midstream/internal/lab/sandbox"
+	"midstream/judge/callers"
 )
 
 // The modules that contain the suites.
@@ -76,7 +77,7 @@ func main() {
 
 func readFlags() (options, error) {
 	var o options
-	suites := flag.String("suites", "gh-ost,vitess", "suites to run: gh-ost, vitess")
+	suites := flag.String("suites", "gh-ost,vitess,callers", "suites to run: gh-ost, vitess, callers")
 	server := flag.String("server", string(sandbox.MySQL80), "server to run on: 9.7, 8.0 or 5.7")
 	only := flag.String("only", "", "pattern of the names of cases")
 	flag.StringVar(&o.midstream, "midstream", "bin/midstream", "the program to be judged")
@@ -169,8 +170,39 @@ func (o options) open(ctx context.Context, name, dir string) (suite, func() erro
 		return openGhost(ctx, o, dir)
 	case "vitess":
 		return openVitess(ctx, o, dir)
+	case "callers":
+		return openCallers(ctx, o)
 	}
-	return nil, nil, fmt.Errorf("unknown suite; the suites are gh-ost and vitess")
+	return nil, nil, fmt.Errorf("unknown suite; the suites are gh-ost, vitess and callers")
+}
+
+// callersSuite is the suite of the programs that call a schema change tool.
+type callersSuite struct{ *callers.Suite }
+
+func openCallers(ctx context.Context, o options) (suite, func() error, error) {
+	dir, err := os.MkdirTemp("", "judge-callers")
+	if err != nil {
+		return nil, nil, err
+	}
+	contrib, err := filepath.Abs("contrib")
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := callers.Open(ctx, o.server, o.midstream, contrib, dir)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return callersSuite{s}, func() error { return errors.Join(s.Close(ctx), os.RemoveAll(dir)) }, nil
+}
+
+func (s callersSuite) cases() ([]string, error) { return s.Cases(), nil }
+
+func (s callersSuite) judge(ctx context.Context, name string) (verdict, error) {
+	said, failed, err := s.Judge(ctx, name)
+	if failed != nil {
+		return verdict{wrong, lastLine(failed.Error()), failed.Error() + "\n" + said}, err
+	}
+	return verdict{asExpected, "", said}, err
 }
 
 // fetch returns the folder of a module's sources.
