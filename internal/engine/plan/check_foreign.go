@@ -78,7 +78,7 @@ func (c *checker) checkForeign() {
 				CodeForeignKey,
 				fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table until the swap", fk.Constraint),
 				"the binlog does not contain such changes ("+c.facts.silentOf()+")",
-				"Drop it first, by a separate statement: the server changes only its dictionary",
+				"Drop it first, with a client such as mysql: the server changes only its dictionary",
 			)
 		}
 	}
@@ -99,7 +99,7 @@ func (c *checker) checkForeign() {
 		c.block(
 			CodeForeignKey, "the ALTER only drops a foreign key, or a run cannot split it into clauses",
 			"a shadow has none before the swap",
-			"Drop it by a separate statement: the server changes only its dictionary",
+			"Give its DROP FOREIGN KEY to the server, with a client such as mysql: the server changes only its dictionary",
 		)
 	}
 	for _, name := range c.alter.DroppedForeign {
