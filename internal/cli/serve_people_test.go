@@ -77,7 +77,7 @@ func TestTokensWithRoles(t *testing.T) {
 	p.serve()
 	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a", held[0], held[1], held[2])
 	c := p.sees("ann", "a", func(c queue.Change) bool {
-		return c.Why == "on hold: until midstream cutover  "+p.name || strings.HasPrefix(c.Why, "on hold")
+		return strings.Contains(c.Why, "on hold: ")
 	})
 	if c.Author != "ann" || !strings.HasPrefix(c.SubmittedBy, "ann (") {
 		t.Errorf("%+v", c)
@@ -135,5 +135,47 @@ func TestTokenSaysWhatIsWrong(t *testing.T) {
 		if code != c.code || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit code %d\n%s", c.args, code, stderr)
 		}
+	}
+}
+
+// TestL4_AReadyChangeSwapsWhenItIsReleased: a held change is ready once its tables were compared, with the age of the proof, also after serve was
+// killed. One that still copies is not released; who lacks the role does not release.
+func TestL4_AReadyChangeSwapsWhenItIsReleased(t *testing.T) {
+	sideBySide(t)
+	p := peopled(t, 2000, map[string]string{"ann": "submit", "ops": "operate"})
+	p.serve()
+	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a", held[0], held[1], held[2], "--option=copy-share=0%")
+	p.sees("ann", "a", func(c queue.Change) bool { return c.State == queue.StateRunning })
+	until(t, func() string { return p.daemon.stdout.String() }, func() bool { // it has its socket by then
+		code, _, stderr := p.as("ops", "release", "a")
+		return code == exit.NotNow && strings.Contains(stderr, "it is not ready: its run is in the phase copy")
+	})
+	contains(t, p.does("ann", "queue", "--state=ready"), "No change is ready.")
+	token, err := os.ReadFile(filepath.Join(p.home, "ops"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text := p.httpAs(strings.TrimSpace(string(token)), "POST", "/v1/changes/a/throttle", `{"share":"100%"}`); status != 200 {
+		t.Fatalf("%d %s", status, text)
+	}
+	ready := p.sees("ann", "a", func(c queue.Change) bool { return c.Ready != nil && c.Ready.VerifiedAt != nil })
+	if ready.Ready.AgeMS == nil || ready.State != queue.StateRunning || !strings.Contains(ready.Next, "midstream release") {
+		t.Errorf("%+v, %+v", ready, ready.Ready)
+	}
+	contains(t, p.does("ann", "queue", "--state=ready"), "running", "ready, compared ")
+	p.daemon.await(&p.daemon.stdout, "change a ("+p.name+" on main) is ready")
+	_, metrics := p.httpAs(strings.TrimSpace(string(token)), "GET", "/metrics", "")
+	contains(t, metrics, `midstream_change_proof_age_seconds{change="a",server="main",table="`+p.name+`"}`, `midstream_changes{state="running"} 1`)
+	p.kill()
+	p.serve()
+	if now := p.sees("ann", "a", func(c queue.Change) bool { return c.Ready != nil }); !now.Ready.Since.Equal(ready.Ready.Since) {
+		t.Errorf("%+v, %+v", now.Ready, ready.Ready)
+	}
+	if code, _, stderr := p.as("ann", "release", "a"); code != exit.WrongUsage || !strings.Contains(stderr, "ann lacks the role operate") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	until(t, func() string { return p.daemon.stdout.String() }, func() bool { code, _, _ := p.as("ops", "release", "a"); return code == exit.Done })
+	if c := p.sees("ann", "a", func(c queue.Change) bool { return c.State.Over() }); c.State != queue.StateDone || c.Ready != nil {
+		t.Errorf("%+v", c)
 	}
 }

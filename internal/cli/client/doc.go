@@ -10,5 +10,5 @@ import (
 
 // Commands are the verbs.
 func Commands(p *process.Process) []*cobra.Command {
-	return []*cobra.Command{submitCommand(p), queueCommand(p), withdrawCommand(p), tokenCommand(p)}
+	return []*cobra.Command{submitCommand(p), queueCommand(p), withdrawCommand(p), releaseCommand(p), tokenCommand(p)}
 }

@@ -17,10 +17,21 @@ func ChangeLine(c queue.Change) string {
 	if c.Began != nil && c.State == queue.StateRunning {
 		text += ", since " + humanize.Span(time.Since(*c.Began))
 	}
+	if c.Ready != nil {
+		text += ", " + ReadyOf(*c.Ready)
+	}
 	if c.Why != "" {
 		text += ": " + c.Why
 	}
 	return escape.Line(text)
+}
+
+// ReadyOf is the state of a change that waits for its release.
+func ReadyOf(r queue.Ready) string {
+	if r.AgeMS == nil {
+		return "ready, nothing was compared"
+	}
+	return "ready, compared " + humanize.Span(time.Duration(*r.AgeMS)*time.Millisecond) + " ago"
 }
 
 // OfChange writes all that is known of a change, but for its line.

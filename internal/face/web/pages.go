@@ -21,6 +21,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/report"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/access"
@@ -42,6 +43,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		"name":    func(table string) string { return schema.NameOf(table).String() },
 		"moment":  moment,
 		"mood":    moodOf,
+		"ready":   func(r *queue.Ready) string { return summary.ReadyOf(*r) },
 		"options": optionsText,
 		"join":    strings.Join,
 		// truncates reports whether a statement empties a table.

@@ -28,10 +28,19 @@ type Source struct {
 type Queue struct {
 	// Counts counts the changes by their state, with zeros.
 	Counts func() map[string]int
+	// Ready returns the changes that wait for their release.
+	Ready func() []Ready
 	// Sources returns the runs at work.
 	Sources func() []Source
 	// Undos returns the undos of finished changes; it may be nil.
 	Undos func() []Undo
+}
+
+// Ready is a change that waits for its release.
+type Ready struct {
+	Change, Table, Server string
+	Since                 time.Time
+	Verified              *time.Time // nil: nothing was compared
 }
 
 // Undo is how a finished change can be taken back.
@@ -54,6 +63,17 @@ var (
 	}
 )
 
+// The metrics of changes that are ready.
+var (
+	readyOf = Description{
+		prefix + "change_ready_seconds", "gauge", "Time since which a change waits for its release.", undoLabels,
+	}
+	readyAgeOf = Description{
+		prefix + "change_proof_age_seconds", "gauge",
+		"Time since the tables of a change that waits for its release were last compared; no sample if nothing was compared.", undoLabels,
+	}
+)
+
 // The metrics of undos.
 var (
 	undoLabels = []string{"table", "server"}
@@ -71,7 +91,9 @@ var (
 )
 
 // OfQueues describes the metrics of a queue, in addition to the metrics of its runs.
-func OfQueues() []Description { return []Description{changesOf, upOf, undoOpenOf, undoUntilOf} }
+func OfQueues() []Description {
+	return []Description{changesOf, upOf, readyOf, readyAgeOf, undoOpenOf, undoUntilOf}
+}
 
 // Union answers Prometheus with the metrics of a queue and those of all of its runs, each with the label change.
 func Union(q Queue) http.Handler {
@@ -103,6 +125,11 @@ func (q Queue) gather(ctx context.Context) []*dto.MetricFamily {
 		add(all, family(upOf, s.Change, up))
 		for _, f := range read[i] {
 			add(all, f)
+		}
+	}
+	if q.Ready != nil {
+		for _, r := range q.Ready() {
+			r.add(all)
 		}
 	}
 	if q.Undos != nil {
@@ -152,13 +179,27 @@ func add(all map[string]*dto.MetricFamily, f *dto.MetricFamily) {
 	}
 }
 
-// add adds the metrics of an undo.
-func (u Undo) add(all map[string]*dto.MetricFamily) {
-	put := func(d Description, value float64) {
-		labels := []*dto.LabelPair{label("change", u.Change), label("server", u.Server), label("table", u.Table)}
+// add adds the metrics of a change that is ready.
+func (r Ready) add(all map[string]*dto.MetricFamily) {
+	put := putting(all, r.Change, r.Server, r.Table)
+	put(readyOf, time.Since(r.Since).Seconds())
+	if r.Verified != nil {
+		put(readyAgeOf, time.Since(*r.Verified).Seconds())
+	}
+}
+
+// putting returns what adds a metric of a change.
+func putting(all map[string]*dto.MetricFamily, change, server, table string) func(Description, float64) {
+	labels := []*dto.LabelPair{label("change", change), label("server", server), label("table", table)}
+	return func(d Description, value float64) {
 		add(all, &dto.MetricFamily{Name: &d.Name, Help: &d.Help, Type: dto.MetricType_GAUGE.Enum(),
 			Metric: []*dto.Metric{{Label: labels, Gauge: &dto.Gauge{Value: &value}}}})
 	}
+}
+
+// add adds the metrics of an undo.
+func (u Undo) add(all map[string]*dto.MetricFamily) {
+	put := putting(all, u.Change, u.Server, u.Table)
 	put(undoOpenOf, truth(u.Open))
 	put(undoUntilOf, time.Until(u.Until).Seconds())
 	if u.Unfit != nil {

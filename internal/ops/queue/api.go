@@ -54,7 +54,8 @@ type (
 		Body B
 	}
 	listed struct {
-		Most int `query:"most" minimum:"0" doc:"the most changes to list, the running ones first; half of the others are the next that wait, half the newest that are over; 0: all"`
+		State string `query:"state" enum:"waiting,running,ready,done,failed,aborted,withdrawn,unknown" doc:"only changes in this state; ready: running, and waiting for their release"`
+		Most  int    `query:"most" minimum:"0" doc:"the most changes to list, the running ones first; half of the others are the next that wait, half the newest that are over; 0: all"`
 	}
 	submitted struct {
 		Status int
@@ -108,9 +109,9 @@ func (s *Service) registerChanges(api huma.API) {
 		},
 		func(_ context.Context, in *listed) (*body[[]Change], error) {
 			if in.Most > 0 {
-				return &body[[]Change]{s.Some(in.Most)}, nil
+				return &body[[]Change]{filtered(s.Some(in.Most), in.State)}, nil
 			}
-			return &body[[]Change]{s.Changes()}, nil
+			return &body[[]Change]{filtered(s.Changes(), in.State)}, nil
 		},
 	)
 	huma.Register(
@@ -258,6 +259,7 @@ func (s *Service) registerRuns(api huma.API) {
 	tell[socket.ThrottleCommand](api, s, "throttle", "Limit the share of its time that the row copy works")
 	tell[struct{}](api, s, "hold", "Hold the swap until cutover releases it")
 	tell[socket.CutOverCommand](api, s, "cutover", "Release the swap")
+	s.registerRelease(api)
 	tell[socket.AbortCommand](api, s, "abort", "Stop the run, and remove or keep its work")
 	tell[socket.KillCommand](api, s, "kill", "Kill a session that holds a lock of the tables")
 	tell[socket.SetCommand](api, s, "set", "Change settings that a submission may set")

@@ -58,7 +58,7 @@ func (a Asker) needs(role access.Role) error {
 var roles = map[string]access.Role{
 	"submit": access.Submit, "plan": access.Submit, "undo": access.Submit, "again": access.Submit, "withdraw": access.Submit,
 	"pause": access.Operate, "resume": access.Operate, "throttle": access.Operate, "hold": access.Operate, "cutover": access.Operate,
-	"abort": access.Operate, "set": access.Operate,
+	"abort": access.Operate, "set": access.Operate, "release": access.Operate,
 }
 
 // roleOf is the role that an operation needs; "" if no one may.

@@ -68,6 +68,7 @@ type Change struct {
 	Attempts    []Attempt         `json:"attempts" doc:"the earlier attempts, the newest last; of many, the last 50"`
 	AgainBy     string            `json:"again_by" doc:"who asked for this attempt, in free text, and from which address; empty for the first attempt"`
 	Again       string            `json:"again" enum:",begin,resume,restart" doc:"how another attempt begins (POST .../again): begin: nothing of this one is left; resume: from the work that is kept; restart: from the start, because the work was removed; empty: the change cannot be run again"`
+	Ready       *Ready            `json:"ready" doc:"since when the run waits for its release, and the age of its proof; null if the change is not ready"`
 	Results     []record.Table    `json:"results" doc:"of files: what has become of each table; empty until the run has ended"`
 	Unfit       []record.Finding  `json:"unfit" doc:"rows that the run refused because they do not fit the definition, a finding for each reason; empty unless it ended because of them"`
 	ParkedRows  int               `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
@@ -131,5 +132,5 @@ func (e *entry) shares(other *entry) string {
 // end makes the change one that is over.
 func (e *entry) end(state State, why, next string) {
 	now := time.Now().UTC()
-	e.State, e.Why, e.Next, e.Ended = state, why, next, &now
+	e.State, e.Why, e.Next, e.Ended, e.Ready = state, why, next, &now, nil
 }

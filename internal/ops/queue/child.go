@@ -83,7 +83,7 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 // waitAgain makes a change wait again, because its run could not begin, or ended for a cause that passes by itself.
 func (s *Service) waitAgain(ctx context.Context, e *entry, why string) error {
 	changed := *e
-	changed.State, changed.Began, changed.Place, changed.Process = StateWaiting, nil, "", 0
+	changed.State, changed.Began, changed.Place, changed.Process, changed.Ready = StateWaiting, nil, "", 0, nil
 	changed.Why, changed.Next = why+". The service tries again", ""
 	return s.replace(ctx, &changed)
 }

@@ -58,9 +58,19 @@ func (c *Client) Change(ctx context.Context, id string) (found Change, err error
 	return found, err
 }
 
-// Changes returns all changes.
-func (c *Client) Changes(ctx context.Context) (list []Change, err error) {
-	err = c.call(ctx, http.MethodGet, "changes", nil, &list)
+// Tell sends a command to the run of a change, or to the service about it.
+func (c *Client) Tell(ctx context.Context, id, command string, asked any) (answer socket.Answer, err error) {
+	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/"+command, asked, &answer)
+	return answer, err
+}
+
+// Changes returns all changes in a state; "" for every state.
+func (c *Client) Changes(ctx context.Context, state string) (list []Change, err error) {
+	path := "changes"
+	if state != "" {
+		path += "?state=" + url.QueryEscape(state)
+	}
+	err = c.call(ctx, http.MethodGet, path, nil, &list)
 	return list, err
 }
 

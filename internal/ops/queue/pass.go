@@ -82,7 +82,7 @@ func (s *Service) runOf(ctx context.Context, e *entry) (groups.Runs, error) {
 
 // Metrics tells Prometheus how the queue and its runs stand.
 func (s *Service) Metrics() http.Handler {
-	return metrics.Union(metrics.Queue{Counts: s.counts, Sources: s.sources, Undos: s.undoMetrics})
+	return metrics.Union(metrics.Queue{Counts: s.counts, Ready: s.readies, Sources: s.sources, Undos: s.undoMetrics})
 }
 
 // counts returns how many submissions are in each state.
@@ -95,6 +95,17 @@ func (s *Service) counts() map[string]int {
 		counts[string(e.State)]++
 	}
 	return counts
+}
+
+// readies returns the changes that wait for their release.
+func (s *Service) readies() (list []metrics.Ready) {
+	for _, e := range s.atWork() {
+		if e.Ready != nil {
+			r := e.Ready
+			list = append(list, metrics.Ready{Change: e.ID, Table: e.Table, Server: e.Server, Since: r.Since, Verified: r.VerifiedAt})
+		}
+	}
+	return list
 }
 
 // sources returns where the metrics of each run of this service are read.

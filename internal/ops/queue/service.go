@@ -448,12 +448,16 @@ func (s *Service) view(e *entry) Change {
 		c.Next = "check there whether its process runs; to continue here without it, withdraw it: its state is then unknown"
 	case c.State == StateRunning:
 		c.Why = cmp.Or(s.notes(e.ID), s.awaitsOf(e.ID))
+		if c.Ready != nil {
+			c.Why, c.Next = strings.Replace(c.Why, "on hold: ", "ready, and on hold: ", 1), "midstream release  "+e.ID+" lets it swap"
+		}
 	}
 	if c.Undo = s.undoOf(e); c.Undo != nil {
 		if c.Next = s.next(e, c.Undo); c.Undo.gone() {
 			c.Why, _, _ = strings.Cut(c.Why, keptAs)
 		}
 	}
+	c.Ready = c.Ready.aged()
 	c.Next = s.reach(e).In(c.Next)
 	c.Unfit = append([]record.Finding{}, c.Unfit...)
 	c.Files, c.Results = append([]string{}, c.Files...), append([]record.Table{}, c.Results...)

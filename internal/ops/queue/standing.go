@@ -49,6 +49,7 @@ func (s *Service) askStates(ctx context.Context) {
 			if err != nil {
 				return
 			}
+			s.becomesReady(ctx, e.ID, readyOf(status))
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if now := s.board.find(e.ID); now.State == StateRunning {
