@@ -15,6 +15,8 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"midstream/internal/ops/queue"
 )
 
 // axe is axe-core, which finds what keeps people from a page who do not see, hear or point as others do (testdata/axe).
@@ -88,6 +90,7 @@ func TestBrowserStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := beginBrowser(t, q.url)
+	b.does("open", chromedp.Navigate(b.url), chromedp.WaitVisible("#token"))
 	b.pictures("login")
 	b.enter(strings.TrimSpace(string(token)))
 	b.pictures("empty")
@@ -137,12 +140,49 @@ func TestBrowserStates(t *testing.T) {
 		t.Error("the session that blocked the swap lives")
 	}
 	q.submit("refused", q.name+" ADD COLUMN note VARCHAR(40)")
+	b.listed(q)
 	b.does("open", chromedp.Navigate(b.url+"/changes/refused"))
 	b.sees("#state", "failed")
 	b.pictures("failed")
 	for len(b.problems) > 0 {
 		t.Errorf("the browser reports: %s", <-b.problems)
 	}
+}
+
+// listed: the list has counts, a filter and the progress of what runs; the form has the usual options as fields.
+func (b *browser) listed(q *queueing) {
+	b.t.Helper()
+	q.becomes("refused", queue.StateFailed)
+	q.submit("runs", q.database()+".u ADD COLUMN c INT", "--option=hold")
+	q.submit("waits", q.database()+".u ADD COLUMN d INT")
+	b.does("look at the list", chromedp.Navigate(b.url), chromedp.WaitVisible("#changes .state"))
+	b.sees("#changes .counts", "running 1")
+	b.sees("#changes", "next for main")
+	b.until("it shows what the run does", "/^(held|ready)$/.test(document.querySelector('#changes .state').textContent)")
+	b.pictures("list")
+	b.does("filter by state", chromedp.Click(`.counts a[href="/?state=failed"]`))
+	b.until("it has the failed change only", "document.querySelectorAll('#changes tbody tr').length === 1")
+	b.does("find a text", chromedp.SendKeys("#text", "REFUSED"), chromedp.Click("#filter button"))
+	b.until("both filters hold", "location.search === '?state=failed&text=REFUSED' && document.querySelectorAll('#changes tbody tr').length === 1")
+	b.does("find nothing", chromedp.Navigate(b.url+"/?text=%3Cimg%20src%3Dx%3E"))
+	b.sees("#changes", "No change matches")
+	b.does("go to the form", chromedp.Navigate(b.url), chromedp.Click(`a[href="/new"]`), chromedp.WaitVisible("#statement"))
+	b.does("fill it", chromedp.SendKeys("#statement", "ALTER TABLE "+q.name+" ADD COLUMN e INT"), chromedp.Click("#o-drop"),
+		chromedp.SendKeys("#o-window", "02:00-04:00"), chromedp.SendKeys("#o-slow", "7%"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
+	b.pictures("form")
+	b.does("submit it", chromedp.WaitEnabled("#send"), chromedp.Click("#send"), chromedp.WaitVisible("#change"))
+	contains(b.t, b.text("main"), "--cutover-window=02:00-04:00", "--drop-old=true", "--max-slowdown=7%")
+	var made string
+	b.does("find the change", chromedp.Evaluate("location.pathname.split('/').pop()", &made))
+	for _, id := range []string{"runs", made} {
+		q.reaches(id, func(c queue.Change) bool {
+			if c.State == queue.StateRunning {
+				_, _ = q.http("POST", "/v1/changes/"+id+"/cutover", `{"now":true}`)
+			}
+			return c.State == queue.StateDone
+		})
+	}
+	q.becomes("waits", queue.StateDone)
 }
 
 // counts waits until an age is another one.

@@ -140,8 +140,8 @@ func (b *browser) sees(selector, text string) {
 	b.until(selector+" has "+text, fmt.Sprintf("document.querySelector(%q)?.textContent.includes(%q)", selector, text))
 }
 
-// pictures looks at a page on a desk and on a phone, by day and at night. It must fit, with badges on one line, and have no violation that axe
-// finds.
+// pictures looks at a page on a desk and on a phone, by day and at night. It must fit, with badges on one line, and axe must find no
+// violation.
 func (b *browser) pictures(name string) {
 	b.t.Helper()
 	for _, width := range []int64{1280, 390} {
@@ -217,7 +217,7 @@ func (b *browser) enter(token string) {
 		chromedp.SendKeys("#token", "another token that is none"+kb.Enter),
 	)
 	b.sees("#wrong", "Wrong token")
-	b.does("log in", chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#submit"))
+	b.does("log in", chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#changes"))
 }
 
 // waitsForItsScript opens the page anew, with a script that comes late, as from a slow line or
@@ -236,7 +236,7 @@ func (b *browser) waitsForItsScript() {
 	b.does(
 		"open anew", network.SetCacheDisabled(true),
 		fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/static/app.js"}}),
-		chromedp.Evaluate("window.before = true; location.reload()", nil),
+		chromedp.Evaluate("window.before = true; location.assign('/new')", nil),
 	)
 	b.until("the page is there", "!window.before && document.querySelector('#plan')")
 	var closed bool
@@ -246,15 +246,19 @@ func (b *browser) waitsForItsScript() {
 	}
 	close(comes)
 	b.until("the script is there", "!document.getElementById('preview').disabled")
-	b.does("open anew", fetch.Disable(), network.SetCacheDisabled(false), chromedp.Navigate(b.url))
+	b.does("open anew", fetch.Disable(), network.SetCacheDisabled(false), chromedp.Navigate(b.url+"/new"))
 }
 
 // submit asks for the plan of a change, and submits it then.
 func (b *browser) submit(statement, options string) {
 	b.t.Helper()
 	var closed bool
+	if !strings.Contains(options, "hold") {
+		b.t.Fatal("the box for the hold is what the test ticks")
+	}
+	options = strings.TrimPrefix(options, "hold\n")
 	b.does(
-		"fill the form", chromedp.SendKeys("#statement", statement), chromedp.SendKeys("#options", options),
+		"fill the form", chromedp.Navigate(b.url+"/new"), chromedp.SendKeys("#statement", statement), chromedp.SendKeys("#options", options), chromedp.Click("#o-hold"),
 		chromedp.SendKeys("#by", "ann"), chromedp.Evaluate("document.getElementById('send').disabled", &closed),
 	)
 	b.does("ask for the plan", chromedp.WaitEnabled("#preview"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
@@ -356,7 +360,7 @@ func (b *browser) takesBack(q *queueing) {
 		"ask for the undo by the keyboard, and think better of it", chromedp.WaitEnabled("#undo-ask"), chromedp.Focus("#undo-ask"),
 		chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#undo-question"),
 	)
-	contains(b.t, b.text("#undo-question"), "Undo this change of", "values of column note are lost", "rows were not checked")
+	contains(b.t, b.text("#undo-question"), "Undo this change of", "gives up the values of column note", "rows were not checked")
 	b.pictures("undo")
 	b.does("think better of it", chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible("#undo-question"))
 	var done string
@@ -380,7 +384,7 @@ func (b *browser) takesBack(q *queueing) {
 	b.sees("#state", "done")
 	b.sees("#undo-text", "open until")
 	b.does("look at the first change again", chromedp.Navigate(done))
-	b.sees("#undo-text", "undone by change")
+	b.sees("#undo-text", "has made it again")
 	b.does("wait for its result", chromedp.WaitVisible("#ended"), chromedp.WaitVisible(".u-over"))
 }
 

@@ -2,12 +2,9 @@ package web
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"html/template"
 	"io"
 	"maps"
@@ -21,7 +18,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/report"
-	"midstream/internal/face/summary"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/access"
@@ -43,7 +39,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		"name":    func(table string) string { return schema.NameOf(table).String() },
 		"moment":  moment,
 		"mood":    moodOf,
-		"ready":   func(r *queue.Ready) string { return summary.ReadyOf(*r) },
+		"age":     func(since time.Time) string { return humanize.Age(time.Since(since)) },
 		"options": optionsText,
 		"join":    strings.Join,
 		// truncates reports whether a statement empties a table.
@@ -90,56 +86,6 @@ func optionsText(options map[string]string) (list []string) {
 		list = append(list, "--"+name+"="+options[name])
 	}
 	return list
-}
-
-// list holds what the page of all changes shows.
-type list struct {
-	Queue   bool
-	Changes []queue.Change
-	Servers []queue.ServerInfo
-	Options []string
-	Joins   string // what stands between the parts of an option, as JSON; first without a group, then with one
-	More    bool   // there are changes that the page does not show
-	ID      string // of the change that the form submits: a second time it is the same one
-}
-
-// mostShown bounds the changes on the page of all, which is made again every two seconds.
-const mostShown = 200
-
-// changes are the newest first.
-func (s *Server) changes(r *http.Request) (l list, err error) {
-	l.Queue = s.source.Queue
-	err = s.ask(r.Context(), fmt.Sprintf("/v1/changes?most=%d", mostShown+1), &l.Changes)
-	slices.Reverse(l.Changes)
-	l.More = len(l.Changes) > mostShown
-	return l, err
-}
-
-func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
-	l, err := s.changes(r)
-	if err == nil && s.source.Queue {
-		l.ID, l.Options = strings.ToLower(rand.Text()[:10]), queue.Options()
-		joins, _ := json.Marshal([]any{queue.Joins(false), queue.Joins(true)}) // texts by texts
-		l.Joins = string(joins)
-		err = s.ask(r.Context(), "/v1/servers", &l.Servers)
-	}
-	switch {
-	case err != nil:
-		fail(w, r, err)
-	case !s.source.Queue && len(l.Changes) == 1:
-		http.Redirect(w, r, "/changes/"+url.PathEscape(l.Changes[0].ID), http.StatusSeeOther)
-	default:
-		show(w, "list.html", http.StatusOK, l)
-	}
-}
-
-func (s *Server) listPart(w http.ResponseWriter, r *http.Request) {
-	l, err := s.changes(r)
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	show(w, "changes", http.StatusOK, l)
 }
 
 func (s *Server) changePage(w http.ResponseWriter, r *http.Request) {
@@ -194,6 +140,9 @@ func loginTo(page string) string {
 func inside(to string) string {
 	if id, is := strings.CutPrefix(to, "/changes/"); is {
 		return "/changes/" + url.PathEscape(id)
+	}
+	if to == "/new" {
+		return to
 	}
 	return "/"
 }

@@ -135,6 +135,9 @@ func (s *Server) Close() {
 func (s *Server) routes(mounted map[string]http.Handler) http.Handler {
 	inside := http.NewServeMux()
 	inside.HandleFunc("GET /{$}", s.listPage)
+	if s.source.Queue {
+		inside.HandleFunc("GET /new", s.newPage)
+	}
 	inside.HandleFunc("GET /changes/{id}", s.changePage)
 	inside.HandleFunc("GET /parts/changes", s.listPart)
 	inside.HandleFunc("GET /parts/changes/{id}/blockers", s.blockersPart)

@@ -191,6 +191,7 @@ func (s *Service) registerChanges(api huma.API) {
 		},
 	)
 	s.registerAgain(api)
+	s.registerList(api)
 	huma.Register(
 		api,
 		huma.Operation{

@@ -41,7 +41,7 @@ func askerOf(ctx context.Context) Asker {
 }
 
 // by names who asks, for people. stated is what the request itself says.
-func (a Asker) by(stated string) string { return strings.TrimPrefix(a.By(stated)+" from "+a.From, " ") }
+func (a Asker) by(stated string) string { return cmp.Or(a.By(stated), "someone") + " from " + a.From }
 
 // author is the name by which a change is somebody's own; "" if none was stated.
 func (a Asker) author(stated string) string { return cmp.Or(a.Name, access.Stated(stated)) }
@@ -58,7 +58,7 @@ func (a Asker) needs(role access.Role) error {
 var roles = map[string]access.Role{
 	"submit": access.Submit, "plan": access.Submit, "undo": access.Submit, "again": access.Submit, "withdraw": access.Submit,
 	"pause": access.Operate, "resume": access.Operate, "throttle": access.Operate, "hold": access.Operate, "cutover": access.Operate,
-	"abort": access.Operate, "set": access.Operate, "release": access.Operate,
+	"abort": access.Operate, "set": access.Operate, "release": access.Operate, "kill": access.Operate,
 }
 
 // roleOf is the role that an operation needs; "" if no one may.

@@ -56,12 +56,13 @@ type Service struct {
 	mu        sync.RWMutex // guards board and noted
 	board     *board
 	noted     map[string]string
-	paths     map[string][]string    // of the histories that were found, by id. Guarded by mu
-	runs      map[string]groups.Runs // that were found, by id. Guarded by mu
-	awaits    map[string]string      // why runs wait for a person, by id. Guarded by mu
-	soaks     map[string]bool        // runs between the two acts of a drop, by id. Guarded by mu
-	finding   chan struct{}          // bounds how many look for one
-	followers *followers.Keeper      // of tables with a warm undo
+	paths     map[string][]string      // of the histories that were found, by id. Guarded by mu
+	runs      map[string]groups.Runs   // that were found, by id. Guarded by mu
+	awaits    map[string]string        // why runs wait for a person, by id. Guarded by mu
+	stands    map[string]socket.Status // of runs, when they answered last, by id. Guarded by mu
+	soaks     map[string]bool          // runs between the two acts of a drop, by id. Guarded by mu
+	finding   chan struct{}            // bounds how many look for one
+	followers *followers.Keeper        // of tables with a warm undo
 	planners  planners
 	doubted   map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
 	pending   pending         // guarded by writing
@@ -83,6 +84,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		paths:    map[string][]string{},
 		runs:     map[string]groups.Runs{},
 		awaits:   map[string]string{},
+		stands:   map[string]socket.Status{},
 		soaks:    map[string]bool{},
 		finding:  make(chan struct{}, 2),
 		planners: newPlanners(),
@@ -372,6 +374,7 @@ func (s *Service) show(changed *entry) {
 	}
 	if changed.State != StateRunning {
 		delete(s.awaits, changed.ID)
+		delete(s.stands, changed.ID)
 		delete(s.soaks, changed.ID)
 	}
 }

@@ -54,6 +54,7 @@ func (s *Service) askStates(ctx context.Context) {
 			defer s.mu.Unlock()
 			if now := s.board.find(e.ID); now.State == StateRunning {
 				s.awaits[e.ID] = awaits(status.Status)
+				s.stands[e.ID] = status.Status
 				freed.CompareAndSwap(false, status.Soaks && !s.soaks[e.ID])
 				s.soaks[e.ID] = status.Soaks
 			}

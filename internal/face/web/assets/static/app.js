@@ -94,33 +94,44 @@
   };
 
   if ($("changes")) listPage();
+  if ($("submit")) formPage();
   if ($("change")) changePage();
   for (const id of ["preview", "withdraw"]) if ($(id)) $(id).disabled = false; // their handlers are set
 
   function listPage() {
     const look = async () => {
       try {
-        const text = await ask("GET", "/parts/changes", undefined, bound());
+        const text = await ask("GET", "/parts/changes" + location.search, undefined, bound());
         say($("connection"), "");
-        if (text !== look.last) {
-          const focused = document.activeElement?.id;
+        const still = text.replace(/ data-at="[^"]*"/, "").replace(/(data-since="[^"]*">)[^<]*/g, "$1"); // without what counts
+        if (still !== look.last) {
+          const focus = document.activeElement, id = focus?.id, href = $("changes").contains(focus) && focus.getAttribute("href");
           $("changes").innerHTML = text;
-          if (focused?.startsWith("to-")) $(focused)?.focus();
+          if (id?.startsWith("to-")) $(id)?.focus();
+          else if (href) [...$("changes").querySelectorAll("a")].find(link => link.getAttribute("href") === href)?.focus();
         }
-        look.last = text;
+        look.last = still;
+        hearsClock(/data-at="([^"]*)"/.exec(text)?.[1]);
       } catch (problem) {
         if (problem.ended) complain($("connection"), { ended: true, message: "Your session has ended. The list is no longer updated." }, "warn");
         else say($("connection"), "Cannot reach Midstream. The list may be out of date. Trying again.", "warn");
       }
       setTimeout(look, 2000);
     };
+    hearsClock($("changes").querySelector("[data-at]")?.dataset.at);
     setTimeout(look, 2000);
-    if (!$("submit")) return;
+    $("of")?.addEventListener("change", () => $("filter").requestSubmit());
+  }
 
+  function formPage() {
     const bothJoins = JSON.parse($("submit").dataset.joins);
     const asked = () => {
       const together = $("together").checked, joins = bothJoins[together ? 1 : 0];
       const options = {};
+      for (const field of document.querySelectorAll("[data-option]")) {
+        const value = field.type === "checkbox" ? field.checked ? "true" : "" : field.value.trim();
+        if (value) options[field.dataset.option] = value;
+      }
       for (const line of $("options").value.split("\n").map(l => l.trim().replace(/^--/, "")).filter(Boolean)) {
         const at = line.indexOf("=");
         const name = at < 0 ? line : line.slice(0, at).trim(), value = at < 0 ? "true" : line.slice(at + 1).trim();
@@ -128,8 +139,14 @@
       }
       return { server: $("server").value, statement: $("statement").value, ...together && { together }, options };
     };
-    let shown = ""; // the change whose plan was shown
-    const change = () => { $("send").disabled = shown !== JSON.stringify(asked()); };
+    let shown = "", anyway = ""; // the change whose plan was shown, and the one that could not begin now
+    const change = () => {
+      const now = JSON.stringify(asked());
+      $("send").disabled = shown !== now && anyway !== now;
+      put($("send"), anyway === now ? "Submit anyway" : "Submit");
+      $("send").className = anyway === now ? "danger" : "main";
+      $("first").hidden = !$("send").disabled;
+    };
     $("submit").addEventListener("input", change);
     $("preview").addEventListener("click", () => {
       if (!$("submit").reportValidity()) return;
@@ -141,10 +158,12 @@
           const answer = await ask("POST", "/v1/plans", question);
           put($("plan"), answer.text);
           $("plan").hidden = false;
+          $("plan").scrollIntoView?.({ block: "nearest" });
           const fine = answer.result.exit_code === 0;
           if (fine && answer.result.needed) say($("said"), "Foreign keys need other columns to change as well. The plan below is the one of the complete statements. Submit those.", "warn");
           else say($("said"), fine ? "This is the plan. Nothing was changed." : "Cannot run this change now. The reason is below.", fine ? "" : "warn");
-          shown = JSON.stringify(question);
+          shown = fine ? JSON.stringify(question) : "";
+          anyway = fine ? "" : JSON.stringify(question);
         } catch (problem) {
           complain($("said"), problem);
         }
@@ -272,6 +291,7 @@
         } else {
           const kill = document.createElement("button");
           kill.className = "danger screen-only";
+          kill.dataset.role = "operate";
           put(kill, "Kill…");
           kill.setAttribute("aria-label", "Kill connection " + session.connection + "…");
           kill.addEventListener("click", () => askKill(session));
@@ -428,7 +448,7 @@
     });
     $("cut").addEventListener("click", () => { $("cut-question").returnValue = "no"; $("cut-question").showModal(); });
     $("cut-question").addEventListener("close", () => {
-      if ($("cut-question").returnValue === "yes") tell($("cut"), "cutover", { now: $("waitless").checked });
+      if ($("cut-question").returnValue === "yes") tell($("cut"), page.dataset.queue === "true" && $("state").textContent === "ready" ? "release" : "cutover", { now: $("waitless").checked });
     });
 
     // The settings are read when they are opened. Only those that the user has changed are sent.
