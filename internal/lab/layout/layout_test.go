@@ -25,7 +25,7 @@ var house = []place{
 	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}, {"client"}, {"process"}, {"exit", "flags", "help"}}},
 	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
 	{"compat", "the command lines of other tools", [][]string{{"foreign"}, {"ghost", "ptosc"}, {"speech"}}},
-	{"fleet", "one change on many servers", [][]string{{"inventory"}, {"selector"}}},
+	{"fleet", "one change on many servers", [][]string{{"inventory", "rollout"}, {"selector"}}},
 	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers", "groups"}, {"socket"}, {"hook", "metrics", "readers", "retention"}, {"history"}, {"password", "record"}, {"access", "reach"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
 	{"engine", "the migration, its stages, and what they share", [][]string{
@@ -45,7 +45,7 @@ var house = []place{
 
 // testOnly packages may import every package, and only tests import them.
 var testOnly = []string{
-	"lab/cases", "lab/differ", "lab/fault", "lab/layout", "lab/mysqltest", "lab/oracle", "lab/sim", "lab/soak",
+	"lab/cases", "lab/differ", "lab/fault", "lab/fleetsim", "lab/layout", "lab/mysqltest", "lab/oracle", "lab/sim", "lab/soak",
 }
 
 // owners are the only importers of a library.
