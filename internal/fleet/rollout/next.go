@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 )
 
@@ -215,7 +216,10 @@ func (c *core) waves() {
 		}
 		w.Phase = WavePassed
 	}
-	c.finish(PhaseFinished)
+	// A member of a wave that has passed may run again.
+	if !slices.ContainsFunc(c.s.Members, func(m Member) bool { return !m.settled() }) && c.s.Phase == PhaseRunning {
+		c.finish(PhaseFinished)
+	}
 }
 
 // start orders members to start, as far as waves, limits, the window and freezes permit.

@@ -36,6 +36,7 @@ func (c *core) request(r Request) (refused string) {
 			return "the set is " + string(c.s.Phase)
 		}
 		c.phase(PhaseCancelling)
+		c.s.Why = ""
 		return ""
 	case AskUndo:
 		return c.undoBy()

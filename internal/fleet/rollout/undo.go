@@ -19,6 +19,7 @@ func (c *core) undoBy() string {
 		return "no member has an undo any more"
 	}
 	c.phase(PhaseRecalling)
+	c.s.Why = ""
 	c.s.Ended = time.Time{}
 	return ""
 }

@@ -177,7 +177,8 @@ func (w *world) lawAction(a rollout.Action, was, is *rollout.Member, after rollo
 			w.broken(lawFrozen, "%s gets %s", a.Server, a.Verb)
 		}
 		for i := range after.Members {
-			if o := &after.Members[i]; o.Undo && o.Step == rollout.StepDone && (o.Wave > is.Wave || o.Wave == is.Wave && o.Swapped > is.Swapped) {
+			o := &after.Members[i]
+			if o.Undo && o.Step == rollout.StepDone && (o.Wave > is.Wave || o.Wave == is.Wave && o.Swapped > is.Swapped) {
 				w.broken(lawUndo, "%s before %s", a.Server, o.Server)
 			}
 		}
@@ -248,7 +249,8 @@ func (w *world) lawOpen(i int, after rollout.State, f rollout.Facts) {
 	}
 	if w.o.Swap == 3 && w.o.Jump == 0 {
 		for _, m := range w.members {
-			if m.wave == i && after.Members[m.i].Step == rollout.StepReleased && (m.round != after.Waves[i].Round || w.now.After(m.lockUntil)) {
+			holds := m.round == after.Waves[i].Round && w.now.Before(m.lockUntil)
+			if m.wave == i && after.Members[m.i].Step == rollout.StepReleased && !holds {
 				w.broken(lawBarrier, "wave %d is decided, and %s does not hold its lock", i, m.server)
 			}
 		}

@@ -55,7 +55,6 @@ type ask struct {
 
 // wave is what really happened in a wave.
 type wave struct {
-	begun       bool
 	swaps       int
 	lastSwap    time.Time
 	lastForward time.Duration
@@ -63,7 +62,7 @@ type wave struct {
 
 // Passed counts what a run has tried.
 type Passed struct {
-	Steps, Starts, Swaps, Undos, Crashes, Stops, Ended, Barriers, Gates, Refused, Recalls, Holds int
+	Steps, Starts, Swaps, Undos, Crashes, Stops, Ended, Barriers, Gates, Recalls, Holds int
 }
 
 // Add adds the counts of another run.
@@ -77,10 +76,11 @@ func (p *Passed) Add(q Passed) {
 	p.Ended += q.Ended
 	p.Barriers += q.Barriers
 	p.Gates += q.Gates
-	p.Refused += q.Refused
 	p.Recalls += q.Recalls
 	p.Holds += q.Holds
 }
+
+var whens = []rollout.When{rollout.WhenReady, rollout.WhenWaveReady, rollout.WhenReleased, rollout.WhenBarrier}
 
 var everyMorning, weekdays = mustWindow("00:00-12:00 UTC"), mustWindow("Mon-Fri 08:00-20:00 UTC")
 
@@ -112,7 +112,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.set = rollout.Set{
 		ID: "set", Author: "anna", Selector: all, Limits: rollout.Limits{All: o.All, PerHost: o.PerHost, PerCell: o.PerCell},
 		StopAfter: o.Stop, SkipApplied: o.Applied,
-		Swap: rollout.Swap{When: []rollout.When{rollout.WhenReady, rollout.WhenWaveReady, rollout.WhenReleased, rollout.WhenBarrier}[o.Swap]},
+		Swap: rollout.Swap{When: whens[o.Swap]},
 	}
 	if o.Window&1 != 0 {
 		w.set.Swap.Window = everyMorning
@@ -316,9 +316,16 @@ func (w *world) person() {
 	case n < 9:
 		r.Ask, r.Server = rollout.AskAgain, m.server
 		if w.calm || w.IntN(2) == 0 {
+			failed := rollout.StepFailed
+			if w.stored.Phase == rollout.PhaseUndoing {
+				failed = rollout.StepStuck
+			}
+			n := 0
 			for _, other := range w.stored.Members {
-				if other.Step == rollout.StepFailed || other.Step == rollout.StepStuck {
-					r.Server = other.Server
+				if other.Step == failed {
+					if n++; w.IntN(n) == 0 {
+						r.Server = other.Server
+					}
 				}
 			}
 		}
@@ -329,7 +336,8 @@ func (w *world) person() {
 		r.Ask, r.Server = rollout.AskSkip, m.server
 		if w.calm {
 			for _, other := range w.stored.Members {
-				if w.stored.Phase == rollout.PhaseChecking && w.byName[other.Server].outcome != rollout.OutcomeFit && other.Step == rollout.StepPlanned {
+				misfit := w.byName[other.Server].outcome != rollout.OutcomeFit && other.Step == rollout.StepPlanned
+				if w.stored.Phase == rollout.PhaseChecking && misfit {
 					r.Server = other.Server
 				}
 			}
