@@ -39,10 +39,11 @@ type serving struct {
 	listen  listening
 	configs map[string]dbconn.Config
 	keepOld retention.Times
+	approve map[string]bool // servers
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	s := &serving{app: a}
+	s := &serving{app: a, approve: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Keep a queue of changes, and run them",
@@ -68,6 +69,11 @@ func (a *app) serveCommand() *cobra.Command {
 	)
 	f.Flags.StringVar(&s.listen.door.Tokens, "tokens", "", "file of tokens with names and roles, which midstream token writes; without --token-file, only these open")
 	s.listen.door.Note = s.note
+	f.Add("", "approve", "server", "", "changes of this --server wait until a person with the role approve, who is not the author, approves\nthem; all, or no value: of every server; may be repeated", func(text string) error {
+		s.approve[text] = true
+		return nil
+	})
+	f.Flags.Lookup("approve").NoOptDefVal = queue.EveryServer
 	cmd.RunE = a.Verb(s.run)
 	return cmd
 }
@@ -122,6 +128,11 @@ func (s *serving) check() []error {
 			problems = append(problems, fmt.Errorf("--server %s: %w", name, err))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.approve)) {
+		if name != queue.EveryServer && s.servers[name] == "" {
+			problems = append(problems, fmt.Errorf("--approve %s: no --server has the name %s", name, name))
+		}
+	}
 	if name, _, _ := strings.Cut(s.store, "/"); s.store != "" && s.servers[name] == "" {
 		problems = append(problems, fmt.Errorf("--store %s: no --server has the name %s", s.store, name))
 	}
@@ -146,7 +157,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	}
 	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: s.configs}, queue.Config{
 		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers, Limit: s.limit,
-		Read: s.read, Note: s.note, Undos: undos.New(s.configs, s.control),
+		Read: s.read, Note: s.note, Approve: s.approve, Undos: undos.New(s.configs, s.control),
 	})
 	if err != nil {
 		return &exit.Error{Code: exit.Failed, Err: err, Left: "active runs continue; nothing was changed", Next: queue.Unopened(err)}

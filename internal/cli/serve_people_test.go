@@ -69,8 +69,8 @@ func (p *people) sees(name, id string, is func(queue.Change) bool) (c queue.Chan
 	return c
 }
 
-// TestTokensWithRoles: each person does what the roles of the token permit; a token works without a restart of serve, and none at all after its
-// line is gone. The run has the person's name.
+// TestTokensWithRoles: each person does what the roles of the token permit; a token works without a restart of serve, and
+// no longer when its line is gone. The run has the person's name.
 func TestTokensWithRoles(t *testing.T) {
 	sideBySide(t)
 	p := peopled(t, 300, map[string]string{"ann": "submit", "ops": "operate"})
@@ -138,8 +138,8 @@ func TestTokenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestL4_AReadyChangeSwapsWhenItIsReleased: a held change is ready once its tables were compared, with the age of the proof, also after serve was
-// killed. One that still copies is not released; who lacks the role does not release.
+// TestL4_AReadyChangeSwapsWhenItIsReleased: a held change is ready once its tables were compared, with the age of the proof,
+// also after serve was killed. One that still copies is not released; who lacks the role does not release.
 func TestL4_AReadyChangeSwapsWhenItIsReleased(t *testing.T) {
 	sideBySide(t)
 	p := peopled(t, 2000, map[string]string{"ann": "submit", "ops": "operate"})
@@ -178,4 +178,30 @@ func TestL4_AReadyChangeSwapsWhenItIsReleased(t *testing.T) {
 	if c := p.sees("ann", "a", func(c queue.Change) bool { return c.State.Over() }); c.State != queue.StateDone || c.Ready != nil {
 		t.Errorf("%+v", c)
 	}
+}
+
+// TestAChangeWaitsForItsApproval: with --approve no run begins before another person has approved the change, not even after
+// serve was killed.
+func TestAChangeWaitsForItsApproval(t *testing.T) {
+	sideBySide(t)
+	p := peopled(t, 300, map[string]string{"ann": "submit,approve", "bob": "approve"})
+	p.serve("--approve")
+	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a")
+	contains(t, p.does("ann", "queue", "--state=proposed"), "proposed", "it waits for the approval of a person who is not ann")
+	code, _, stderr := p.as("ann", "approve", "a")
+	if code != exit.WrongUsage {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "you are its author")
+	p.kill()
+	p.serve()
+	if c := p.sees("bob", "a", func(queue.Change) bool { return true }); c.State != queue.StateProposed {
+		t.Errorf("%+v", c)
+	}
+	contains(t, p.does("bob", "approve", "a"), " a ")
+	c := p.sees("ann", "a", func(c queue.Change) bool { return c.State.Over() })
+	if c.State != queue.StateDone || c.Approval == nil || !strings.HasPrefix(c.Approval.By, "bob from") {
+		t.Errorf("%+v", c)
+	}
+	contains(t, p.does("ann", "queue", "a"), "approved  ")
 }

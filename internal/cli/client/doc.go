@@ -10,5 +10,7 @@ import (
 
 // Commands are the verbs.
 func Commands(p *process.Process) []*cobra.Command {
-	return []*cobra.Command{submitCommand(p), queueCommand(p), withdrawCommand(p), releaseCommand(p), tokenCommand(p)}
+	return []*cobra.Command{
+		submitCommand(p), queueCommand(p), withdrawCommand(p), approveCommand(p), rejectCommand(p), releaseCommand(p), tokenCommand(p),
+	}
 }

@@ -16,7 +16,7 @@ import (
 func queueCommand(a *process.Process) *cobra.Command {
 	q, cmd := newAsking(a, "queue [id]", "List the changes of midstream serve")
 	var state string
-	words := []string{"waiting", "running", queue.FilterReady, "done", "failed", "aborted", "withdrawn", "unknown"}
+	words := []string{"proposed", "waiting", "running", queue.FilterReady, "done", "failed", "aborted", "withdrawn", "unknown"}
 	q.checks.Enum("state", "", words, "list only the changes in this state; ready: running, and waiting for their release", func(word string) { state = word })
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		if err := q.check(atMostOne(args)); err != nil {
@@ -93,13 +93,44 @@ func releaseCommand(a *process.Process) *cobra.Command {
 	return cmd
 }
 
+func approveCommand(a *process.Process) *cobra.Command {
+	q, cmd := newAsking(a, "approve id", "Approve a change of another person in midstream serve")
+	cmd.RunE = q.decides("approve", func() any { return struct{}{} })
+	return cmd
+}
+
+func rejectCommand(a *process.Process) *cobra.Command {
+	q, cmd := newAsking(a, "reject id", "Reject a change of another person in midstream serve")
+	var asked queue.Rejection
+	q.checks.Flags.StringVar(&asked.Reason, "reason", "", "why, for the author (required)")
+	cmd.RunE = q.decides("reject", func() any { return asked })
+	return cmd
+}
+
+// decides is the body of a verb that approves or rejects.
+func (q *asking) decides(command string, asked func() any) func(*cobra.Command, []string) error {
+	return q.app.Verb(func(ctx context.Context, args []string) error {
+		if err := q.check(oneID(args)); err != nil {
+			return err
+		}
+		c, err := q.client.Decide(ctx, args[0], command, asked())
+		if err != nil {
+			return exit.Unanswered(ctx, err, q.to)
+		}
+		q.tell(c)
+		return nil
+	})
+}
+
 func withdrawCommand(a *process.Process) *cobra.Command {
 	q, cmd := newAsking(a, "withdraw id", "Take a change out of the queue that has not begun")
+	var reason string
+	q.checks.Flags.StringVar(&reason, "reason", "", "why; the change keeps it")
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		if err := q.check(oneID(args)); err != nil {
 			return err
 		}
-		c, err := q.client.Withdraw(ctx, args[0])
+		c, err := q.client.Withdraw(ctx, args[0], reason)
 		if err != nil {
 			return exit.Unanswered(ctx, err, q.to)
 		}

@@ -55,6 +55,9 @@ func OfChange(c queue.Change) string {
 	line("undoes", c.Undoes)
 	line("after", strings.Join(c.After, ", "))
 	line("submitted", at(&c.Submitted)+" by "+c.SubmittedBy)
+	if c.Approval != nil {
+		line("approved", at(&c.Approval.At)+" by "+c.Approval.By)
+	}
 	line("began", at(c.Began))
 	line("ended", at(c.Ended))
 	line("history", c.History)

@@ -105,7 +105,7 @@ func (s *Server) changes(r *http.Request) (l list, err error) {
 		l.Changes = append(l.Changes, listedOf(c))
 	}
 	l.Page, l.Pages, l.Total = page.Page, page.Pages, page.Total
-	for _, state := range []string{"running", queue.FilterReady, "waiting", "done", "failed", "aborted", "withdrawn", "unknown"} {
+	for _, state := range []string{"running", queue.FilterReady, "proposed", "waiting", "done", "failed", "aborted", "withdrawn", "unknown"} {
 		n := page.Counts[state]
 		if state != queue.FilterReady { // they run
 			l.All += n

@@ -86,6 +86,9 @@ func (s *Service) Again(ctx context.Context, id string, asked AgainRequest, who 
 	}
 	changed := e.again(who.by(asked.By))
 	changed.Sequence = s.last() + 1
+	if err := s.proposes(changed); err != nil {
+		return c, false, err
+	}
 	if err := s.replace(ctx, changed); err != nil {
 		s.doubted[id] = true
 		return c, false, err
@@ -107,7 +110,7 @@ func (e *entry) again(by string) *entry {
 	changed := &entry{Tables: e.Tables, Texts: e.Texts, Taken: e.Taken, Told: e.Told, Change: Change{
 		ID: e.ID, Server: e.Server, Table: e.Table, Together: e.Together, Statement: e.Statement, Files: e.Files,
 		Options: e.Options, After: e.After,
-		Undoes: e.Undoes, State: StateWaiting, Submitted: e.Submitted, SubmittedBy: e.SubmittedBy, Author: e.Author,
+		Undoes: e.Undoes, State: StateWaiting, Submitted: e.Submitted, SubmittedBy: e.SubmittedBy, Author: e.Author, Approval: e.Approval,
 		Attempt: e.number() + 1, Attempts: attempts[max(0, len(attempts)-mostAttempts):], AgainBy: by,
 	}}
 	return changed

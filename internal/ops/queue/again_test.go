@@ -83,7 +83,7 @@ func TestAgainUnderTheSameID(t *testing.T) {
 		if c, _ := s.Change("a"); c.State != StateWaiting || c.Attempt != 2 || len(c.Attempts) != 1 {
 			t.Errorf("%+v", c)
 		}
-		if w, err := s.Withdraw(t.Context(), "a", anyone); err != nil || !strings.Contains(w.Next, "cleanup") || w.Again != againBegins {
+		if w, err := s.Withdraw(t.Context(), "a", "", anyone); err != nil || !strings.Contains(w.Next, "cleanup") || w.Again != againBegins {
 			t.Errorf("%+v, %v", w, err)
 		}
 	}

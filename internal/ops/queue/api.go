@@ -49,12 +49,16 @@ type (
 	named       struct {
 		ID string `path:"id" doc:"id of the change"`
 	}
+	withdrawn struct {
+		ID     string `path:"id" doc:"id of the change"`
+		Reason string `query:"reason" maxLength:"500" doc:"why, for who reads the change later"`
+	}
 	commanded[B any] struct {
 		ID   string `path:"id" doc:"id of the change"`
 		Body B
 	}
 	listed struct {
-		State string `query:"state" enum:"waiting,running,ready,done,failed,aborted,withdrawn,unknown" doc:"only changes in this state; ready: running, and waiting for their release"`
+		State string `query:"state" enum:"proposed,waiting,running,ready,done,failed,aborted,withdrawn,unknown" doc:"only changes in this state; ready: running, and waiting for their release"`
 		Most  int    `query:"most" minimum:"0" doc:"the most changes to list, the running ones first; half of the others are the next that wait, half the newest that are over; 0: all"`
 	}
 	submitted struct {
@@ -163,8 +167,8 @@ func (s *Service) registerChanges(api huma.API) {
 			Summary:     "Withdraw a change that has not begun",
 			Errors:      []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError},
 		},
-		func(ctx context.Context, in *named) (*body[Change], error) {
-			c, err := s.Withdraw(ctx, in.ID, askerOf(ctx))
+		func(ctx context.Context, in *withdrawn) (*body[Change], error) {
+			c, err := s.Withdraw(ctx, in.ID, in.Reason, askerOf(ctx))
 			if err != nil {
 				return nil, problemOf(err)
 			}
@@ -192,6 +196,7 @@ func (s *Service) registerChanges(api huma.API) {
 	)
 	s.registerAgain(api)
 	s.registerList(api)
+	s.registerApprovals(api)
 	huma.Register(
 		api,
 		huma.Operation{

@@ -15,6 +15,8 @@ type State string
 
 // The states. From StateDone on nothing more happens to it.
 const (
+	// StateProposed is of a change that waits for the consent of another person. It is in no one's way.
+	StateProposed  State = "proposed"
 	StateWaiting   State = "waiting"
 	StateRunning   State = "running"
 	StateDone      State = "done"
@@ -25,8 +27,13 @@ const (
 	StateUnknown State = "unknown"
 )
 
+// States lists all states.
+func States() []State {
+	return []State{StateProposed, StateWaiting, StateRunning, StateDone, StateFailed, StateAborted, StateWithdrawn, StateUnknown}
+}
+
 // Over says that nothing more will happen.
-func (s State) Over() bool { return s != StateWaiting && s != StateRunning }
+func (s State) Over() bool { return s != StateProposed && s != StateWaiting && s != StateRunning }
 
 // Submission is a change that somebody asks for.
 type Submission struct {
@@ -54,12 +61,13 @@ type Change struct {
 	Options     map[string]string `json:"options" doc:"the options, as they were submitted"`
 	After       []string          `json:"after" doc:"ids of the changes that must be done first"`
 	Undoes      string            `json:"undoes" doc:"id of the change that this change takes back; empty unless it is an undo"`
-	State       State             `json:"state" enum:"waiting,running,done,failed,aborted,withdrawn,unknown" doc:"state of the change; unknown: the result of its run is not known"`
+	State       State             `json:"state" enum:"proposed,waiting,running,done,failed,aborted,withdrawn,unknown" doc:"state of the change; unknown: the result of its run is not known"`
 	Why         string            `json:"why" doc:"what the change waits for, or how it ended, for people; may be empty"`
 	Next        string            `json:"next" doc:"what to do; may be empty"`
 	Submitted   time.Time         `json:"submitted" doc:"time of the submission"`
 	SubmittedBy string            `json:"submitted_by" doc:"who submitted the change, in free text, and from which address"`
 	Author      string            `json:"author" doc:"name of the token or person that submitted the change; empty if none was stated"`
+	Approval    *Approval         `json:"approval" doc:"who approved the change, and when; null if no one did"`
 	Began       *time.Time        `json:"began" doc:"time when its run began; null before"`
 	Ended       *time.Time        `json:"ended" doc:"time when the change ended; null before"`
 	Process     int               `json:"process" doc:"id of its run's process; 0 before there is one"`

@@ -58,6 +58,12 @@ func (c *Client) Change(ctx context.Context, id string) (found Change, err error
 	return found, err
 }
 
+// Decide approves or rejects a change.
+func (c *Client) Decide(ctx context.Context, id, command string, asked any) (decided Change, err error) {
+	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/"+command, asked, &decided)
+	return decided, err
+}
+
 // Tell sends a command to the run of a change, or to the service about it.
 func (c *Client) Tell(ctx context.Context, id, command string, asked any) (answer socket.Answer, err error) {
 	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/"+command, asked, &answer)
@@ -75,8 +81,12 @@ func (c *Client) Changes(ctx context.Context, state string) (list []Change, err 
 }
 
 // Withdraw takes a change out of the queue that has not begun.
-func (c *Client) Withdraw(ctx context.Context, id string) (withdrawn Change, err error) {
-	err = c.call(ctx, http.MethodDelete, "changes/"+url.PathEscape(id), nil, &withdrawn)
+func (c *Client) Withdraw(ctx context.Context, id, reason string) (withdrawn Change, err error) {
+	path := "changes/" + url.PathEscape(id)
+	if reason != "" {
+		path += "?reason=" + url.QueryEscape(reason)
+	}
+	err = c.call(ctx, http.MethodDelete, path, nil, &withdrawn)
 	return withdrawn, err
 }
 

@@ -13,7 +13,7 @@
 // What a change becomes is written to the store before it is so in memory: a daemon that is killed
 // knows afterwards what it had said.
 //
-//	waiting -> running -> done, failed, aborted, unknown
+//	(proposed ->) waiting -> running -> done, failed, aborted, unknown
 //	   |-> withdrawn, failed (one that it was to come after has failed)
 //
 // A change that is over and not done may be run again under its id: it waits again, with another

@@ -48,7 +48,7 @@ func TestL2_AGroupTakesTheTurnOfEachTable(t *testing.T) {
 			t.Errorf("%s waits for %q instead of %q", id, got, want)
 		}
 	}
-	if _, err := s.Withdraw(t.Context(), "one", anyone); err != nil {
+	if _, err := s.Withdraw(t.Context(), "one", "", anyone); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.waitsFor(s.find("other")); got != "group, which was submitted earlier, also changes shop.items" {

@@ -166,7 +166,7 @@ func TestARunThatPassesIsTriedAgain(t *testing.T) {
 	if due := s.pending.take(s.allWaiting); len(due) != 1 || due[0] != "b" {
 		t.Errorf("it is tried again at once: %v", due)
 	}
-	c, err := s.Withdraw(t.Context(), "a", anyone)
+	c, err := s.Withdraw(t.Context(), "a", "", anyone)
 	if err != nil || c.State != StateWithdrawn || !strings.Contains(c.Next, "midstream cleanup shop.orders") {
 		t.Errorf("%+v, %v", c, err)
 	}

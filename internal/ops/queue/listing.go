@@ -16,7 +16,7 @@ import (
 
 // ListQuestion chooses a page of the list of changes.
 type ListQuestion struct {
-	State  string `query:"state" enum:"waiting,running,ready,done,failed,aborted,withdrawn,unknown" doc:"only changes in this state; ready: running, and waiting for their release"`
+	State  string `query:"state" enum:"proposed,waiting,running,ready,done,failed,aborted,withdrawn,unknown" doc:"only changes in this state; ready: running, and waiting for their release"`
 	Server string `query:"server" doc:"only changes of this server"`
 	Text   string `query:"text" maxLength:"200" doc:"only changes with this text in their id, tables, statement or author, in any letter case"`
 	Page   int    `query:"page" minimum:"1" default:"1" doc:"number of the page"`
@@ -43,7 +43,7 @@ type Listed struct {
 // List returns a page of the list.
 func (s *Service) List(q ListQuestion) Listing {
 	answer := Listing{Counts: map[string]int{FilterReady: 0}}
-	for _, state := range []State{StateWaiting, StateRunning, StateDone, StateFailed, StateAborted, StateWithdrawn, StateUnknown} {
+	for _, state := range States() {
 		answer.Counts[string(state)] = 0
 	}
 	text := strings.ToLower(strings.TrimSpace(q.Text))
@@ -88,10 +88,12 @@ func group(state State) int {
 	switch state {
 	case StateRunning:
 		return 0
-	case StateWaiting:
+	case StateProposed:
 		return 1
+	case StateWaiting:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 func endOf(e *entry) time.Time {

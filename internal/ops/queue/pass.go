@@ -38,6 +38,9 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	switch {
 	case e == nil:
 		return unknown(id)
+	case e.State == StateProposed:
+		why, _ := e.proposed()
+		return notNow(e, why)
 	case e.State == StateWaiting:
 		return notNow(e, "it waits: "+s.waitsFor(e))
 	case e.State.Over():
@@ -88,7 +91,7 @@ func (s *Service) Metrics() http.Handler {
 // counts returns how many submissions are in each state.
 func (s *Service) counts() map[string]int {
 	counts := map[string]int{}
-	for _, state := range []State{StateWaiting, StateRunning, StateDone, StateFailed, StateAborted, StateWithdrawn, StateUnknown} {
+	for _, state := range States() {
 		counts[string(state)] = 0
 	}
 	for _, e := range s.all() {

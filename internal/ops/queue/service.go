@@ -38,6 +38,8 @@ type Config struct {
 	// Read reads a statement as a verb with these arguments would, without a connection: run, or undo with the name of a
 	// table. It returns all tables that the statement is about. Its error says all that is wrong.
 	Read func(verb string, arguments []string, statement string) (tables []schema.Name, err error)
+	// Approve has the servers whose changes wait for the consent of another person; EveryServer for all.
+	Approve map[string]bool
 	// Undos knows how undos stand; nil if nothing is to be shown.
 	Undos *undos.Board
 	// Note tells what somebody should know who looks after the service.
@@ -407,7 +409,7 @@ func (s *Service) Some(most int) []Change {
 		switch {
 		case e.State == StateRunning:
 			running = append(running, e)
-		case e.State == StateWaiting:
+		case !e.State.Over():
 			waiting = append(waiting, e)
 		default:
 			over = append(over, e)
@@ -444,6 +446,8 @@ func (s *Service) view(e *entry) Change {
 		c.Tables = append(c.Tables, table.Dotted())
 	}
 	switch {
+	case c.State == StateProposed:
+		c.Why, c.Next = e.proposed()
 	case c.State == StateWaiting:
 		c.Why = cmp.Or(s.waitsFor(e), s.notes(e.ID), c.Why)
 	case c.State == StateRunning && e.Place != s.place:

@@ -461,7 +461,7 @@ func TestForeignRun(t *testing.T) {
 	if c, _ := s.Change("b"); c.State != StateWaiting {
 		t.Errorf("%+v", c)
 	}
-	if c, err := s.Withdraw(t.Context(), "a", anyone); err != nil || c.State != StateUnknown {
+	if c, err := s.Withdraw(t.Context(), "a", "", anyone); err != nil || c.State != StateUnknown {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if why := s.waitsFor(s.find("b")); why != "" {

@@ -86,6 +86,9 @@ func (s *Service) Submit(ctx context.Context, asked Submission, who Asker) (c Ch
 		SubmittedBy: who.by(asked.By),
 		Author:      who.author(asked.By),
 	}
+	if err := s.proposes(e); err != nil {
+		return c, false, err
+	}
 	if err := s.replace(ctx, e); err != nil {
 		s.doubted[e.ID] = true
 		return c, false, err
@@ -110,7 +113,7 @@ func (s *Service) settleDoubts(ctx context.Context) error {
 		return err
 	}
 	for _, e := range kept {
-		if !s.doubted[e.ID] || e.State != StateWaiting {
+		if !s.doubted[e.ID] || e.State != StateWaiting && e.State != StateProposed {
 			continue
 		}
 		e.end(StateWithdrawn, unanswered, e.answerAgain())
@@ -208,7 +211,7 @@ func (s *Service) last() uint64 {
 
 // Withdraw takes a change out of the queue that has not begun, or whose run another service has
 // begun that is not there any more.
-func (s *Service) Withdraw(ctx context.Context, id string, who Asker) (Change, error) {
+func (s *Service) Withdraw(ctx context.Context, id, reason string, who Asker) (Change, error) {
 	const what = "the change cannot be withdrawn"
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -223,6 +226,8 @@ func (s *Service) Withdraw(ctx context.Context, id string, who Asker) (Change, e
 	switch {
 	case e.State == StateWithdrawn:
 		return s.view(e), nil
+	case e.State == StateProposed:
+		changed.end(StateWithdrawn, "it was withdrawn before it was approved", "")
 	case e.State == StateWaiting && e.Why != "":
 		changed.end(
 			StateWithdrawn, "it was withdrawn while it waited for another attempt: "+e.Why,
@@ -250,6 +255,7 @@ func (s *Service) Withdraw(ctx context.Context, id string, who Asker) (Change, e
 	default:
 		return Change{}, &socket.Problem{Status: http.StatusConflict, Title: what, Detail: "it is " + string(e.State) + " already"}
 	}
+	changed.Why = because(changed.Why, reason)
 	if err := s.replace(ctx, &changed); err != nil {
 		return Change{}, err
 	}

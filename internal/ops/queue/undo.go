@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/metrics"
 	"midstream/internal/ops/record"
@@ -387,6 +388,11 @@ func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, who As
 		return Change{}, bad(notUndone, err.Error(), "correct the options, and ask again")
 	}
 	e.ID = s.undoID(of)
+	if !who.May(access.Operate) { // who operates must not wait for another person while an application fails
+		if err := s.proposes(e); err != nil {
+			return Change{}, err
+		}
+	}
 	if err := s.replace(ctx, e); err != nil {
 		s.doubted[e.ID] = true
 		return Change{}, err

@@ -595,7 +595,7 @@
       };
       $("again-question").onclose = () => { if ($("again-question").returnValue === "yes") again(); };
     }
-    if (!["waiting", "running", "done"].includes(page.dataset.state)) offerAgain();
+    if (!["proposed", "waiting", "running", "done"].includes(page.dataset.state)) offerAgain();
 
     $("withdraw")?.addEventListener("click", () => busy($("withdraw"), async () => {
       try {

@@ -12,6 +12,27 @@
     if (me.name) for (const part of document.querySelectorAll("#by, label[for=by]")) part.hidden = true; // the login has the name
   };
 
+  // decide approves or rejects the change of the page.
+  const decide = async (command, body) => {
+    const said = document.getElementById("decided");
+    said.hidden = false;
+    try {
+      const answer = await fetch(document.getElementById("change").dataset.api + "/" + command, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+      const text = await answer.json();
+      if (answer.ok) location.reload();
+      else said.textContent = [text.title, text.detail, text.next && "Next: " + text.next].filter(Boolean).join("\n");
+    } catch {
+      said.textContent = "Cannot reach Midstream.";
+    }
+  };
+  addEventListener("DOMContentLoaded", () => {
+    document.querySelector("[data-decide]")?.addEventListener("click", () => decide("approve", {}));
+    document.getElementById("reject")?.addEventListener("submit", event => {
+      event.preventDefault();
+      decide("reject", { reason: document.getElementById("reason").value });
+    });
+  });
+
   addEventListener("DOMContentLoaded", async () => {
     if (!document.getElementById("me")) return; // the login
     try {
