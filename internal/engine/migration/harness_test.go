@@ -165,7 +165,7 @@ func (b *bench) ctx() context.Context {
 	return ctx
 }
 
-// exec runs statements; each may be formatted with the schema's name as %[1]s.
+// exec runs statements. The schema is the default database.
 func (b *bench) exec(statements ...string) {
 	b.Helper()
 	for _, s := range statements {

@@ -93,7 +93,8 @@ type draft struct {
 func (r *run) createShadow(ctx context.Context) (*draft, error) {
 	made, err := shadow.Create(ctx, r.pool, shadow.Wanted{
 		Source: r.plan.Source, Name: r.plan.Names.Shadow, Clauses: r.plan.ClausesFor, ZeroDates: r.plan.ZeroDates, Rounds: r.plan.Rounds,
-		Helper: r.plan.Helper,
+		Rewrites: plan.Rewritten,
+		Helper:   r.plan.Helper,
 	})
 	r.debts.shadow = made != nil
 	r.debts.unmarked.Store(made != nil && made.Unmarked)

@@ -49,3 +49,22 @@ func TestL8_AShadowWithoutAMark(t *testing.T) {
 		}
 	})
 }
+
+// TestL11_AHelperNextToAConditionThatIsSpelledAnew: a run that needs an index of its own works if a further ALTER only spells an
+// expression in another way: MySQL writes _utf8mb4'zz' as _latin1'zz' then.
+func TestL11_AHelperNextToAConditionThatIsSpelledAnew(t *testing.T) {
+	onThese(t, []string{"9.7", "mariadb-11.8"}, func(b *bench) {
+		b.exec("CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, c VARCHAR(9) CHARACTER SET latin1, d INT NOT NULL)",
+			"INSERT INTO t (c, d) VALUES ('a', 7), ('é', 8), ('b', 9)")
+		b.mustMigrate("ADD CHECK (c <> 'zz'), DROP COLUMN id", onPhase(event.PhaseCatchUp, func() {
+			b.exec("UPDATE t SET c = 'new' WHERE d = 8")
+		}))
+		if got := b.value("SELECT GROUP_CONCAT(c, d ORDER BY d) FROM t"); got != "a7,new8,b9" {
+			b.Errorf("the rows are %s", got)
+		}
+		if left := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE()" +
+			" AND table_name = 't' AND column_name NOT IN ('c', 'd')"); left != "0" {
+			b.Errorf("%s columns of the run are left", left)
+		}
+	})
+}

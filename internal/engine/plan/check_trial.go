@@ -103,7 +103,7 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 			"Give the default six digits, or run the ALTER natively, with --method=copy or --method=inplace",
 		)
 	}
-	if len(c.table.ForeignKeys) > 0 && rewritten(altered, settled) {
+	if len(c.table.ForeignKeys) > 0 && Rewritten(altered, settled) {
 		c.block(
 			CodeLiterals,
 			"the server changes or refuses a literal in an expression when it alters the table again",
@@ -113,8 +113,9 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 	}
 }
 
-// rewritten reports whether one more ALTER changes an expression of a table, or is refused.
-func rewritten(altered, settled *schema.Table) bool {
+// Rewritten reports whether one more ALTER changes an expression of a table, or is refused (settled is nil). An expression that is only
+// spelled in another way is the same.
+func Rewritten(altered, settled *schema.Table) bool {
 	expressions := func(t *schema.Table) (all []string) {
 		for _, check := range t.Checks {
 			all = append(all, check.Clause)

@@ -21,7 +21,7 @@ func (c *checker) helps(k Key) bool {
 		return false
 	}
 	t := c.facts.Trial
-	return t == nil || !Rounds(c.alter, t.Altered) && !rewritten(t.Altered, t.Settled)
+	return t == nil || !Rounds(c.alter, t.Altered) && !Rewritten(t.Altered, t.Settled)
 }
 
 // dropOfRow is the time that the drop of an index takes for each of its rows: 4 ms for 6,000,000 rows

@@ -42,6 +42,9 @@ type Wanted struct {
 	// Rounds reports whether a further ALTER would change a default of the altered shadow. SHOW
 	// CREATE TABLE does not show that.
 	Rounds func(altered *schema.Table) bool
+	// Rewrites reports whether a further ALTER, which made settled, has changed an expression of the altered shadow, and not only how it
+	// is spelled.
+	Rewrites func(altered, settled *schema.Table) bool
 	// Helper returns the definition of an index that the shadow has until the swap; "" for none.
 	Helper func(altered *schema.Table) (string, error)
 }
@@ -58,9 +61,9 @@ func Create(ctx context.Context, pool *dbconn.Pool, w Wanted) (*Shadow, error) {
 	if err != nil {
 		return s, err
 	}
-	stays := false
+	var settled *schema.Table
 	if !w.Rounds(s.Table) {
-		stays, err = s.staysTheSame(ctx, pool, session)
+		settled, err = s.settle(ctx, pool, session)
 	}
 	if err != nil {
 		return s, err
@@ -69,7 +72,8 @@ func Create(ctx context.Context, pool *dbconn.Pool, w Wanted) (*Shadow, error) {
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("alter shadow %s: %w: %w", w.Name, ErrRefused, err)
-	case stays:
+	case settled != nil && (s.sameAs(settled) || helper != "" && !w.Rewrites(s.Table, settled)):
+		s.Table = settled
 		return s, s.addHelper(ctx, pool, helper)
 	case helper != "":
 		return s, fmt.Errorf("alter shadow %s: %w: a further ALTER changes its definition, and the run needs an index of its own", w.Name, ErrRefused)
@@ -179,28 +183,27 @@ func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uin
 	return nil
 }
 
-// staysTheSame reports whether a further ALTER keeps the shadow's definition, as the operator's
-// ALTER has made it. With each ALTER, MySQL writes the string literals of expressions again, in the
-// charset of the columns that they are compared with. _utf8mb4'é' next to a latin1 column becomes
-// _latin1'?' (9.7.4), and 0 next to a ucs2 column '\00' (5.7.22). staysTheSame sets the final comment
-// and then the mark again, while the shadow is empty.
-func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (bool, error) {
+// settle returns the shadow's definition after a further ALTER; nil if the server refuses that. With each ALTER, MySQL writes the string
+// literals of expressions again, in the charset of the columns that they are compared with. _utf8mb4'é' next to a latin1 column becomes
+// _latin1'?' (9.7.4), and 0 next to a ucs2 column '\00' (5.7.22). settle sets the final comment and then the mark again, while the
+// shadow is empty.
+func (s *Shadow) settle(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (*schema.Table, error) {
 	if !hasLiterals(s.Table) {
-		return true, nil
+		return s.Table, nil
 	}
 	mark := schema.MarkFor("shadow", s.Source)
 	for _, text := range []string{s.Comment, mark} {
 		if _, err := session.Exec(ctx, comment(s.Name, text)); refused(err) {
-			return false, nil
+			return nil, nil
 		} else if err != nil {
-			return false, fmt.Errorf("mark shadow %s: %w", s.Name, err)
+			return nil, fmt.Errorf("mark shadow %s: %w", s.Name, err)
 		}
 	}
 	now, err := schema.LoadOwn(ctx, pool.DB(), s.Name)
 	if err != nil {
-		return false, fmt.Errorf("read shadow %s: %w", s.Name, err)
+		return nil, fmt.Errorf("read shadow %s: %w", s.Name, err)
 	}
-	return s.sameAs(now), nil
+	return now, nil
 }
 
 // sameAs reports whether the shadow has the columns, checks and indexes that it had when it was made.

@@ -84,6 +84,18 @@ func TestL11_DifferByValue(t *testing.T) {
 	}
 }
 
+// TestL11_DifferDroppedKey: a random case that drops the columns of the key has the outcome that the server's own ALTER has.
+func TestL11_DifferDroppedKey(t *testing.T) {
+	for _, version := range inTurn(t) {
+		t.Run(version, func(t *testing.T) {
+			r := newRunner(t, version)
+			r.make = func(n int) *Case { return Make(version, *seed, n, r.include).WithoutKeyColumns() }
+			r.all()
+			t.Log(r.tally.String())
+		})
+	}
+}
+
 // inTurn are the versions that were chosen, or the one that has its turn.
 func inTurn(t *testing.T) []string {
 	list := strings.Split(*versions, ",")
