@@ -50,9 +50,9 @@ func TestL8_AShadowWithoutAMark(t *testing.T) {
 	})
 }
 
-// TestL11_AHelperNextToAConditionThatIsSpelledAnew: a run that needs an index of its own works if a further ALTER only spells an
+// TestL11_AHelperNextToAConditionThatIsSpelledAgain: a run that needs an index of its own works if a further ALTER only spells an
 // expression in another way: MySQL writes _utf8mb4'zz' as _latin1'zz' then.
-func TestL11_AHelperNextToAConditionThatIsSpelledAnew(t *testing.T) {
+func TestL11_AHelperNextToAConditionThatIsSpelledAgain(t *testing.T) {
 	onThese(t, []string{"9.7", "mariadb-11.8"}, func(b *bench) {
 		b.exec("CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, c VARCHAR(9) CHARACTER SET latin1, d INT NOT NULL)",
 			"INSERT INTO t (c, d) VALUES ('a', 7), ('é', 8), ('b', 9)")
