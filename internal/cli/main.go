@@ -13,6 +13,7 @@ import (
 
 	"midstream/internal/cli/client"
 	"midstream/internal/cli/exit"
+	"midstream/internal/cli/fleet"
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
 	"midstream/internal/compat/foreign"
@@ -94,6 +95,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(a.serveCommand())
 	root.AddCommand(client.Commands(a.Process)...)
+	root.AddCommand(fleet.Command(a.Process, a.planMember))
 	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

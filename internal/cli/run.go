@@ -172,6 +172,11 @@ func (a *app) checkCommand() *cobra.Command {
 }
 
 func (a *app) planCommand() *cobra.Command {
+	_, cmd := a.newPlan()
+	return cmd
+}
+
+func (a *app) newPlan() (*change, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:     `plan "ALTER TABLE database.table ..."`,
 		Short:   "Show what run would do, and every obstacle",
@@ -189,7 +194,7 @@ func (a *app) planCommand() *cobra.Command {
 		})
 	c.checks.Bool(&c.tellsDifference, "", "exit-code", "with --to: exit code 0 if all tables are equal to the files, 2 if not, 11 if the plan refuses")
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, onlyPlan) })
-	return cmd
+	return c, cmd
 }
 
 // conductAny does what a verb does about one statement, or about several.

@@ -303,6 +303,11 @@ func method(p Planned) string {
 // serverAdvice is what the server adds to the reason why it does not take an ALGORITHM.
 var serverAdvice = regexp.MustCompile(`^ALGORITHM=\w+ is not supported\. Reason: |\.? Try ALGORITHM=[A-Z/]+\.?$`)
 
+// WhyNot is why no lighter method is taken, in short; "" if there is none.
+func WhyNot(c plan.Choice) string {
+	return strings.TrimSuffix(strings.TrimPrefix(whyNot(c, false), "("), ")")
+}
+
 // whyNot says why no lighter method is taken, and what speaks against this one. In full it has the
 // server's own words, and why the table is not copied to a new one.
 func whyNot(c plan.Choice, full bool) string {

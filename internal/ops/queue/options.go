@@ -81,6 +81,11 @@ func checkOptions(options map[string]string, permitted []string) error {
 	return fmt.Errorf("a submission may not set these options: %s", strings.Join(not, ", "))
 }
 
+// Arguments are options as flags of midstream run. The error names every option that may not be set.
+func Arguments(options map[string]string) ([]string, error) {
+	return arguments(options, false), checkOptions(options, Options())
+}
+
 // arguments are options as flags.
 func arguments(options map[string]string, together bool) []string {
 	var args []string
