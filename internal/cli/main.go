@@ -88,8 +88,9 @@ func (a *app) root() *cobra.Command {
 		}
 		return exit.UsageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
 	})
+	_, plan := a.newPlan()
 	root.AddCommand(
-		a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
+		a.runCommand(), plan, a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
 		a.reportCommand(), a.purgeCommand(), a.updateCommand(), a.dumpCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)

@@ -171,11 +171,6 @@ func (a *app) checkCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) planCommand() *cobra.Command {
-	_, cmd := a.newPlan()
-	return cmd
-}
-
 func (a *app) newPlan() (*change, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:     `plan "ALTER TABLE database.table ..."`,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
 	"midstream/internal/face/web"
+	"midstream/internal/fleet/inventory"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -31,7 +31,7 @@ import (
 type serving struct {
 	app     *app
 	checks  flags.Set
-	servers map[string]string // option files by name
+	servers inventory.Files
 	folder  string
 	control string
 	store   string
@@ -54,7 +54,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &s.checks
 	f.Flags = cmd.Flags()
 	f.Flags.SortFlags = false
-	f.Add("", "server", "name=file", "", "name of a server that may have changes, and its option file; may be repeated", s.takeServer)
+	f.Add("", "server", "name=file", "", "name of a server that may have changes, and its option file; may be repeated", s.servers.Take)
 	f.Integer(&s.limit, "", "limit", 1, 1, 100, "number of changes that may run on a server at the same time")
 	f.Flags.StringVar(
 		&s.folder, "state-dir", "",
@@ -76,29 +76,6 @@ func (a *app) serveCommand() *cobra.Command {
 	f.Flags.Lookup("approve").NoOptDefVal = queue.EveryServer
 	cmd.RunE = a.Verb(s.run)
 	return cmd
-}
-
-// serverName is what a --server may be called.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-// takeServer reads a --server.
-func (s *serving) takeServer(text string) error {
-	name, file, ok := strings.Cut(text, "=")
-	if !ok || !serverName.MatchString(name) || file == "" {
-		return errors.New("must be name=file; the name has letters, digits and . _ -")
-	}
-	if _, twice := s.servers[name]; twice {
-		return fmt.Errorf("two servers have the name %s", name)
-	}
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return err
-	}
-	if s.servers == nil {
-		s.servers, s.configs = map[string]string{}, map[string]dbconn.Config{}
-	}
-	s.servers[name] = path
-	return nil
 }
 
 // alone is the app for what is done in somebody else's name: nothing of this command line or environment says where.

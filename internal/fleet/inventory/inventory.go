@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"midstream/internal/fleet/selector"
 )
@@ -93,6 +95,23 @@ func CheckName(name string) error {
 		return errors.New("the name must have up to 64 letters, digits and . _ -, and begin with a letter or a digit")
 	}
 	return nil
+}
+
+// Files are option files by the names of their servers.
+type Files map[string]string
+
+// Take adds a server, given as name=file.
+func (f Files) Take(text string) error {
+	name, file, paired := strings.Cut(text, "=")
+	if !paired || CheckName(name) != nil || file == "" {
+		return errors.New("must be name=file; the name has letters, digits and . _ -")
+	}
+	if _, twice := f[name]; twice {
+		return fmt.Errorf("two servers have the name %s", name)
+	}
+	path, err := filepath.Abs(file)
+	f[name] = path
+	return err
 }
 
 // ParseLabels reads the labels of a server, such as env=prod,app=shop. Its name is one of them already.
