@@ -40,6 +40,9 @@ var (
 	looks  = flag.String("looks", "", "folder for pictures of every state, wide and narrow, light and dark; none are made without one")
 )
 
+// documented are the pages whose pictures the documentation has.
+var documented = []string{"list", "live", "blocked", "finished", "undo"}
+
 // browser is a headless Chromium at the pages of a queue.
 type browser struct {
 	t        *testing.T
@@ -161,7 +164,7 @@ func (b *browser) pictures(name string) {
 				return err
 			}))
 			folders := []string{*looks}
-			if width > 600 == (scheme == "light") {
+			if width > 600 == (scheme == "light") && slices.Contains(documented, name) {
 				folders = append(folders, *images)
 			}
 			for _, folder := range folders {

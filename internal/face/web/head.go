@@ -51,8 +51,9 @@ func headlineOf(status groups.ChangeStatus, held time.Time) headline {
 			h.blocked(b)
 		}
 	case "paused":
+		by, _, _ := strings.Cut(status.PausedBy, ", through ") // the service, whose name helps no one here
 		h.since(status.Since)
-		h.text(" by %s", status.PausedBy)
+		h.text(" by %s", by)
 	case "stopped":
 		h.text("at a checkpoint by %s; changes are not captured", status.PausedBy)
 	case "waiting":
@@ -203,9 +204,14 @@ func endHead(r *report.Report) string {
 		text += " after " + humanize.Span(took)
 	}
 	if r.Result.Error != "" {
-		text += ": " + r.Result.Error
+		text += ": " + inLine(r.Result.Error)
 	}
 	return escape.Line(text)
+}
+
+// inLine is an error that may have a list of reasons, in one line.
+func inLine(text string) string {
+	return escape.Line(strings.Join(strings.Fields(strings.ReplaceAll(text, "\n- ", "; ")), " "))
 }
 
 // heldUntil is why a run waits with the cut-over. The page has a button in the place of the command.

@@ -104,7 +104,7 @@ func (s *Server) now(ctx context.Context, id string, passed passed) (*now, error
 		}
 		n.Tiles = tilesOf(p)
 	}
-	if t, is := record.EventOf(status.Throttled).(event.Throttled); is && len(t.Gates) > 0 {
+	if t, is := record.EventOf(status.Throttled).(event.Throttled); is && len(t.Gates) > 0 && status.State != "paused" { // the headline has a pause
 		n.Waits = append(n.Waits, humanize.Throttled(t))
 	}
 	if b, is := record.EventOf(status.Blocked).(event.Blocked); is && len(b.Blockers) > 0 && status.State == "blocked" {
@@ -278,7 +278,7 @@ func endText(r *record.Result) string {
 		text += ", after " + humanize.Span(r.ElapsedMS.Duration())
 	}
 	if r.Error != "" {
-		text += ": " + escape.Line(r.Error)
+		text += ": " + inLine(r.Error)
 	}
 	return text
 }

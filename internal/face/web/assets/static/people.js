@@ -6,7 +6,7 @@
 
   const show = me => {
     const place = document.getElementById("me");
-    if (place) place.textContent = (me.name || "no name") + (me.roles.length < 4 ? " (" + me.roles.join(", ") + ")" : "");
+    if (place) place.textContent = me.name + (me.roles.length < 4 ? " (" + me.roles.join(", ") + ")" : "");
     document.documentElement.dataset.lacks = ["see", "submit", "approve", "operate"].filter(role => !me.roles.includes(role)).join(" ");
     for (const [id, role] of Object.entries(roleOf)) document.getElementById(id)?.setAttribute("data-role", role);
     if (me.name) for (const part of document.querySelectorAll("#by, label[for=by]")) part.hidden = true; // the login has the name
