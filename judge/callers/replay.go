@@ -3,6 +3,7 @@ package callers
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -30,14 +31,7 @@ func replays() []caller {
 		// github.com/departurerb/departure: cli_generator.rb, connection_details.rb and alter_argument.rb. It looks at the exit code.
 		{name: "departure (Rails)", change: departure("", "")},
 		{name: "departure, PERCONA_ARGS (Rails)", keeps: true, change: departure("", "--no-drop-new-table ")},
-		{name: "departure, TLS (Rails)", change: departure(";mysql_ssl=1;mysql_ssl_client_ca=%s/ca.pem", ""), prepare: func(s *stage) error {
-			var folder string
-			if err := s.pool.DB().QueryRowContext(s.ctx, "SELECT @@datadir").Scan(&folder); err != nil {
-				return err
-			}
-			_, err := s.run(command{line: []string{"cp", folder + "/ca.pem", s.home}})
-			return err
-		}},
+		{name: "departure, TLS (Rails)", change: departureTLS},
 		// github.com/gumroad/alterity: lib/alterity.rb and lib/alterity/default_configuration.rb. It looks at the exit code.
 		{name: "alterity (Rails)", change: func(s *stage) []command {
 			return shell(`pt-online-schema-change -h "127.0.0.1" -P "%d" -u "%s" --password "%s" --execute D=%s,t=%s --alter "ADD \`+"`note\\`"+` VARCHAR(40)"`,
@@ -93,14 +87,21 @@ func replays() []caller {
 // departure is the command line of Departure, with what it puts behind the host for TLS, and with the user's options.
 func departure(tls, args string) func(s *stage) []command {
 	return func(s *stage) []command {
-		host := "127.0.0.1" + tls
-		if tls != "" {
-			host = fmt.Sprintf(host, s.home)
-		}
-		return shell(`pt-online-schema-change -h "%s" -P %d -u %s --password %s  %s--execute --statistics --alter-foreign-keys-method=auto --no-check-alter`+
-			` D=%s,t=%s --alter "ADD COLUMN \`+"`note\\`"+` VARCHAR(40)" 2>&1`,
-			host, s.server.Port, account, strings.ReplaceAll(password, " ", `\ `), args, database, table)
+		return shell(`pt-online-schema-change -h "127.0.0.1%s" -P %d -u %s --password %s  %s--execute --statistics --alter-foreign-keys-method=auto`+
+			` --no-check-alter D=%s,t=%s --alter "ADD COLUMN \`+"`note\\`"+` VARCHAR(40)" 2>&1`,
+			tls, s.server.Port, account, strings.ReplaceAll(password, " ", `\ `), args, database, table)
 	}
+}
+
+// departureTLS is Departure with the server's own CA, which MariaDB has only in its memory.
+func departureTLS(s *stage) []command {
+	var folder string
+	_ = s.pool.DB().QueryRowContext(s.ctx, "SELECT @@datadir").Scan(&folder)
+	tls := ";mysql_ssl=1"
+	if ca := filepath.Join(folder, "ca.pem"); exists(ca) {
+		tls += ";mysql_ssl_client_ca=" + ca
+	}
+	return departure(tls, "")(s)
 }
 
 // zeroDowntime is the command line of zero-downtime-migration, with the parameters of its README and more.

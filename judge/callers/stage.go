@@ -47,7 +47,7 @@ type command struct {
 type look struct {
 	pattern string
 	first   bool // on standard output alone
-	slow    bool // in the output of the slow copy that SIGTERM ends
+	slow    bool // only with SIGTERM: in the output from before, too
 	no      bool // it must not be there
 }
 
@@ -150,7 +150,7 @@ func (s *stage) play(c caller, signal bool) error {
 		case l.slow && !signal:
 			continue
 		case l.slow:
-			text = s.said.String()[:from]
+			text = s.said.String()
 		case l.first:
 			text = first.String()
 		}

@@ -43,7 +43,7 @@ def wait(child):
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
     def execute(self, sql, params=()):
         found = ALTERS.match(str(sql))
-        if not found or self.collect_sql or not self.large(found[1]):
+        if not found or self.collect_sql or self.connection.in_atomic_block or not self.large(found[1]):
             return super().execute(sql, params)
         statement = str(sql)
         if params is not None:
