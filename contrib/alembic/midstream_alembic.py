@@ -25,7 +25,7 @@ SETTINGS = {"program": "midstream", "flags": [], "min_rows": 1000}
 
 def include_name(name, kind, parents):
     """For context.configure(include_name=...): autogenerate would drop the tables that runs and undos keep."""
-    return kind != "table" or not re.search("_(shadow|midstream|capture|old|undo|undone|parked)[0-9]*$", name or "")
+    return kind != "table" or not re.search("_(shadow|midstream|capture|old|undo|undone|parked(_values)?)[0-9]*$", name or "")
 
 
 class Failed(SystemExit):

@@ -180,7 +180,7 @@ password='%s'
 schema=%s
 default-character-set=utf8mb4
 allow-charset=ascii,latin1,utf8mb4
-ignore-table=_(shadow|midstream|capture|old|undo|undone|parked)[0-9]*$
+ignore-table=_(shadow|midstream|capture|old|undo|undone|parked(_values)?)[0-9]*$
 alter-wrapper-min-size=1m
 alter-wrapper=MYSQL_PWD={PASSWORDX} midstream run --host={HOST} --port={PORT} --user={USER} --database={SCHEMA} {DDL}
 `, s.server.Port, account, password, database))

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -79,6 +81,45 @@ func TestNamesSortAfterTheTable(t *testing.T) {
 		}
 		if fileLength(string(name)) <= 251 || random.IntN(10) == 0 {
 			proveNames(t, string(name))
+		}
+	}
+}
+
+// TestCallersIgnoreOurTables: the pattern of docs/callers.md, which keeps Skeema and Alembic from dropping them, finds every table that
+// runs and undos leave, and no table of the application.
+func TestCallersIgnoreOurTables(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile("../../../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := read("docs/callers.md")
+	_, line, _ := strings.Cut(page, "\nignore-table=")
+	pattern, _, _ := strings.Cut(line, "\n")
+	for _, path := range []string{"contrib/alembic/midstream_alembic.py", "judge/callers/callers.go"} {
+		if !strings.Contains(read(path), pattern) {
+			t.Errorf("%s has another pattern than %s", path, pattern)
+		}
+	}
+	if strings.Count(page, pattern) != 2 {
+		t.Errorf("docs/callers.md has more than one pattern")
+	}
+	ours := regexp.MustCompile(pattern)
+	for _, table := range []string{"orders", strings.Repeat("a", 64)} {
+		source := schema.Name{Schema: "s", Table: table}
+		left := append(NamesOf(source).All(), LogOf(source), UndoOf(source))
+		for _, names := range [][]schema.Name{OldNames(source), UndoneNames(source), ParkedNames(source), ValuesNames(source)} {
+			left = append(left, names...)
+		}
+		for _, name := range left {
+			if !ours.MatchString(name.Table) {
+				t.Errorf("%s does not find %s", pattern, name.Table)
+			}
+		}
+		if ours.MatchString(table) {
+			t.Errorf("%s finds %s", pattern, table)
 		}
 	}
 }
