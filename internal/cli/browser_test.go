@@ -40,8 +40,8 @@ var (
 	looks  = flag.String("looks", "", "folder for pictures of every state, wide and narrow, light and dark; none are made without one")
 )
 
-// documented are the pages whose pictures the documentation has.
-var documented = []string{"list", "live", "blocked", "finished", "undo"}
+// pictured are the pages whose pictures the documentation has.
+var pictured = []string{"list", "live", "blocked", "finished", "undo"}
 
 // browser is a headless Chromium at the pages of a queue.
 type browser struct {
@@ -164,7 +164,7 @@ func (b *browser) pictures(name string) {
 				return err
 			}))
 			folders := []string{*looks}
-			if width > 600 == (scheme == "light") && slices.Contains(documented, name) {
+			if width > 600 == (scheme == "light") && slices.Contains(pictured, name) {
 				folders = append(folders, *images)
 			}
 			for _, folder := range folders {

@@ -131,7 +131,7 @@ func TestLines(t *testing.T) {
 		l.Show(e)
 	}
 	contains(
-		t, out.String(), "a note", "5/5 cut over  BLOCKED 2.0 s by connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
+		t, out.String(), "a note", "5/5 cut over  BLOCKED 2 s by connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
 		"To kill it: KILL 17.", "--old-snapshots=ignore",
 		"5/5 cut over  locked for 4.1 ms, 3 changes applied under the lock, attempt 2",
 		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n",

@@ -288,7 +288,10 @@ func Throttled(e event.Throttled) string {
 // Blocked reports the sessions that block the swap.
 func Blocked(e event.Blocked) string {
 	const indent = "\n          "
-	text := fmt.Sprintf("cut over: BLOCKED %s by ", Span(e.Waiting))
+	text := "cut over: BLOCKED by "
+	if e.Waiting >= time.Second {
+		text = "cut over: BLOCKED " + Age(e.Waiting) + " by "
+	}
 	if len(e.Blockers) == 1 {
 		text += Blocker(e.Blockers[0])
 	} else {
