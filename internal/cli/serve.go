@@ -43,7 +43,7 @@ type serving struct {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	s := &serving{app: a, servers: inventory.Files{}, approve: map[string]bool{}}
+	s := &serving{app: a, servers: inventory.Files{}, configs: map[string]dbconn.Config{}, approve: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Keep a queue of changes, and run them",
