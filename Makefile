@@ -14,7 +14,7 @@ TURN = $(or $(MIDSTREAM_TEST_TURN),$(shell git rev-list --count HEAD 2>/dev/null
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test browser matrix judges check contrib prose race vuln short soak fuzz docs bench cases differ nightly
+.PHONY: help build release release-twice container demo test browser matrix judges check contrib prose race vuln short soak fleet-sim fuzz docs bench cases differ nightly
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -84,7 +84,7 @@ differ: check ## random cases compared with the server's own ALTER (DIFFER="-ver
 cases: check ## every case of internal/lab/cases on every server that it names, about ten minutes
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 60m ./internal/lab/cases -args -every
 
-nightly: matrix cases differ race fuzz judges soak ## the tests that take hours: every server, every case, random cases, the race detector, fuzzing, judges, soak
+nightly: matrix cases differ race fuzz judges soak fleet-sim ## the tests that take hours: every server, every case, random cases, the race detector, fuzzing, judges, soak
 
 judges: build ## gh-ost's and Vitess's own tests, and programs that call such a tool, about half an hour (JUDGES="--suites vitess --only '^enum'")
 	go build -o bin/judge ./judge && bin/judge $(JUDGES)
@@ -94,6 +94,10 @@ soak: ## random changes, kills and faults for hours, then gigabytes of binlog (S
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand|TestLedgerSurvives$$' ./internal/engine/migration -kills 100 -faults 250 -every-pair
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 60m ./internal/lab/soak
 	MIDSTREAM_TEST_FETCH=1 go test -count=1 -v -timeout 30m -run TestInterruptedFetchGoesOn ./internal/lab/sandbox
+
+fleet-sim: ## the decisions of change sets: ten million steps, then every rule broken once, five minutes
+	go test -count=1 -v -timeout 30m -run TestRollout ./internal/lab/fleetsim -args -fleetsim.total=10000000 -fleetsim.first=$$(date +%s)
+	go test -count=1 -v -timeout 30m -run TestMutations ./internal/lab/fleetsim -args -fleetsim.mutants
 
 fuzz: ## every fuzz target, for two minutes each (FUZZ=10s for another time)
 	@set -e; grep -rho --include='*_test.go' '^func Fuzz[A-Za-z]*' internal | sed 's/func //' | sort | while read -r target; do \
@@ -107,3 +111,4 @@ bench: build ## measure beside other tools, about 90 minutes (BENCH="--rows 5000
 docs: ## write the generated pages of docs/ anew
 	go test ./internal/cli -run 'TestDocs|TestErrorsPage' -update
 	go test ./internal/lab/layout -run TestMaps -update
+	go test ./internal/lab/fleetsim -run TestFleetPage -update

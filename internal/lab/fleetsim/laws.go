@@ -108,6 +108,9 @@ func (w *world) lawDecision(before, after rollout.State, f rollout.Facts, action
 	failed := 0
 	for i := range after.Members {
 		m := &after.Members[i]
+		if before.Phase == rollout.PhaseChecking && m.Step == rollout.StepFailed {
+			w.broken(lawPlan, "the set begins, and %s is %s", m.Server, m.Outcome)
+		}
 		if m.Step == rollout.StepFailed {
 			failed++
 		}

@@ -58,6 +58,9 @@ func (m *member) tell() {
 	if m.version == 0 || w.fault(w.o.Lose) {
 		return
 	}
+	if w.IntN(8) == 0 {
+		m.version++ // the same, with another reason
+	}
 	r := rollout.Report{Server: m.server, Version: m.version, Order: m.obeyed, Attempt: m.attempt, Status: m.status, Temporary: m.temporary}
 	if m.status == rollout.StatusPrepared {
 		r.Round, r.Hold = m.round, w.set.Swap.Hold

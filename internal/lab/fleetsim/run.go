@@ -45,7 +45,14 @@ func run(seed uint64, o Options, tracer func(string)) (passed Passed, broken *Vi
 	for w.step < o.Steps && (!w.stored.Phase.Ended() || o.End > 0 && o.Undo) {
 		w.turn()
 	}
-	w.calm, w.offset, w.freezes = true, 0, nil
+	w.calm, w.offset = true, 0
+	var freezes []rollout.Freeze
+	for _, f := range w.freezes {
+		if !f.Until.IsZero() {
+			freezes = append(freezes, f) // it ends by itself
+		}
+	}
+	w.freezes = freezes
 	w.trace("the faults stop")
 	for end := w.step + mostCalm + calmMember*o.Members; !w.stored.Phase.Ended(); {
 		if w.turn(); w.step > end {

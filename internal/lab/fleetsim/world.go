@@ -210,6 +210,11 @@ func (w *world) turn() {
 	default:
 		w.drive()
 	}
+	if !w.calm && w.IntN(100) < w.o.End/10 && slices.ContainsFunc(w.stored.Members, func(m rollout.Member) bool {
+		return m.Step == rollout.StepReleased && m.Last.Verb == rollout.VerbCommit
+	}) {
+		w.ask(rollout.Request{Ask: rollout.AskCancel, By: "anna"})
+	}
 	if w.chance1000(w.o.Person) || w.calm && w.IntN(10) == 0 {
 		w.person()
 	}
@@ -282,6 +287,9 @@ func (w *world) disturb() {
 	}
 	if w.chance1000(w.o.Jump) {
 		w.offset = time.Duration(w.IntN(240)-120) * time.Minute
+		if w.IntN(8) == 0 {
+			w.offset += 365 * 24 * time.Hour
+		}
 		w.trace("the driver's clock is off by %s", w.offset)
 	}
 	if w.chance1000(2) {
@@ -293,7 +301,7 @@ func (w *world) disturb() {
 
 // person asks for something: often what the set waits for, sometimes anything.
 func (w *world) person() {
-	r := rollout.Request{Number: uint64(len(w.requests) + 1), By: []string{"anna", "bert", "carl", ""}[w.IntN(4)]}
+	r := rollout.Request{By: []string{"anna", "bert", "carl", ""}[w.IntN(4)]}
 	m := w.members[w.IntN(len(w.members))]
 	switch n := w.IntN(10); {
 	case !w.calm && w.IntN(1000) < w.o.End:
@@ -348,6 +356,12 @@ func (w *world) person() {
 			return
 		}
 	}
+	w.ask(r)
+}
+
+// ask numbers a request.
+func (w *world) ask(r rollout.Request) {
+	r.Number = uint64(len(w.requests) + 1)
 	w.trace("request %+v", r)
 	w.requests = append(w.requests, ask{r, w.now})
 }
