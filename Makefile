@@ -22,7 +22,7 @@ help: ## this list
 build: ## bin/midstream, static
 	CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "$(STAMP)" -o bin/midstream ./cmd/midstream
 
-release: ## dist/: programs, packages, checksums and SBOMs of this commit, the same bytes each time
+release: ## dist/: programs, packages, container images, checksums and SBOMs of this commit, the same bytes each time
 	contrib/release.sh dist
 
 release-twice: ## build a release in two folders, and compare every byte
@@ -42,8 +42,9 @@ check: prose contrib bin/golangci-lint ## the linters of .golangci.yml, which ar
 	bin/golangci-lint run --allow-parallel-runners $(MODULES)
 	bin/golangci-lint run --allow-parallel-runners --build-tags browser ./internal/cli
 
-contrib: ## contrib/kubernetes and contrib/github by the published types and schemas
+contrib: ## contrib/kubernetes and contrib/github by the published types and schemas, and the container image of a release
 	cd tools/contrib && GOWORK=off go test -count=1 ./... # its cache does not see files outside of the module
+	cd tools/image && GOWORK=off go test ./...
 
 bin/golangci-lint: tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint

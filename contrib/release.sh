@@ -63,6 +63,11 @@ for platform in $PLATFORMS; do
 		                           "licenses": [{"license": {"id": "MIT"}}], "description": "embedded: plots of reports and pages"})
 		json.dump(sbom, open(sys.argv[2], "w"), indent=1, sort_keys=True)
 	END
+	if [ "$os" = linux ]; then
+		cp "$(cd tools/image && go list -m -f '{{.Dir}}' golang.org/x/crypto/x509roots/fallback)/LICENSE" "$folder/licences/certificates.txt"
+		(cd tools/image && go run . -folder "$folder" -arch "$arch" -version "$VERSION" -commit "$COMMIT" -epoch "$SOURCE_DATE_EPOCH" -out "$out/$name.oci.tar")
+		rm "$folder/licences/certificates.txt" # the image has them, the package does not
+	fi
 	if [ "$os" = linux ] && command -v dpkg-deb >/dev/null; then contrib/deb/build.sh "$folder" "$arch" "$out"; fi
 done
 (cd "$out" && sha256sum midstream_* >SHA256SUMS)
