@@ -25,16 +25,20 @@ code=0
 [ $code = 0 ] || { jq -r 'select(.event == "result") | .error' "$folder/plan.jsonl" >&2; ended $code; }
 unset MYSQL_PWD
 # Each table that differs: its name, and what follows ALTER TABLE name. JSON has no newline in a line.
-jq -c 'select(.event == "plan" and (.alter != "" or .create != "")) | [.table, .alter]' "$folder/plan.jsonl" >"$folder/changes"
+jq -c 'select(.event == "plan" and (.alter != "" or .create != "")) | [.table, .alter, .create]' "$folder/plan.jsonl" >"$folder/changes"
 submit() { # more flags
 	while IFS= read -r change <&3; do
 		table=$(jq -r '.[0]' <<<"$change") alter=$(jq -r '.[1]' <<<"$change")
 		[[ $table =~ ^([A-Za-z0-9_$]+)\.([A-Za-z0-9_$]+)$ ]] || fail "submit takes plain names only: submit the change of $table yourself"
-		[ -n "$alter" ] || fail "$table does not exist: create it with midstream run --to before this step"
+		if [ -n "$alter" ]; then
+			statement="ALTER TABLE \`${BASH_REMATCH[1]}\`.\`${BASH_REMATCH[2]}\` $alter" more=(${options[@]+"${options[@]}"})
+		else # its options are of an ALTER
+			statement=$(jq -r '.[2]' <<<"$change") more=(--option=database="${BASH_REMATCH[1]}")
+		fi
 		id=$ID-${table//\$/_}
 		[ ${#id} -le 64 ] || id=${id:0:51}-$(sha256sum <<<"$id" | cut -c 1-12)
-		"$MIDSTREAM" submit "ALTER TABLE \`${BASH_REMATCH[1]}\`.\`${BASH_REMATCH[2]}\` $alter" --service="$SERVE" --token-file="$folder/token" \
-			--server="$SERVER" --id="$id" ${options[@]+"${options[@]}"} "$@" || ended $?
+		"$MIDSTREAM" submit "$statement" --service="$SERVE" --token-file="$folder/token" --server="$SERVER" --id="$id" \
+			${more[@]+"${more[@]}"} "$@" || ended $?
 	done 3<"$folder/changes"
 }
 submit

@@ -101,6 +101,13 @@ func TestActionPlansAndSubmits(t *testing.T) {
 	code, output := s.run("submit.sh")
 	submitted := "submit ALTER TABLE `" + database + "`.`t` ADD COLUMN `d` int"
 	calls := s.file("calls")
+	// A table that does not exist is created.
+	fresh := newStep(t, i, "DATABASE="+database, "TO="+files(t, map[string]string{"f.sql": "CREATE TABLE fresh (\n\tid INT PRIMARY KEY\n);\n"}),
+		"SERVE=https://changes.example", "SERVE_TOKEN=secretword", "SERVER=main", "ID=pr-8", "OPTIONS=hold", "WAIT=false")
+	if code, output := fresh.run("submit.sh"); code != exit.Done || !strings.Contains(fresh.file("calls"), "submit CREATE TABLE fresh (") ||
+		!strings.Contains(fresh.file("calls"), "--id=pr-8-"+database+".fresh --option=database="+database) {
+		t.Errorf("exit code %d\n%s\n%s", code, output, fresh.file("calls"))
+	}
 	if code != exit.Done || strings.Count(calls, submitted) != 2 || strings.Count(calls, " --id=pr-7-"+name+" --option=hold") != 2 ||
 		strings.Count(calls, "--wait") != 1 || strings.Contains(output+calls, "secretword") || s.file("temp/midstream/token") != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, output, calls)

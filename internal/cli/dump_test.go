@@ -124,6 +124,13 @@ func TestADumpReplacesOnlyItsOwnFiles(t *testing.T) {
 	exec("DROP TABLE u")
 	dump(exit.Done, "u.sql is of an earlier dump")
 	dump(exit.Done, "u.sql is of an earlier dump")
+	if _, err := os.Stat(filepath.Join(folder, "u.sql")); err != nil {
+		t.Error(err)
+	}
+	dump(exit.Done, `"removed":["u.sql"]`, "--prune", "--json")
+	if _, err := os.Stat(filepath.Join(folder, "u.sql")); err == nil {
+		t.Error("--prune has left a file")
+	}
 	dump(exit.WrongUsage, "dump takes no arguments", "t")
 	left, err := filepath.Glob(filepath.Join(folder, ".*"))
 	if err != nil || len(left) != 1 {

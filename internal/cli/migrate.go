@@ -53,6 +53,8 @@ type change struct {
 	reconnect time.Duration
 	// waitOther is how long the change waits until no other run works on its table.
 	waitOther time.Duration
+	// file has statements that are done in order; "" for none.
+	file string
 	// allowLoss permits a change of --to that loses values.
 	allowLoss bool
 	// tellsDifference has a plan of --to end with an exit code of its own if there is a difference.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/explain"
@@ -154,6 +155,7 @@ func (c *change) registerKeeping() {
 		"with --undo, if a change by the server could not be undone: require copies the table, or refuses; prefer copies it if that takes at most --native-max-build; auto makes the change all the same",
 		func(word string) { c.options.UndoWish = plan.UndoWish(word) })
 	f.Bool(&c.together, "", "together", "swap several tables in one step, and with --undo take them back in one step: the statement is several ALTER TABLE, each one of another table, or all tables of --to")
+	f.Flags.StringVar(&c.file, "file", "", "file of statements, each of them with a semicolon at its end: they are done in order, and the first that fails ends the command")
 	c.soak.register(f)
 	f.Bool(&c.endUndo, "", "end-undo", "change the table although that ends the undo of its last change")
 }
@@ -196,6 +198,13 @@ func (a *app) newPlan() (*change, *cobra.Command) {
 func conductAny(ctx context.Context, c *change, args []string, do func(*change) doing) error {
 	if c.together {
 		return grouped{c}.conduct(ctx, args, do)
+	}
+	statements, err := c.several(args)
+	if err = exit.UsageOf(c.help, err); err != nil {
+		return err
+	}
+	if len(statements) > 0 {
+		return c.inOrder(ctx, statements, do)
 	}
 	return c.conduct(ctx, args, do(c))
 }

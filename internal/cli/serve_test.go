@@ -343,6 +343,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"tls-key",
 		"insecure-http",
 		"result-file",
+		"file",
 		"print-address",
 		"no-frontier-rule",
 		"no-merge",

@@ -101,7 +101,6 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"run", "--table=a.b", "--alter=" + anAlter}, exit.WrongUsage, "leave out ALTER TABLE"},
 		{[]string{"demo", "--alter=alter\ttable shop.orders ADD COLUMN c INT"}, exit.WrongUsage, "leave out ALTER TABLE"},
 		{append(nowhere, "run", "--table=a.b", "--alter=ALTER COLUMN c SET DEFAULT 1"), exit.Failed, "connection refused"},
-		{append(nowhere, "cleanup", "a.b"), exit.WrongUsage, "add --yes"},
 	} {
 		code, stdout, stderr := midstream(t, c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) {

@@ -76,7 +76,7 @@ func readOutcomes(text string) (all []Outcome) {
 }
 
 // OfSeveral says what a code means where there are several tables.
-const OfSeveral = "With --to, the code is that of the table at which the run stopped; the message lists the tables that are done."
+const OfSeveral = "With --to or several statements, the code is that of the table at which the run stopped; the message lists what is done."
 
 // OutcomeOf returns the outcome of an exit code; an unknown one is a failure.
 func OutcomeOf(code int) Outcome {

@@ -32,6 +32,8 @@ type Options struct {
 	Folder   string
 	// Force replaces files that have been changed, or that no dump has written.
 	Force bool
+	// Prune removes files of earlier dumps whose tables do not exist now, unless they have been changed.
+	Prune bool
 }
 
 // Result is what a dump has done.
@@ -40,8 +42,10 @@ type Result struct {
 	Unchanged int      // number of files that had the text already
 	// Skipped is the number of objects that have no CREATE TABLE, or are Midstream's own, by their kind.
 	Skipped map[string]int
-	// Former are files of earlier dumps whose tables do not exist now.
+	// Former are files of earlier dumps whose tables do not exist now, and that are left.
 	Former []string
+	// Removed are such files that were removed.
+	Removed []string
 }
 
 // Refused are the reasons against writing the files. Nothing was written.
@@ -190,10 +194,16 @@ func (d *dumping) check() (problems []error) {
 		}
 	}
 	for file := range d.listed {
-		if _, err := os.Stat(filepath.Join(d.Folder, file)); d.texts[file] == "" && err == nil {
+		text, err := os.ReadFile(filepath.Join(d.Folder, file))
+		switch {
+		case d.texts[file] != "" || errors.Is(err, fs.ErrNotExist):
+		case err == nil && d.Prune && (d.Force || d.listed[file] == sum(string(text))):
+			d.result.Removed = append(d.result.Removed, file)
+		default:
 			d.result.Former = append(d.result.Former, file)
 		}
 	}
+	slices.Sort(d.result.Removed)
 	slices.Sort(d.result.Former)
 	return append(problems, d.elsewhere()...)
 }
@@ -223,7 +233,7 @@ func escapeGlob(path string) string {
 
 // write writes the files into a folder next to them, has --to's reader read them, and moves them.
 func (d *dumping) write() error {
-	if len(d.texts) == 0 {
+	if len(d.texts)+len(d.result.Removed) == 0 {
 		return nil
 	}
 	drafts, err := os.MkdirTemp(d.Folder, List+"-")
@@ -236,7 +246,10 @@ func (d *dumping) write() error {
 			return err
 		}
 	}
-	statements, err := desired.Read(d.dialect, drafts, d.Database)
+	var statements []desired.Statement
+	if len(d.texts) > 0 {
+		statements, err = desired.Read(d.dialect, drafts, d.Database)
+	}
 	if err == nil && len(statements) != len(d.texts) {
 		err = fmt.Errorf("%d definitions in %d files", len(statements), len(d.texts))
 	}
@@ -253,6 +266,11 @@ func (d *dumping) write() error {
 func (d *dumping) move(drafts string) error {
 	for _, file := range d.result.Written {
 		if err := os.Rename(filepath.Join(drafts, file), filepath.Join(d.Folder, file)); err != nil {
+			return err
+		}
+	}
+	for _, file := range d.result.Removed {
+		if err := os.Remove(filepath.Join(d.Folder, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -27,7 +27,10 @@ func OfDump(r dump.Result, folder string) string {
 		fmt.Fprintf(&b, "Left out: %s.\n", strings.Join(left, ", "))
 	}
 	for _, file := range r.Former {
-		fmt.Fprintf(&b, "%s is of an earlier dump, and its table does not exist now: remove the file, or --to would create the table.\n", escape.Line(file))
+		fmt.Fprintf(&b, "%s is of an earlier dump, and its table does not exist now: --to would create the table. Remove the file, or use --prune.\n", escape.Line(file))
+	}
+	for _, file := range r.Removed {
+		fmt.Fprintf(&b, "Removed %s: its table does not exist now.\n", escape.Line(file))
 	}
 	return b.String()
 }
