@@ -110,7 +110,7 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 		Version:   c.app.Version,
 		Settings:  c.settings,
 		Socket:    c.socket.in(c.app),
-		History:   session.Folder{Path: c.history.in(c.app), Named: c.history.folder != ""},
+		History:   session.Folder{Path: c.history.In(c.app.Process), Named: c.history.Folder != ""},
 		Machines:  machines,
 		Interrupt: c.app.Interrupts.End,
 		Report:    report.WriteAll,

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
+	"midstream/internal/cli/kept"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/leftovers"
@@ -98,7 +99,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 			return l.Spared
 		})
 		if err == nil && (agreed || len(found) == 0) { // midstream status does without the note
-			_ = history.Cleaned((&historyFlags{}).in(c.app), s.Address, name.Dotted())
+			_ = history.Cleaned((&kept.Flags{}).In(c.app.Process), s.Address, name.Dotted())
 			agreed = true
 		}
 	}

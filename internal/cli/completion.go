@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/cli/kept"
 	"midstream/internal/engine/operator"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/socket"
@@ -90,7 +91,7 @@ func (a *app) toldRuns(cmd *cobra.Command, args []string, _ string) ([]string, c
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	flags := historyFlags{folder: cmd.Flags().Lookup("history-dir").Value.String()}
-	entries, _ := history.List(flags.in(a)) // none can be offered then
+	flags := kept.Flags{Folder: cmd.Flags().Lookup("history-dir").Value.String()}
+	entries, _ := history.List(flags.In(a.Process)) // none can be offered then
 	return history.Words(entries), cobra.ShellCompDirectiveDefault
 }

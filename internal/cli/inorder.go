@@ -15,9 +15,12 @@ import (
 	"midstream/internal/ops/session"
 )
 
+// ordered is a change of several statements, one after the other.
+type ordered struct{ *change }
+
 // several returns the statements of a verb that got several of them, in its arguments or in a file; nil for one. Arguments that are
 // words of one statement without quotes are not several.
-func (c *change) several(args []string) ([]string, error) {
+func (c ordered) several(args []string) ([]string, error) {
 	if c.file == "" && (c.undo != nil || c.target.To != "" || slices.ContainsFunc(args, func(arg string) bool { return !strings.Contains(strings.TrimSpace(arg), " ") })) {
 		return nil, nil
 	}
@@ -41,9 +44,9 @@ func (c *change) several(args []string) ([]string, error) {
 	return all, err
 }
 
-// inOrder does what a verb does about several statements, one after the other, and ends at the first that fails.
-func (c *change) inOrder(ctx context.Context, statements []string, do func(*change) doing) error {
-	if err := exit.UsageOf(c.help, c.checkInOrder(statements)...); err != nil {
+// conduct does what a verb does about several statements, one after the other, and ends at the first that fails.
+func (c ordered) conduct(ctx context.Context, statements []string, do func(*change) doing) error {
+	if err := exit.UsageOf(c.help, c.check(statements)...); err != nil {
 		return err
 	}
 	states, end := make([]record.Table, len(statements)), session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses())
@@ -53,10 +56,10 @@ func (c *change) inOrder(ctx context.Context, statements []string, do func(*chan
 		states[i] = record.Table{Table: statement.Tables()[0].Dotted(), State: session.StateWaiting, Place: fmt.Sprintf("statement %d", i+1)}
 	}
 	for i, text := range statements {
-		one := *c
+		one := *c.change
 		one.tables = slices.Concat(states[:i], states[i+1:])
 		c.output.text("Statement %d of %d: %s\n", i+1, len(statements), strings.Join(strings.Fields(text), " "))
-		err := one.conduct(ctx, []string{text}, do(&one))
+		err := (&one).conduct(ctx, []string{text}, do(&one))
 		c.connection = one.connection // with the password that was asked for
 		if states[i].State = end; err != nil {
 			states[i].State = session.StateFailed
@@ -68,8 +71,8 @@ func (c *change) inOrder(ctx context.Context, statements []string, do func(*chan
 	return nil
 }
 
-// checkInOrder returns all that is wrong with several statements.
-func (c *change) checkInOrder(statements []string) (problems []error) {
+// check returns all that is wrong with several statements.
+func (c ordered) check(statements []string) (problems []error) {
 	for i, text := range statements {
 		target := session.Target{Verb: c.target.Verb, Database: c.target.Database}
 		if _, err := target.Parse([]string{text}); err != nil {

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/fleet"
 	"midstream/internal/cli/help"
+	"midstream/internal/cli/kept"
 	"midstream/internal/cli/process"
 	"midstream/internal/compat/foreign"
 	"midstream/internal/engine/operator"
@@ -91,7 +92,7 @@ func (a *app) root() *cobra.Command {
 	_, plan := a.newPlan()
 	root.AddCommand(
 		a.runCommand(), plan, a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
-		a.reportCommand(), a.purgeCommand(), a.updateCommand(), a.dumpCommand(),
+		kept.ReportCommand(a.Process), a.purgeCommand(), a.updateCommand(), a.dumpCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(a.serveCommand())

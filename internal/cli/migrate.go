@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
+	"midstream/internal/cli/kept"
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
@@ -95,7 +96,7 @@ type change struct {
 	calibrate bool
 	followers replicaFlags
 	// history says where what it tells is kept.
-	history historyFlags
+	history kept.Flags
 	// machines says which programs are told of it.
 	machines machineFlags
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
@@ -195,7 +196,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (result m
 		return migration.Result{}, err
 	}
 	defer server.Close()
-	c.settings.Seen = history.Profile(c.history.in(c.app), server.Address)
+	c.settings.Seen = history.Profile(c.history.In(c.app.Process), server.Address)
 	c.app.Stands("planning", session.ObjectOf(statement, server))
 	if statement, err = c.target.ReadAt(ctx, server, statement); err != nil {
 		return migration.Result{}, exit.Unheld(ctx, err)

@@ -26,7 +26,7 @@ func (p *page) check(c *change) error {
 	if p.door.Listen != "" && c.socket.off {
 		err = errors.Join(err, errors.New("--listen and --no-control exclude each other: the page needs the run's control socket"))
 	}
-	if p.door.Listen != "" && c.history.off {
+	if p.door.Listen != "" && c.history.Off {
 		err = errors.Join(err, errors.New("--listen and --no-history exclude each other: the page shows the run's history"))
 	}
 	return err

@@ -77,7 +77,7 @@ func (a *app) newRows(cmd *cobra.Command, verb ddl.RowVerb) *rows {
 	c.registerReplicas()
 	f.Flags.StringVar(&c.socket.folder, "control-dir", "", controlDirUse)
 	f.Bool(&c.socket.off, "", "no-control", "make no control socket; midstream status, pause, set and so on cannot reach the run")
-	c.history.register(f)
+	c.history.Register(f)
 	c.machines.register(f)
 	for _, name := range []string{"binlog-reader", "hook-veto"} {
 		_ = f.Flags.MarkHidden(name) // of a swap

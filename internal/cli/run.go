@@ -65,7 +65,7 @@ func (c *change) registerTuning() {
 	f.Bool(&c.socket.off, "", "no-control", "make no control socket; midstream status, pause, set and so on cannot reach the run")
 	c.page.register(f, "", pageUse)
 	f.Integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "number of connections that apply changes")
-	c.history.register(f)
+	c.history.Register(f)
 	c.machines.register(f)
 	c.registerCapture()
 	f.Integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "capture waits while this many keys are in memory")
@@ -199,12 +199,12 @@ func conductAny(ctx context.Context, c *change, args []string, do func(*change) 
 	if c.together {
 		return grouped{c}.conduct(ctx, args, do)
 	}
-	statements, err := c.several(args)
+	statements, err := ordered{c}.several(args)
 	if err = exit.UsageOf(c.help, err); err != nil {
 		return err
 	}
 	if len(statements) > 0 {
-		return c.inOrder(ctx, statements, do)
+		return ordered{c}.conduct(ctx, statements, do)
 	}
 	return c.conduct(ctx, args, do(c))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/cli/exit"
+	"midstream/internal/cli/kept"
 	"midstream/internal/face/summary"
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/schema"
@@ -18,9 +19,9 @@ import (
 
 func (a *app) statusCommand() *cobra.Command {
 	c, cmd := a.newCommanding("status [database.table]", "Show the runs of this machine")
-	var kept historyFlags
-	cmd.Flags().StringVar(&kept.folder, "history-dir", "", historyDirUse)
-	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return c.status(ctx, args, kept.in(a)) })
+	var histories kept.Flags
+	cmd.Flags().StringVar(&histories.Folder, "history-dir", "", kept.DirUse)
+	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return c.status(ctx, args, histories.In(a.Process)) })
 	return cmd
 }
 

@@ -86,7 +86,7 @@ func (c *change) tendUndo(ctx context.Context, args []string, u session.Tending)
 	}
 	defer s.Close()
 	c.app.Stands("undo", session.ObjectOf(statement, s))
-	u.Sockets, u.Histories = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv)), c.history.in(c.app)
+	u.Sockets, u.Histories = cmp.Or(c.socket.folder, socket.Folder(c.app.Getenv)), c.history.In(c.app.Process)
 	tended, err := u.Tend(ctx, s, statement)
 	if err != nil {
 		return exit.Unwritten(ctx, err, session.AdviceOnUndo(err, tended.Only))

@@ -22,7 +22,7 @@ type place struct {
 
 // house lists the places from the top down. A package imports only packages that come after its own.
 var house = []place{
-	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}, {"client", "fleet"}, {"process"}, {"exit", "flags", "help"}}},
+	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}, {"client", "fleet", "kept"}, {"process"}, {"exit", "flags", "help"}}},
 	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
 	{"compat", "the command lines of other tools", [][]string{{"foreign"}, {"ghost", "ptosc"}, {"speech"}}},
 	{"fleet", "one change on many servers", [][]string{{"changeset", "fleetplan"}, {"inventory", "rollout"}, {"selector"}}},
@@ -53,7 +53,7 @@ var owners = map[string][]string{
 	"github.com/go-sql-driver/mysql":   {"mysql/dbconn"},
 	"github.com/go-mysql-org/go-mysql": {"mysql/binlog"},
 	"github.com/pingcap/tidb":          {"mysql/ddl"},
-	"github.com/spf13/cobra":           {"cli", "cli/client", "cli/fleet", "cli/help", "cli/process"},
+	"github.com/spf13/cobra":           {"cli", "cli/client", "cli/fleet", "cli/help", "cli/kept", "cli/process"},
 	"github.com/danielgtaylor/huma":    {"ops/socket", "ops/queue"},
 	"github.com/prometheus":            {"ops/metrics"},
 	"go.etcd.io/bbolt":                 {"ops/queue"},

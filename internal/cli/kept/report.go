@@ -1,4 +1,4 @@
-package cli
+package kept
 
 import (
 	"context"
@@ -10,10 +10,12 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
+	"midstream/internal/cli/process"
 	"midstream/internal/face/report"
 	"midstream/internal/face/summary"
 	"midstream/internal/ops/history"
@@ -22,16 +24,17 @@ import (
 
 // reporting is midstream report.
 type reporting struct {
-	app     *app
+	app     *process.Process
 	checks  flags.Set
-	history historyFlags
+	history Flags
 	list    bool
 	json    bool
 	form    string
 	out     string
 }
 
-func (a *app) reportCommand() *cobra.Command {
+// ReportCommand is the verb report.
+func ReportCommand(a *process.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID | database.table | FILE.jsonl]",
 		Short: "Write the report of a run: a page with its plan, plots and events",
@@ -52,7 +55,7 @@ func (a *app) reportCommand() *cobra.Command {
 	r.form = names[0]
 	r.checks.Enum("format", r.form, names, "format of the report; without this flag, md on a terminal", func(word string) { r.form = word })
 	r.checks.Flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
-	r.checks.Flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
+	r.checks.Flags.StringVar(&r.history.Folder, "history-dir", "", DirUse)
 	cmd.RunE = a.Verb(func(_ context.Context, args []string) error {
 		if err := exit.UsageOf("midstream report --help", r.checks.Problems...); err != nil {
 			return err
@@ -71,7 +74,7 @@ func (r *reporting) write(word string) error {
 	if err != nil {
 		return err
 	}
-	terminal := r.out == "-" && onTerminal(r.app.Env.Stdout)
+	terminal := r.out == "-" && r.app.Env.Stdout != nil && term.IsTerminal(int(r.app.Env.Stdout.Fd()))
 	if terminal && !r.checks.Flags.Changed("format") {
 		r.form = "md" // the page is not for reading there
 	}
@@ -98,7 +101,7 @@ type listed struct {
 }
 
 func (r *reporting) listRuns(table string) error {
-	entries, err := history.List(r.history.in(r.app))
+	entries, err := history.List(r.history.In(r.app))
 	if err != nil {
 		return &exit.Error{Code: exit.Failed, Err: err, Next: "--history-dir names another folder"}
 	}
