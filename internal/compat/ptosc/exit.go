@@ -185,7 +185,7 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 // Answer answers a command line that asks for no run, as Read's error says, and returns the exit code.
 func Answer(err error, midstream string, out, errs io.Writer) int {
 	return speech.Answer(err,
-		func(t *Told) int { return tell(t, midstream, out) },
+		func(t *Told) int { return tell(t, midstream, out, errs) },
 		func(w *Wrong) int { return refuse(w, out, errs) },
 		func(text string) *Wrong { return &Wrong{Warnings: []string{text}} })
 }
@@ -215,9 +215,10 @@ const (
 )
 
 // tell tells the help, or the version.
-func tell(t *Told, midstream string, out io.Writer) int {
+func tell(t *Told, midstream string, out, errs io.Writer) int {
 	if !t.Help {
-		fmt.Fprintf(out, "pt-online-schema-change %s (midstream %s)\n", Version, midstream)
+		fmt.Fprintf(out, "pt-online-schema-change %s\n", Version)
+		fmt.Fprintf(errs, "midstream %s\n", midstream)
 		return ExitDone
 	}
 	fmt.Fprintf(out, "%s\n%s\nOptions:\n\n", about, usage)
