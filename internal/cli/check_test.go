@@ -51,7 +51,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 	contains(
 		t, stdout, "unfit: 1 row with NULL in column a", "keys: id=500\n",
 		"list: SELECT `id`, `a` FROM", "fix:  MODIFY `a` int NULL", "3 rows sharing the value of unique key u (a)",
-		"keys: id=7; id=8; id=9\n", "fix:  ADD KEY `u` (`a`)", "1,000 rows too long for column b, varchar(50)",
+		"keys: id=7; id=8; id=9\n", "fix:  change or delete all but one row of each value; without uniqueness: ADD KEY `u` (`a`)", "1,000 rows too long for column b, varchar(50)",
 		"keys: id=1; id=2; id=3; id=4; id=5; id=6; id=7; id=8; id=9; id=10, ...", "fix:  MODIFY `b` varchar(200)",
 		"1/5 prepare   3 problems found",
 	)

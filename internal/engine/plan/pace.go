@@ -95,17 +95,17 @@ func rowBytes(t *schema.Table) float64 {
 	return dataBytes(t) + float64(t.IndexBytes)/float64(max(1, t.Rows))
 }
 
-// headBytes is what InnoDB puts before the columns of a row: header, transaction and roll pointer.
-const headBytes = 18
+// HeadBytes is what InnoDB puts before the columns of a row: header, transaction and roll pointer.
+const HeadBytes = 18
 
 // dataBytes is what a row takes by itself, in bytes. The server counts rows at once, but counts
 // pages only some seconds after a tenth of the rows has changed. So right after a bulk load it may
 // show less than a row can take: then each column counts as 8 bytes.
 func dataBytes(t *schema.Table) float64 {
-	if told := float64(t.DataBytes) / float64(max(1, t.Rows)); told >= headBytes {
+	if told := float64(t.DataBytes) / float64(max(1, t.Rows)); told >= HeadBytes {
 		return told
 	}
-	return headBytes + 8*float64(len(t.Columns))
+	return HeadBytes + 8*float64(len(t.Columns))
 }
 
 // Shared is the pace of a run whose row copy may work for this share of its time. part must be

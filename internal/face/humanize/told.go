@@ -206,7 +206,11 @@ func Finding(e event.Finding) string {
 	}
 	text += indent + "list: " + escape.Line(e.Query)
 	if e.Fix != "" {
-		text += indent + "fix:  " + escape.Line(e.Fix)
+		fix := "fix:  " + escape.Line(e.Fix)
+		if strings.HasPrefix(e.Fix, "ADD KEY") { // it gives up that values are unique
+			fix = "fix:  change or delete all but one row of each value; without uniqueness: " + escape.Line(e.Fix)
+		}
+		text += indent + fix
 	}
 	return text
 }

@@ -27,6 +27,7 @@ type Planned struct {
 	Config   migration.Config
 	Settings operator.Settings
 	Keep     bool // a rehearsal keeps the new table
+	Checks   bool // rows are only checked
 	// Follower is the process that follows the table of an undo; nil for none.
 	Follower *followers.Standing
 	// Now is the moment at which a run of the plan would begin. Defaults to the present.
@@ -241,6 +242,9 @@ func BeforeRun(p Planned, style Style) string {
 		}
 		what = word + takenBack(p.Back) + "; " + what
 	}
+	if p.Checks {
+		what, about = "checking that every row fits; nothing is changed", ""
+	}
 	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, what, about, found(p.Risks))
 	s.found(p)
 	s.risks(p.Risks)
@@ -335,7 +339,11 @@ func whyNot(c plan.Choice, full bool) string {
 
 // size says how large a table is.
 func size(t *schema.Table) string {
-	return fmt.Sprintf("about %s, %s", humanize.Plural(t.Rows, "row"), humanize.Size(t.DataBytes+t.IndexBytes))
+	size := humanize.Size(t.DataBytes + t.IndexBytes)
+	if t.Rows > 1000 && t.DataBytes/t.Rows < plan.HeadBytes { // just loaded: the server has counted rows, and no pages yet
+		size = "size not known: the statistics are old (ANALYZE TABLE)"
+	}
+	return fmt.Sprintf("about %s, %s", humanize.Plural(t.Rows, "row"), size)
 }
 
 func duration(p Planned, d plan.Prediction) string {
