@@ -91,7 +91,7 @@ func TestBlockers(t *testing.T) {
 	if code == exit.Done {
 		t.Error("a table that is not there")
 	}
-	contains(t, stderr, "nowhere.t: no such table", "check the table's name")
+	contains(t, stderr, "nowhere.t: no such database, or no privilege on it", "check the table's name")
 }
 
 // TestKills: a session that is in the way for too long is ended, but for backups, for users that were not

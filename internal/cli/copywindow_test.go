@@ -45,7 +45,7 @@ func TestL6_OwnBuildWaitsForTheCopyWindow(t *testing.T) {
 	if s := c.status(); s.State != "held" || !strings.Contains(s.Why, "the copy window ") || !strings.Contains(s.Why, " opens at ") {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exit.NotNow, "cutover", nil, "the copy window ", c.at("set")+"TABLE")
+	c.refuses(exit.NotNow, "cutover", nil, "the copy window ", c.at("set")+c.name)
 	c.obeys("set", []string{"copy-window="}, "copy-window is ")
 	c.ends(exit.Done)
 	args := append(flagsTo(t, c.i), "run", "--copy-window="+hoursFrom(3*time.Hour), "ALTER TABLE "+c.name+" ADD COLUMN c INT")

@@ -65,7 +65,7 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			database, _, _ := strings.Cut(c.name, ".")
 			executing(t, c.i, database)("UPDATE t SET a = -5 WHERE id = 1", "INSERT INTO t (id, a) VALUES (5000, -6)")
 			c.undo(exit.Done, "--extend=1h")
-			_, ended := c.undo(exit.Refused, "--end")
+			_, ended := c.undo(exit.Busy, "--end")
 			contains(t, ended, "where: undo, "+c.name, "midstream abort")
 			for _, statement := range []string{"ALTER TABLE " + c.name + " ADD COLUMN z INT", "DROP TABLE " + c.name} {
 				code, _, stderr := midstream(t, append([]string{"run", statement}, flagsTo(t, c.i)...)...)

@@ -106,7 +106,7 @@ func TestL6_AQueueSwapsAGroupInOneStep(t *testing.T) {
 	contains(t, q.at("later").Why, "g, which was submitted earlier, also changes "+q.database()+".u")
 	_, list, _ := q.ask("queue")
 	contains(t, list, "running   g  "+strings.Join(both, ", ")+" on main")
-	q.await("the queue to say that it is held", func() bool { return strings.HasPrefix(q.at("g").Why, "on hold: ") })
+	q.await("the queue to say that it is held", func() bool { return strings.Contains(q.at("g").Why, "on hold: ") })
 
 	contains(t, q.obey("g", "pause", "{}"), "the run is paused")
 	if now := q.stands("g"); now.State != "paused" || now.Tables[0].State != "paused" || now.Tables[1].State != "paused" {

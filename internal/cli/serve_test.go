@@ -175,7 +175,7 @@ func TestLimitAndWithdraw(t *testing.T) {
 	q.becomes("a", queue.StateRunning)
 	q.becomes("b", queue.StateRunning)
 	contains(t, q.at("c").Why, "at most 2 may run on main at the same time (--limit)")
-	on := "on hold: until midstream cutover --control-dir=" + q.folder + " " + q.name
+	on := "ready, and on hold: until midstream cutover --control-dir=" + q.folder + " " + q.name
 	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == on })
 	_, listed, _ := q.ask("queue")
 	contains(t, strings.Join(strings.Fields(listed), " "), ": "+on)

@@ -136,16 +136,16 @@ func TestThePlanOfAGroupHasTheSumOfTheSwap(t *testing.T) {
 		"CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1", "CREATE TRIGGER two BEFORE INSERT ON u FOR EACH ROW SET NEW.p = NULL")
 	r := &statementRig{T: t, i: i, database: database, query: query, exec: exec}
 	both, together := "ALTER TABLE t ADD COLUMN n INT; ALTER TABLE u ADD COLUMN n INT", []string{"--together"}
-	sum := "4 files are renamed, and 11 statements change foreign keys and triggers: that takes about 110ms (assumed), and --lock-work allows "
+	sum := "4 files are renamed, and 11 statements change foreign keys and triggers: that takes about 110 ms (assumed), and --lock-work allows "
 
 	out := r.says("plan", exit.Done, both, together, "One swap of 2 tables: "+database+".t, "+database+".u",
-		"all of them, and the tables at the other ends of foreign keys: "+database+".p", sum+"250ms")
+		"all of them, and the tables at the other ends of foreign keys: "+database+".p", sum+"250 ms")
 	if strings.Count(out, "One swap of") != 1 {
 		t.Errorf("the sum is printed again:\n%s", out)
 	}
 	short := append(together, "--lock-work=100ms")
 	for _, verb := range []string{"plan", "run"} {
-		r.says(verb, exit.Refused, both, short, "in the one swap of 2 tables, "+sum+"100ms", "--lock-work=300ms")
+		r.says(verb, exit.Refused, both, short, "in the one swap of 2 tables, "+sum+"100 ms", "--lock-work=300ms")
 	}
 	to := "--to=" + files(t, map[string]string{"t.sql": wanted("b VARCHAR(200), n INT") + ";",
 		"u.sql": "CREATE TABLE u (id INT NOT NULL PRIMARY KEY, p INT, n INT, FOREIGN KEY (p) REFERENCES p (id));",
@@ -156,9 +156,9 @@ func TestThePlanOfAGroupHasTheSumOfTheSwap(t *testing.T) {
 	}
 	contains(t, strings.Join(strings.Fields(stderr), " "), "in the one swap of 2 tables")
 	r.are("p,t,u")
-	r.says("run", exit.Done, both, append(short, "--rehearse"), sum+"100ms")
+	r.says("run", exit.Done, both, append(short, "--rehearse"), sum+"100 ms")
 	r.are("p,t,u")
-	r.says("run", exit.Done, both, append(together, "--lock-work=2s"), sum+"2s")
+	r.says("run", exit.Done, both, append(together, "--lock-work=2s"), sum+"2.0 s")
 	r.are("p,t,t_old,u,u_old")
 }
 

@@ -61,11 +61,13 @@ func New(about About) *Run {
 	r := &Run{about: about, registry: prometheus.NewRegistry(), chunks: chunkTimes.vector(), locks: lockWaits.vector(), now: time.Now}
 	r.state = state{phases: map[event.Phase]time.Duration{}, gates: map[string]time.Time{}, throttled: map[string]time.Duration{},
 		attempts: map[bool]int{}, retries: map[string]int{}, commands: map[bool]int{}, findings: map[string]int{}}
-	plain := func(label string) string { return escape.Line(strings.ToValidUTF8(label, "\uFFFD")) } // Prometheus takes no other
 	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"table": plain(about.Table), "server": plain(about.Server)}, r.registry)
 	labeled.MustRegister(r, r.chunks, r.locks, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
+
+// plain is a value that Prometheus takes for a label, without what a terminal would obey.
+func plain(value string) string { return escape.Line(strings.ToValidUTF8(value, "\uFFFD")) }
 
 // Listen is an event.Listener. It never waits.
 func (r *Run) Listen(e event.Event) {

@@ -213,4 +213,7 @@ func family(d Description, word string, value float64) *dto.MetricFamily {
 		Metric: []*dto.Metric{{Label: []*dto.LabelPair{label(d.Labels[0], word)}, Gauge: &dto.Gauge{Value: &value}}}}
 }
 
-func label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
+func label(name, value string) *dto.LabelPair {
+	value = plain(value)
+	return &dto.LabelPair{Name: &name, Value: &value}
+}
