@@ -205,3 +205,31 @@ func TestAChangeWaitsForItsApproval(t *testing.T) {
 	}
 	contains(t, p.does("ann", "queue", "a"), "approved  ")
 }
+
+// TestTheQueueIsFollowed: queue --follow prints what happens, also across a serve that was killed; audit lists who did it.
+func TestTheQueueIsFollowed(t *testing.T) {
+	sideBySide(t)
+	p := peopled(t, 300, map[string]string{"ann": "submit", "ops": "operate"})
+	p.serve()
+	address := strings.TrimPrefix(p.url, "http://")
+	cmd := command(t, "queue", "--follow", "--to="+p.url, "--token-file="+filepath.Join(p.home, "ann"))
+	follower := start(t, cmd)
+	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a", held[0], held[1], held[2])
+	follower.await(&follower.stdout, "is ready")
+	p.kill()
+	p.flags = append(p.flags, "--listen="+address)
+	p.serve()
+	until(t, func() string { return p.daemon.stdout.String() }, func() bool { code, _, _ := p.as("ops", "release", "a"); return code == exit.Done })
+	follower.await(&follower.stdout, "is done")
+	follower.interrupt()
+	if code := follower.exit(); code != exit.Done {
+		t.Errorf("exit code %d\n%s", code, &follower.stderr)
+	}
+	told := follower.stdout.String()
+	for _, state := range []string{"is running", "is ready", "is done"} {
+		if strings.Count(told, "("+p.name+" on main)  "+state) < 1 {
+			t.Errorf("no %q in\n%s", state, told)
+		}
+	}
+	contains(t, p.does("ann", "audit", "a"), "release  by ops from 127.0.0.1", "submit  by ann from 127.0.0.1")
+}

@@ -11,6 +11,7 @@ import (
 // Commands are the verbs.
 func Commands(p *process.Process) []*cobra.Command {
 	return []*cobra.Command{
-		submitCommand(p), queueCommand(p), withdrawCommand(p), approveCommand(p), rejectCommand(p), releaseCommand(p), tokenCommand(p),
+		submitCommand(p), queueCommand(p), withdrawCommand(p), approveCommand(p), rejectCommand(p), releaseCommand(p), auditCommand(p),
+		tokenCommand(p),
 	}
 }

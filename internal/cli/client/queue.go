@@ -16,11 +16,28 @@ import (
 func queueCommand(a *process.Process) *cobra.Command {
 	q, cmd := newAsking(a, "queue [id]", "List the changes of midstream serve")
 	var state string
+	var follow bool
+	after := 0
+	q.checks.Bool(&follow, "", "follow", "print what happens to changes as it happens, until Ctrl-C (docs/people.md)")
+	q.checks.Integer(&after, "", "after", 0, 0, 1<<53, "with --follow: begin after the event with this number (0: now)")
 	words := []string{"proposed", "waiting", "running", queue.FilterReady, "done", "failed", "aborted", "withdrawn", "unknown"}
 	q.checks.Enum("state", "", words, "list only the changes in this state; ready: running, and waiting for their release", func(word string) { state = word })
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
-		if err := q.check(atMostOne(args)); err != nil {
+		problem := atMostOne(args)
+		if follow && (len(args) > 0 || state != "") {
+			problem = errors.New("--follow takes no id and no --state: it prints the events of all changes")
+		} else if after > 0 && !follow {
+			problem = errors.New("--after needs --follow")
+		}
+		if err := q.check(problem); err != nil {
 			return err
+		}
+		if follow {
+			err := q.client.Watch(ctx, uint64(after), q.tellEntry)
+			if ctx.Err() != nil {
+				return nil
+			}
+			return exit.Unanswered(ctx, err, q.to)
 		}
 		if len(args) == 1 {
 			c, err := q.client.Change(ctx, args[0])

@@ -105,6 +105,28 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// queueEvents sends the events of the queue until the server closes, or the token or session no longer opens.
+func (s *Server) queueEvents(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	go func() {
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		for s.known(r) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.closing:
+				cancel()
+				return
+			case <-look.C:
+			}
+		}
+		cancel()
+	}()
+	s.source.Stream.ServeHTTP(w, r.WithContext(ctx))
+}
+
 // known reports whether the token or the session of a request still opens.
 func (s *Server) known(r *http.Request) bool {
 	_, known := s.gate.who(r)

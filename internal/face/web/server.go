@@ -27,6 +27,8 @@ type Source struct {
 	// Histories returns the paths of a change's histories, of a group those of all its tables in an order that stays, none before they are
 	// there, and whether nothing more will come to them. It fails with a *socket.Problem if there is no such change.
 	Histories func(ctx context.Context, id string) (paths []string, over bool, err error)
+	// Stream sends the events of the queue; nil for none.
+	Stream http.Handler
 	// Queue says that changes may be submitted, and withdrawn.
 	Queue bool
 }
@@ -151,6 +153,9 @@ func (s *Server) routes(mounted map[string]http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	streams := http.NewServeMux()
 	streams.HandleFunc("GET /v1/changes/{id}/events", s.inTurn(s.streams, time.Second, "readers follow runs", http.HandlerFunc(s.events)))
+	if s.source.Stream != nil {
+		streams.HandleFunc("GET /v1/events", s.inTurn(s.streams, time.Second, "readers follow runs", http.HandlerFunc(s.queueEvents)))
+	}
 	streams.HandleFunc("/", s.inTurn(s.work, turn, "requests", inside))
 	mux.Handle("/", s.behind(streams))
 	mux.HandleFunc("GET /login", s.loginPage)

@@ -26,7 +26,7 @@ var house = []place{
 	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
 	{"compat", "the command lines of other tools", [][]string{{"foreign"}, {"ghost", "ptosc"}, {"speech"}}},
 	{"fleet", "one change on many servers", [][]string{{"changeset", "fleetplan"}, {"inventory", "rollout"}, {"selector"}}},
-	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers", "groups"}, {"socket"}, {"hook", "metrics", "readers", "retention"}, {"history"}, {"password", "record"}, {"access", "reach"}}},
+	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers", "groups"}, {"socket"}, {"hook", "metrics", "readers", "retention"}, {"history"}, {"password", "record"}, {"access", "audit", "reach"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
 	{"engine", "the migration, its stages, and what they share", [][]string{
 		{"planning"}, {"rowchange", "wholetables"}, {"migration"}, {"failure", "soak"}, {"brakes", "dump", "follow", "intake", "leftovers", "specs", "together"}, {"operator"},

@@ -89,7 +89,7 @@ func (s *Service) Again(ctx context.Context, id string, asked AgainRequest, who 
 	if err := s.proposes(changed); err != nil {
 		return c, false, err
 	}
-	if err := s.replace(ctx, changed); err != nil {
+	if err := s.replace(ctx, changed, who.act("again", asked.By, "")); err != nil {
 		s.doubted[id] = true
 		return c, false, err
 	}

@@ -197,6 +197,7 @@ func (s *Service) registerChanges(api huma.API) {
 	s.registerAgain(api)
 	s.registerList(api)
 	s.registerApprovals(api)
+	s.registerAudit(api)
 	huma.Register(
 		api,
 		huma.Operation{
@@ -311,7 +312,9 @@ func tell[C any](api huma.API, s *Service, name, summary string) {
 			answer := &body[socket.Answer]{}
 			err := s.mayPass(in.Body)
 			if err == nil {
-				err = s.pass(ctx, in.ID, http.MethodPost, name, in.Body, &answer.Body)
+				err = s.audited(ctx, in.ID, name, in.Body, func() error {
+					return s.pass(ctx, in.ID, http.MethodPost, name, in.Body, &answer.Body)
+				})
 			}
 			if err != nil {
 				return nil, problemOf(err)

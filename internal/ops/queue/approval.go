@@ -81,7 +81,7 @@ func (s *Service) Approve(ctx context.Context, id string, who Asker) (Change, er
 	changed := *e
 	changed.State, changed.Sequence = StateWaiting, s.last()+1
 	changed.Approval = &Approval{By: who.by(""), At: time.Now().UTC()}
-	if err := s.replace(ctx, &changed); err != nil {
+	if err := s.replace(ctx, &changed, who.act("approve", "", "")); err != nil {
 		return Change{}, err
 	}
 	s.hurry()
@@ -111,7 +111,7 @@ func (s *Service) Reject(ctx context.Context, id string, asked Rejection, who As
 	}
 	changed := *e
 	changed.end(StateWithdrawn, "rejected by "+who.by("")+": "+reason, "submit another change, or propose this one again: "+runAgain(id))
-	if err := s.replace(ctx, &changed); err != nil {
+	if err := s.replace(ctx, &changed, who.act("reject", "", reason)); err != nil {
 		return Change{}, err
 	}
 	s.hurry()

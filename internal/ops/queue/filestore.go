@@ -64,23 +64,44 @@ func begin(tx *bolt.Tx) error {
 	return tx.Bucket(aboutBucket).Put(versionKey, []byte(strconv.Itoa(Version)))
 }
 
-func (f *fileStore) Load(_ context.Context, take func([]byte) error) error {
+func (f *fileStore) Load(_ context.Context, span Span, take func([]byte) error) error {
 	return f.db.View(func(tx *bolt.Tx) error {
-		return tx.Bucket(changesBucket).ForEach(func(_, text []byte) error { return take(text) })
+		cursor := tx.Bucket(changesBucket).Cursor()
+		id, text := cursor.Seek([]byte(span.Low))
+		next := cursor.Next
+		if span.Newest {
+			next = cursor.Prev
+			if beyond, _ := cursor.Seek([]byte(span.High)); beyond != nil && span.High != "" {
+				id, text = cursor.Prev()
+			} else {
+				id, text = cursor.Last()
+			}
+		}
+		for n := 0; id != nil && string(id) >= span.Low && (span.High == "" || string(id) < span.High) && (span.Most == 0 || n < span.Most); n++ {
+			if err := take(text); err != nil {
+				return err
+			}
+			id, text = next()
+		}
+		return nil
 	})
 }
 
-func (f *fileStore) Put(_ context.Context, id string, text, history []byte) error {
-	packed, err := pack(history)
-	if err != nil {
-		return err
-	}
+func (f *fileStore) Put(_ context.Context, rows ...Row) error {
 	return f.db.Update(func(tx *bolt.Tx) error {
-		err := tx.Bucket(changesBucket).Put([]byte(id), text)
-		if err == nil && history != nil {
-			err = tx.Bucket(historiesBucket).Put([]byte(id), packed)
+		for _, row := range rows {
+			packed, err := pack(row.History)
+			if err == nil {
+				err = tx.Bucket(changesBucket).Put([]byte(row.ID), row.Text)
+			}
+			if err == nil && row.History != nil {
+				err = tx.Bucket(historiesBucket).Put([]byte(row.ID), packed)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }
 

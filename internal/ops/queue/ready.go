@@ -124,7 +124,9 @@ func (s *Service) release(ctx context.Context, id string, asked ReleaseCommand) 
 			Next: "wait until it is ready: midstream queue  --state ready; POST /v1/changes/" + id + "/cutover lets it swap as soon as it can",
 		}
 	}
-	err = s.pass(ctx, id, http.MethodPost, "cutover", socket.CutOverCommand{Now: asked.Now}, &answer)
+	err = s.audited(ctx, id, "release", asked, func() error {
+		return s.pass(ctx, id, http.MethodPost, "cutover", socket.CutOverCommand{Now: asked.Now}, &answer)
+	})
 	return answer, err
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/audit"
 	"midstream/internal/ops/followers"
 	"midstream/internal/ops/groups"
 	"midstream/internal/ops/record"
@@ -66,6 +67,7 @@ type Service struct {
 	finding   chan struct{}            // bounds how many look for one
 	followers *followers.Keeper        // of tables with a warm undo
 	planners  planners
+	journal   journal
 	doubted   map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
 	pending   pending         // guarded by writing
 }
@@ -99,6 +101,9 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		err = s.takeFolder()
 	}
 	var kept []*entry
+	if err == nil {
+		err = s.openJournal(ctx)
+	}
 	if err == nil {
 		kept, err = s.load(ctx)
 	}
@@ -344,9 +349,10 @@ func (s *Service) find(id string) *entry {
 	return s.board.find(id)
 }
 
-// replace keeps what a change has become: first in the store. REQUIRES: writing is held, or nobody else is there yet.
-func (s *Service) replace(ctx context.Context, changed *entry) error {
-	if err := s.put(ctx, changed, nil); err != nil {
+// replace keeps what a change has become, and what a person did for it: first in the store. REQUIRES: writing is held, or nobody else
+// is there yet.
+func (s *Service) replace(ctx context.Context, changed *entry, acts ...audit.Entry) error {
+	if err := s.put(ctx, changed, nil, acts...); err != nil {
 		return err
 	}
 	s.show(changed)

@@ -170,8 +170,8 @@ type unheard struct {
 	lost bool
 }
 
-func (u *unheard) Put(ctx context.Context, id string, text, history []byte) error {
-	if err := u.Store.Put(ctx, id, text, history); err != nil || !u.lost {
+func (u *unheard) Put(ctx context.Context, rows ...Row) error {
+	if err := u.Store.Put(ctx, rows...); err != nil || !u.lost {
 		return err
 	}
 	return errors.New("the answer is lost")
@@ -384,8 +384,8 @@ func keeps(t *testing.T, store Store) {
 	if history, err := store.History(ctx, "a"); history != nil || err != nil {
 		t.Errorf("%q, %v", history, err)
 	}
-	for _, err := range []error{store.Put(ctx, "a", []byte(`{"id":"a"}`), nil), store.Put(ctx, "b", []byte(`{"id":"b"}`), nil), store.Put(ctx, "a", []byte(`{"id":"a","why":"größer"}`), nil),
-		store.Put(ctx, "b", []byte(`{"id":"b"}`), []byte("{}\n{}\n")), store.Put(ctx, "b", []byte(`{"id":"b"}`), nil)} {
+	for _, err := range []error{store.Put(ctx, Row{"a", []byte(`{"id":"a"}`), nil}), store.Put(ctx, Row{"b", []byte(`{"id":"b"}`), nil}), store.Put(ctx, Row{"a", []byte(`{"id":"a","why":"größer"}`), nil}),
+		store.Put(ctx, Row{"b", []byte(`{"id":"b"}`), []byte("{}\n{}\n")}), store.Put(ctx, Row{"b", []byte(`{"id":"b"}`), nil})} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -396,7 +396,7 @@ func keeps(t *testing.T, store Store) {
 func kept(t *testing.T, store Store) {
 	t.Helper()
 	there := map[string]bool{}
-	if err := store.Load(t.Context(), func(text []byte) error { there[string(text)] = true; return nil }); err != nil {
+	if err := store.Load(t.Context(), changesSpan, func(text []byte) error { there[string(text)] = true; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if len(there) != 2 || !there[`{"id":"a","why":"größer"}`] || !there[`{"id":"b"}`] {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"midstream/internal/ops/audit"
 )
 
 // Version is that of a store's form. A daemon refuses a store of a later version, and goes on with
@@ -27,13 +29,31 @@ var (
 	ErrNotStore = errors.New("not the store of a service")
 )
 
+// Row is what a store keeps under an id: a change, or an entry of the journal.
+type Row struct {
+	ID   string
+	Text []byte
+	// History is of a change that is over. A row with one is there already.
+	History []byte
+}
+
+// Span is a part of the rows: ids from Low, which it includes, to High, which it does not; "" for no bound.
+type Span struct {
+	Low, High string
+	Newest    bool // from the end
+	Most      int  // 0 for all
+}
+
+// changesSpan has the changes: their ids begin with a letter or a digit, and all others come before.
+var changesSpan = Span{Low: "0"}
+
 // Store keeps changes, for one daemon at a time. What a method has written is durable when it
 // returns. It is safe for concurrent use.
 type Store interface {
-	// Load hands over every change, as Put got it.
-	Load(ctx context.Context, take func(text []byte) error) error
-	// Put keeps a change under its id. With a history, nil for none, the change is there already.
-	Put(ctx context.Context, id string, text, history []byte) error
+	// Load hands over the texts of a part of the rows, as Put got them, in the order of their ids.
+	Load(ctx context.Context, span Span, take func(text []byte) error) error
+	// Put keeps all rows or none. A history, nil for none, may be missing after a failure.
+	Put(ctx context.Context, rows ...Row) error
 	// History returns the history of a change, nil for none.
 	History(ctx context.Context, id string) ([]byte, error)
 	// Check fails where the store could not be written to; with ErrStoreTaken if it never can be
@@ -59,11 +79,11 @@ var errTooLarge = errors.New("the change is larger than the store allows")
 // storeBeat is how often a store is looked at that nothing is written to.
 const storeBeat = 10 * time.Second
 
-// put writes a change to the store, with its history, if there is one.
-func (s *Service) put(ctx context.Context, e *entry, history []byte) error {
+// put writes a change to the store, with its history, if there is one, and with what a person did.
+func (s *Service) put(ctx context.Context, e *entry, history []byte, acts ...audit.Entry) error {
 	text, err := json.Marshal(e)
 	if err == nil {
-		err = s.store.Put(ctx, e.ID, text, history)
+		err = s.write(ctx, s.toldOf(e, acts), Row{e.ID, text, history})
 	}
 	if err != nil {
 		return fmt.Errorf("keep change %s: %w: %w", e.ID, errUnkept, err)
@@ -73,7 +93,7 @@ func (s *Service) put(ctx context.Context, e *entry, history []byte) error {
 
 // load reads all changes of the store.
 func (s *Service) load(ctx context.Context) (all []*entry, err error) {
-	err = s.store.Load(ctx, func(text []byte) error {
+	err = s.store.Load(ctx, changesSpan, func(text []byte) error {
 		e := &entry{}
 		if err := json.Unmarshal(text, e); err != nil {
 			return fmt.Errorf("%w: %w", ErrNotStore, err)

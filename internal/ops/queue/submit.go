@@ -89,7 +89,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, who Asker) (c Ch
 	if err := s.proposes(e); err != nil {
 		return c, false, err
 	}
-	if err := s.replace(ctx, e); err != nil {
+	if err := s.replace(ctx, e, who.act("submit", asked.By, "")); err != nil {
 		s.doubted[e.ID] = true
 		return c, false, err
 	}
@@ -256,7 +256,7 @@ func (s *Service) Withdraw(ctx context.Context, id, reason string, who Asker) (C
 		return Change{}, &socket.Problem{Status: http.StatusConflict, Title: what, Detail: "it is " + string(e.State) + " already"}
 	}
 	changed.Why = because(changed.Why, reason)
-	if err := s.replace(ctx, &changed); err != nil {
+	if err := s.replace(ctx, &changed, who.act("withdraw", "", reason)); err != nil {
 		return Change{}, err
 	}
 	s.hurry()

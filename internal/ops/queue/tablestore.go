@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (t *tableStore) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.write(ctx, aboutRow, text)
+	return t.write(ctx, Row{ID: aboutRow, Text: text})
 }
 
 func (t *tableStore) comment(ctx context.Context) (comment string, there bool, err error) {
@@ -170,14 +171,18 @@ func (t *tableStore) holder(ctx context.Context) string {
 	return is.Holder
 }
 
-// write writes a row, by the connection that holds the lock.
-func (t *tableStore) write(ctx context.Context, id string, text []byte) error {
-	body := schema.Literal(string(text))
+// write writes rows in one statement, by the connection that holds the lock.
+func (t *tableStore) write(ctx context.Context, rows ...Row) error {
+	var values, bodies []string
+	for _, row := range rows {
+		id, body := schema.Literal(row.ID), schema.Literal(string(row.Text))
+		values, bodies = append(values, "("+id+", "+body+")"), append(bodies, "WHEN "+id+" THEN "+body)
+	}
 	_, err := t.session.Exec(
 		ctx,
 		fmt.Sprintf(
-			"INSERT INTO %s (id, body) VALUES (%s, %s) ON DUPLICATE KEY UPDATE body = %[3]s", t.name.Quoted(),
-			schema.Literal(id), body,
+			"INSERT INTO %s (id, body) VALUES %s ON DUPLICATE KEY UPDATE body = CASE id %s END", t.name.Quoted(),
+			strings.Join(values, ", "), strings.Join(bodies, " "),
 		),
 	)
 	return err
@@ -233,32 +238,42 @@ func (t *tableStore) reclaim(ctx context.Context) error {
 	return err
 }
 
-func (t *tableStore) Load(ctx context.Context, take func([]byte) error) error {
+func (t *tableStore) Load(ctx context.Context, span Span, take func([]byte) error) error {
+	query := fmt.Sprintf("SELECT body FROM %s WHERE id >= %s", t.name.Quoted(), schema.Literal(span.Low))
+	if span.High != "" {
+		query += " AND id < " + schema.Literal(span.High)
+	}
+	query += " ORDER BY id"
+	if span.Newest {
+		query += " DESC"
+	}
+	if span.Most > 0 {
+		query += fmt.Sprintf(" LIMIT %d", span.Most)
+	}
 	return t.with(ctx, func(ctx context.Context) error {
-		return t.session.Rows(
-			ctx,
-			fmt.Sprintf("SELECT body FROM %s WHERE id <> %s", t.name.Quoted(), schema.Literal(aboutRow)),
-			func(rows *sql.Rows) error {
-				var text []byte
-				if err := rows.Scan(&text); err != nil {
-					return err
-				}
-				return take(text)
-			},
-		)
+		return t.session.Rows(ctx, query, func(rows *sql.Rows) error {
+			var text []byte
+			if err := rows.Scan(&text); err != nil {
+				return err
+			}
+			return take(text)
+		})
 	})
 }
 
-func (t *tableStore) Put(ctx context.Context, id string, text, history []byte) error {
-	packed, err := pack(history)
-	if err != nil {
-		return err
-	}
+func (t *tableStore) Put(ctx context.Context, rows ...Row) error {
 	return t.with(ctx, func(ctx context.Context) error {
-		if history != nil {
-			_, err := t.session.Exec(
+		for _, row := range rows {
+			if row.History == nil {
+				continue
+			}
+			packed, err := pack(row.History)
+			if err != nil {
+				return err
+			}
+			_, err = t.session.Exec(
 				ctx,
-				fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(id)),
+				fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(row.ID)),
 			)
 			if dbconn.TooLarge(err) {
 				err = fmt.Errorf("%w: %w", errTooLarge, err)
@@ -267,7 +282,7 @@ func (t *tableStore) Put(ctx context.Context, id string, text, history []byte) e
 				return err
 			}
 		}
-		return t.write(ctx, id, text)
+		return t.write(ctx, rows...)
 	})
 }
 

@@ -113,7 +113,7 @@ func TestGrantsOfTheTableStore(t *testing.T) {
 		rest := append(append([]string{}, all[:i]...), all[i+1:]...)
 		d.exec("GRANT " + strings.Join(rest, ", ") + " ON " + d.name + ".* TO " + account)
 		if store, err := d.open(); err == nil {
-			err = store.Put(t.Context(), "a", []byte("{}"), []byte("{}"))
+			err = store.Put(t.Context(), Row{"a", []byte("{}"), []byte("{}")})
 			closes(t, store)
 			if err == nil {
 				t.Errorf("it goes without %s", without)
@@ -186,7 +186,7 @@ func TestTableStoreIsCutOff(t *testing.T) {
 			}
 		}
 	}
-	put := func() error { return store.Put(t.Context(), "b", []byte(`{"id":"b"}`), nil) }
+	put := func() error { return store.Put(t.Context(), Row{"b", []byte(`{"id":"b"}`), nil}) }
 	cut()
 	if put() == nil {
 		t.Error("it was written by a connection that was killed")

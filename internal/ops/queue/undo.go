@@ -393,7 +393,7 @@ func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, who As
 			return Change{}, err
 		}
 	}
-	if err := s.replace(ctx, e); err != nil {
+	if err := s.replace(ctx, e, who.act("undo", asked.By, "of "+of.ID)); err != nil {
 		s.doubted[e.ID] = true
 		return Change{}, err
 	}
