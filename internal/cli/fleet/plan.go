@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -57,7 +58,7 @@ func planCommand(a *process.Process, planner Planner) *cobra.Command {
 	f.Bool(&p.question.SkipApplied, "", "skip-applied", "count a server that already has the change as done, instead of refused")
 	f.Bool(&p.allowDrift, "", "allow-drift", "do not refuse tables that are defined in different ways; the differences are still listed")
 	f.Add("", "option", "name=value", "", "flag of midstream run for the plan of each server, such as undo=24h; may be repeated", p.takeOption)
-	f.Integer(&p.limits.Parallel, "", "parallel", 16, 1, 256, "number of servers that are planned at the same time; each has up to 4 connections")
+	f.Integer(&p.limits.Parallel, "", "parallel", 32, 1, 256, "number of servers that are planned at the same time; each has up to 4 connections")
 	f.Integer(&p.limits.PerHost, "", "per-host", 4, 1, 256, "number of these servers that may have the same label host")
 	f.Duration(&p.question.TimeLimit, "time-limit", time.Minute, time.Second, 24*time.Hour, "time for the plan of one server")
 	f.Duration(&p.question.CheckLimit, "check-limit", time.Hour, time.Second, 30*24*time.Hour, "with --check: time for the check of one server")
@@ -127,6 +128,7 @@ func (p *planVerb) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	debug.SetGCPercent(gcPercent)
 	p.app.Stands("planning", fmt.Sprintf("%d servers", len(members)))
 	began := time.Now()
 	answers := fleetplan.Ask(ctx, members, p.limits, func(ctx context.Context, s inventory.Server) fleetplan.Answer {
@@ -161,6 +163,9 @@ func (p *planVerb) print(report fleetplan.Report) {
 	}
 	fmt.Fprint(p.app.Stdout, summary.OfFleetPlan(report, summary.Style{Width: 78, Verbose: p.verbose, Markdown: p.format == markdown}))
 }
+
+// gcPercent is how much garbage may be next to what lives: many short plans make much of it, and keep little. A run has less.
+const gcPercent = 100
 
 // progressEvery is how often people are told how far it is.
 const progressEvery = 10 * time.Second

@@ -3,6 +3,7 @@ package fleetplan
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -133,5 +134,36 @@ func TestAskKeepsLimits(t *testing.T) {
 		if a.Server != servers[i].Name || a.Address != a.Server {
 			t.Errorf("answer %d: %+v", i, a)
 		}
+	}
+}
+
+// TestTwoThousandMembers: with a simulated planner of 10 ms, what is between the plans costs little time and memory.
+func TestTwoThousandMembers(t *testing.T) {
+	servers := make([]inventory.Server, 2000)
+	for n := range servers {
+		servers[n] = inventory.Server{Name: fmt.Sprintf("%04d", n), Labels: map[string]string{"host": fmt.Sprint(n / 4)}}
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	answers := Ask(t.Context(), servers, Limits{Parallel: 32, PerHost: 4}, func(_ context.Context, s inventory.Server) Answer {
+		time.Sleep(10 * time.Millisecond)
+		a := fits(len(s.Name), "instant")
+		lines := make([]string, 40)
+		for i := range lines {
+			lines[i] = fmt.Sprintf("`column_%d` varchar(40) NOT NULL COLLATE utf8mb4_general_ci", i)
+		}
+		a.Define(lines)
+		return a
+	}, nil)
+	r := Of(Asked{}, answers, time.Since(began))
+	took := time.Since(began)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	t.Logf("%d servers in %s, %d MB", r.Servers, took, grown>>20)
+	if len(r.Groups) != 1 || took > 20*time.Second || grown > 50<<20 {
+		t.Errorf("%d groups in %s, %d MB", len(r.Groups), took, grown>>20)
 	}
 }
