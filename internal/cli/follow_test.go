@@ -69,7 +69,7 @@ func TestU1_ARunFollowsUntilAnUndoReleasesIt(t *testing.T) {
 			contains(t, ended, "where: undo, "+c.name, "midstream abort")
 			for _, statement := range []string{"ALTER TABLE " + c.name + " ADD COLUMN z INT", "DROP TABLE " + c.name} {
 				code, _, stderr := midstream(t, append([]string{"run", statement}, flagsTo(t, c.i)...)...)
-				if code != exit.Refused {
+				if code != exit.Busy {
 					t.Errorf("%s while a process follows: exit code %d", statement, code)
 				}
 				contains(t, stderr, "the undo of the last change is at work on "+c.name, "; it is open until ", "midstream undo --end")
