@@ -57,7 +57,7 @@ func TestGhost(t *testing.T) {
 			t.Errorf("tables %s instead of %s", got, want)
 		}
 	}
-	d.ghosts(0, []string{ptAlter, "--verbose"}, "INFO Migrating "+d.quoted(), "# Nothing was changed: --execute was not said\n# Done\n")
+	d.ghosts(0, []string{ptAlter, "--verbose"}, "INFO Migrating "+d.quoted(), "# Plan: ", "# Nothing was changed: --execute was not said\n# Done\n")
 	tables("t")
 	d.ghosts(
 		0, []string{ptAlter, "--execute", "--verbose", "--chunk-size=500"},

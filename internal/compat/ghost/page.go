@@ -26,6 +26,13 @@ func (s *Speaker) End(err error, complaint string) int {
 		fmt.Fprint(s.log.out, complaint)
 		return exitFatal
 	}
+	if !s.asked.Execute && s.plan != nil {
+		how := string(s.plan.Choice.Method)
+		if s.plan.Choice.CopiesRows() {
+			how = "copy to a new table, then cut over"
+		}
+		fmt.Fprintf(s.out, "# Plan: %s, about %d rows, %d warnings (--verbose lists them)\n", how, s.plan.Source.Rows, len(s.plan.Risks))
+	}
 	if !s.asked.Execute {
 		fmt.Fprintln(s.out, "# Nothing was changed: --execute was not said")
 	}

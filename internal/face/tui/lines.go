@@ -26,7 +26,6 @@ type Lines struct {
 	last    event.Progress // the last one with a line
 	phase   event.Phase    // current
 	entered time.Time      // of the current phase
-	paused  time.Time      // when an operator has paused the run; zero while no pause has been printed
 	resumed time.Time      // when an operator has resumed it
 	copied  time.Time      // when an undo began to copy
 }
@@ -61,18 +60,14 @@ func (l *Lines) Show(e event.Event) {
 func (l *Lines) known(e event.Event) bool {
 	switch e := e.(type) {
 	case event.Controlled:
-		switch {
-		case e.Refused:
-		case e.Command == "pause":
-			l.paused = e.At
-		case e.Command == "resume":
-			l.resumed, l.paused = e.At, time.Time{}
+		if e.Command == "resume" && !e.Refused {
+			l.resumed = e.At
 		}
 	case event.Throttled:
 		if len(e.Gates) == 0 {
 			return e.At.Sub(l.resumed) < lineEvery
 		}
-		return !l.paused.IsZero() && len(e.Gates) == 1 && e.Gates[0].Name == operator.PausedGate
+		return len(e.Gates) == 1 && e.Gates[0].Name == operator.PausedGate // the command comes before or after it
 	}
 	return false
 }
