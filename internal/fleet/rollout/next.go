@@ -12,6 +12,8 @@ type core struct {
 	f       Facts
 	elapsed time.Duration // since the facts before; never negative
 	actions []Action
+	// byServer finds members. Made once asked.
+	byServer map[string]int
 	// open is whether the swap window is open, and until when. Known once asked.
 	open      bool
 	openUntil time.Time
@@ -300,11 +302,16 @@ func (c *core) windowOpen() bool {
 	return c.open
 }
 
+// member finds a member by its server, or returns nil.
 func (c *core) member(server string) *Member {
-	for i := range c.s.Members {
-		if c.s.Members[i].Server == server {
-			return &c.s.Members[i]
+	if c.byServer == nil {
+		c.byServer = make(map[string]int, len(c.s.Members))
+		for i := range c.s.Members {
+			c.byServer[c.s.Members[i].Server] = i
 		}
+	}
+	if i, is := c.byServer[server]; is {
+		return &c.s.Members[i]
 	}
 	return nil
 }
