@@ -201,10 +201,12 @@ func TestL9_TheScreenIsOurs(t *testing.T) {
 func TestEightyColumnsCutNothing(t *testing.T) {
 	at := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
 	progress := event.Progress{
-		Phase: event.PhaseCopy, At: at, RowsCopied: 1_119_371_000, RowsTotal: 2_950_411_000, Fraction: .41, CopyRate: 121_192, ETA: 7800 * time.Second,
-		ETALeast: 6000 * time.Second, ETAMost: 11_100 * time.Second, Backlog: 123_456, BacklogLimit: 1_000_000, ApplyRate: 12_345, ReplicaLag: 7 * time.Second,
-		CaptureDelay: 53 * time.Second, Statements: 42_100, StatementTime: time.Millisecond, StatementTimeAlone: time.Millisecond, Slowdown: .03, Workers: 3,
-		ChunkRows: 12_345, Captured: 123_456_789, Applied: 123_456_789, Dropped: 12_345_678, Merged: 12_345_678, Retries: 123,
+		Phase: event.PhaseCopy, At: at, RowsCopied: 1_119_371_000, RowsTotal: 2_950_411_000, Fraction: .41, CopyRate: 121_192,
+		ETA: 7800 * time.Second, ETALeast: 6000 * time.Second, ETAMost: 11_100 * time.Second,
+		Backlog: 123_456, BacklogLimit: 1_000_000, ApplyRate: 12_345, ReplicaLag: 7 * time.Second,
+		CaptureDelay: 53 * time.Second, Statements: 42_100, StatementTime: time.Millisecond, StatementTimeAlone: time.Millisecond,
+		Slowdown: .03, Workers: 3, ChunkRows: 12_345, Captured: 123_456_789, Applied: 123_456_789,
+		Dropped: 12_345_678, Merged: 12_345_678, Retries: 123,
 	}
 	var gates []event.Gate
 	for i := range 3 {
@@ -218,7 +220,8 @@ func TestEightyColumnsCutNothing(t *testing.T) {
 	m, _ = m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	do := func(context.Context, string) error { return nil }
 	m, _ = m.Update(commanding{Commands: Commands{Do: do, Leave: func() {}}, ctx: t.Context()})
-	for _, e := range []tea.Msg{event.PhaseEntered{Phase: event.PhaseCopy, At: at}, progress, event.Throttled{At: at, Gates: gates}, key('a')} {
+	copying := event.PhaseEntered{Phase: event.PhaseCopy, At: at}
+	for _, e := range []tea.Msg{copying, progress, event.Throttled{At: at, Gates: gates}, key('a')} {
 		m, _ = m.Update(e)
 	}
 	shows := func(want ...string) {

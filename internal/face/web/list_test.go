@@ -16,7 +16,8 @@ import (
 // TestL9_TheListIsOurs: texts of servers, people and addresses stay texts in the list, its filters and its headlines.
 func TestL9_TheListIsOurs(t *testing.T) {
 	const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>` + "\x1b]0;owned\x07\u202e'"
-	b := event.Blocked{At: time.Now(), Blockers: []event.Blocker{{User: hostile, Host: hostile, Command: hostile, Why: hostile, Statement: hostile}}}
+	session := event.Blocker{User: hostile, Host: hostile, Command: hostile, Why: hostile, Statement: hostile}
+	b := event.Blocked{At: time.Now(), Blockers: []event.Blocker{session}}
 	run := &socket.Status{State: "blocked", Phase: "cutover", Blocked: record.Of(b)}
 	paused := &socket.Status{State: "paused", PausedBy: hostile, Since: time.Now()}
 	change := queue.Change{ID: hostile, Server: hostile, Table: "a." + hostile, Statement: hostile, SubmittedBy: hostile, Why: hostile, State: queue.StateRunning}
