@@ -1,4 +1,4 @@
-// Package kept has what a verb does with the histories of runs: the flags that say where they are, and the verb report.
+// Package kept has what a verb does with the histories of runs: the flags that name their folder, and the verb report.
 package kept
 
 import (
