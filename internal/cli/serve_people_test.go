@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/ops/queue"
@@ -232,4 +233,23 @@ func TestTheQueueIsFollowed(t *testing.T) {
 		}
 	}
 	contains(t, p.does("ann", "audit", "a"), "release  by ops from 127.0.0.1", "submit  by ann from 127.0.0.1")
+}
+
+// TestAChangeBeginsNotBeforeItsTime: the run begins once the time has come, also after serve was killed in between.
+func TestAChangeBeginsNotBeforeItsTime(t *testing.T) {
+	sideBySide(t)
+	q := toQueue(t, 300)
+	q.serve()
+	at := time.Now().Add(6 * time.Second)
+	q.submit("a", q.name+" ADD COLUMN c INT", "--not-before="+at.Format(time.RFC3339Nano), "--window=Mon-Sun")
+	contains(t, q.at("a").Why, "it begins not before ")
+	q.kill()
+	q.serve()
+	if c := q.becomes("a", queue.StateDone); c.Began == nil || c.Began.Before(at) || c.Began.After(at.Add(20*time.Second)) {
+		t.Errorf("%+v, not before %s", c, at)
+	}
+	code, _, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN d INT", "--server=main", "--window=sometimes")
+	if code != exit.WrongUsage || !strings.Contains(stderr, "Tue-Thu 09:00-16:00") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +42,15 @@ func submitCommand(a *process.Process) *cobra.Command {
 		s.asked.After = append(s.asked.After, text)
 		return nil
 	})
+	f.Add("", "not-before", "time", "", "begin at this time at the earliest, such as 2026-12-01T20:00:00+01:00", func(text string) error {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return errors.New("must be a time such as 2026-12-01T20:00:00+01:00 (RFC 3339)")
+		}
+		s.asked.NotBefore = &at
+		return nil
+	})
+	f.Flags.StringVar(&s.asked.Window, "window", "", "begin only within these hours, such as \"Tue-Thu 09:00-16:00 Europe/Berlin\"; the run may go on after them\n(--option cutover-window bounds the swap)")
 	f.Add("", "option", "name=value", "", "flag of midstream run for this change; may be repeated", func(text string) error {
 		name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")
 		if name == "" {

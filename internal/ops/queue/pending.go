@@ -31,6 +31,14 @@ func (p *pending) later(id string) {
 	p.tries[id] = tried{times, time.Now().Add(min(retry<<min(times-1, 10), longestRetry))}
 }
 
+// when adds a change to the first check after a time.
+func (p *pending) when(id string, at time.Time) {
+	if p.tries == nil {
+		p.tries = map[string]tried{}
+	}
+	p.tries[id] = tried{p.tries[id].times, at}
+}
+
 // over adds all changes to the next check, because some may have waited for the one that is over.
 func (p *pending) over(id string) {
 	delete(p.tries, id)

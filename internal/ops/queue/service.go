@@ -277,6 +277,10 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 			return s.replace(ctx, &changed)
 		}
 	}
+	if why, next := e.tooEarly(time.Now()); why != "" {
+		s.pending.when(e.ID, next)
+		return nil
+	}
 	if s.waitsFor(e) != "" {
 		return nil
 	}
@@ -292,6 +296,9 @@ func (s *Service) waitsFor(e *entry) string {
 		if before := s.find(id); before == nil || before.State != StateDone {
 			return "it waits for change " + id
 		}
+	}
+	if why, _ := e.tooEarly(time.Now()); why != "" {
+		return why
 	}
 	for _, table := range e.Tables {
 		if !releases(e) && s.followers.Follows(e.Server, table) {

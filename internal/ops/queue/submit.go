@@ -68,6 +68,9 @@ func (s *Service) Submit(ctx context.Context, asked Submission, who Asker) (c Ch
 	if problem == nil {
 		problem = s.checkAfter(asked.After)
 	}
+	if problem == nil {
+		problem = checkStart(asked)
+	}
 	if problem != nil {
 		return c, false, problem
 	}
@@ -81,6 +84,8 @@ func (s *Service) Submit(ctx context.Context, asked Submission, who Asker) (c Ch
 		Files:       fileNames(asked.Files),
 		Options:     asked.Options,
 		After:       asked.After,
+		NotBefore:   asked.NotBefore,
+		Window:      asked.Window,
 		State:       StateWaiting,
 		Submitted:   time.Now().UTC(),
 		SubmittedBy: who.by(asked.By),
