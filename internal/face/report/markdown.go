@@ -33,7 +33,13 @@ var functions = map[string]any{
 	"say": func(text string) string { return escape.Markdown(strings.Join(strings.Fields(text), " ")) },
 }
 
-func span(ms record.MS) string { return humanize.Span(ms.Duration()) }
+// span leaves out a time that is zero.
+func span(ms record.MS) string {
+	if text := humanize.Span(ms.Duration()); text != "0.0 ms" {
+		return text
+	}
+	return ""
+}
 
 func day(at string) string {
 	t, err := time.Parse(record.RFC3339, at)
