@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -251,5 +252,22 @@ func TestAChangeBeginsNotBeforeItsTime(t *testing.T) {
 	code, _, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN d INT", "--server=main", "--window=sometimes")
 	if code != exit.WrongUsage || !strings.Contains(stderr, "Tue-Thu 09:00-16:00") {
 		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+}
+
+// TestAnUrgentChangeOvertakes: when a place of --limit becomes free, the waiting change with the higher priority begins.
+func TestAnUrgentChangeOvertakes(t *testing.T) {
+	sideBySide(t)
+	q := toQueue(t, 300)
+	q.serve()
+	q.submit("a", q.name+" ADD COLUMN c INT", held...)
+	q.holds("a")
+	q.submit("b", q.database()+".u ADD COLUMN d INT")
+	q.submit("c", q.name+" ADD COLUMN d INT", "--priority=5")
+	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	if b, c := q.becomes("b", queue.StateDone), q.becomes("c", queue.StateDone); !c.Began.Before(*b.Began) {
+		t.Errorf("%s, %s", b.Began, c.Began)
 	}
 }

@@ -50,6 +50,7 @@ func submitCommand(a *process.Process) *cobra.Command {
 		s.asked.NotBefore = &at
 		return nil
 	})
+	f.Integer(&s.asked.Priority, "", "priority", 0, -100, 100, "of the changes that may begin on the server, one with a higher number begins first")
 	f.Flags.StringVar(&s.asked.Window, "window", "", "begin only within these hours, such as \"Tue-Thu 09:00-16:00 Europe/Berlin\"; the run may go on after them\n(--option cutover-window bounds the swap)")
 	f.Add("", "option", "name=value", "", "flag of midstream run for this change; may be repeated", func(text string) error {
 		name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")

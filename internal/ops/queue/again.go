@@ -109,7 +109,7 @@ func (e *entry) again(by string) *entry {
 	})
 	changed := &entry{Tables: e.Tables, Texts: e.Texts, Taken: e.Taken, Told: e.Told, Change: Change{
 		ID: e.ID, Server: e.Server, Table: e.Table, Together: e.Together, Statement: e.Statement, Files: e.Files,
-		Options: e.Options, After: e.After, NotBefore: e.NotBefore, Window: e.Window,
+		Options: e.Options, After: e.After, Priority: e.Priority, NotBefore: e.NotBefore, Window: e.Window,
 		Undoes: e.Undoes, State: StateWaiting, Submitted: e.Submitted, SubmittedBy: e.SubmittedBy, Author: e.Author, Approval: e.Approval,
 		Attempt: e.number() + 1, Attempts: attempts[max(0, len(attempts)-mostAttempts):], AgainBy: by,
 	}}

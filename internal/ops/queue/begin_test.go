@@ -197,7 +197,7 @@ func TestVersionTellsTheForm(t *testing.T) {
 		},
 		5: {
 			"after", "again", "again_by", "approval", "attempt", "attempts", "author", "began", "ended", "exit_code", "files", "history", "id", "kept", "next", "not_before", "options",
-			"parked_rows", "parked_table", "place", "process", "ready", "results", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
+			"parked_rows", "parked_table", "place", "priority", "process", "ready", "results", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
 			"tables", "taken", "texts", "together", "told", "undo", "undoes", "unfit", "why", "window",
 		},
 	}

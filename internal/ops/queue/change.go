@@ -46,6 +46,7 @@ type Submission struct {
 	Files      []File            `json:"files,omitempty" doc:"in the place of a statement: files with a CREATE TABLE for each table; the change brings the tables to these definitions, as midstream run --to does. At most 1 MiB in all"`
 	Options    map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
 	After      []string          `json:"after,omitempty" doc:"ids of changes that must be done first; the service must know them already"`
+	Priority   int               `json:"priority,omitempty" minimum:"-100" maximum:"100" doc:"of the changes that may begin on a server, one with a higher number begins first; 0 is usual. It does not change the order of changes of one table"`
 	NotBefore  *time.Time        `json:"not_before,omitempty" doc:"the run begins at this time at the earliest"`
 	Window     string            `json:"window,omitempty" maxLength:"200" doc:"the run begins only within these hours, and may then go on; the option cutover-window bounds the swap" example:"Tue-Thu 09:00-16:00 Europe/Berlin"`
 	By         string            `json:"by,omitempty" maxLength:"200" doc:"who submits the change, in free text"`
@@ -62,6 +63,7 @@ type Change struct {
 	Files       []string          `json:"files" doc:"names of the files, if the change was submitted as files"`
 	Options     map[string]string `json:"options" doc:"the options, as they were submitted"`
 	After       []string          `json:"after" doc:"ids of the changes that must be done first"`
+	Priority    int               `json:"priority" doc:"of the changes that may begin on a server, one with a higher number begins first"`
 	NotBefore   *time.Time        `json:"not_before" doc:"the run begins at this time at the earliest; null for any time"`
 	Window      string            `json:"window" doc:"hours within which the run begins; empty for any"`
 	Undoes      string            `json:"undoes" doc:"id of the change that this change takes back; empty unless it is an undo"`
@@ -123,7 +125,7 @@ type entry struct {
 // asks says that a submission is the one that this change was made of.
 func (e *entry) asks(s Submission) bool {
 	return e.Undoes == "" && e.Server == s.Server && e.Statement == s.Statement && e.Together == s.Together && slices.Equal(e.Texts, s.Files) && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After) &&
-		e.Window == s.Window && (e.NotBefore == nil) == (s.NotBefore == nil) && (e.NotBefore == nil || e.NotBefore.Equal(*s.NotBefore))
+		e.Priority == s.Priority && e.Window == s.Window && (e.NotBefore == nil) == (s.NotBefore == nil) && (e.NotBefore == nil || e.NotBefore.Equal(*s.NotBefore))
 }
 
 // shares is a table that both changes are about, "" for none. Letter case does not count: the

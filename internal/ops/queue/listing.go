@@ -118,7 +118,7 @@ func (e *entry) has(text string) bool {
 func (s *Service) places() (places, turns map[string]int) {
 	places, turns = map[string]int{}, map[string]int{}
 	of := map[string]int{}
-	for i, id := range s.allWaiting() {
+	for i, id := range s.byPriority(s.allWaiting()) {
 		if e := s.find(id); e != nil {
 			of[e.Server]++
 			places[id], turns[id] = of[e.Server], i

@@ -207,7 +207,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) step(ctx context.Context) error {
 	s.writing.Lock()
 	failed := s.settleDoubts(ctx)
-	running, due := s.atWork(), s.pending.take(s.allWaiting)
+	running, due := s.atWork(), s.byPriority(s.pending.take(s.allWaiting))
 	s.writing.Unlock()
 	for _, e := range running {
 		failed = errors.Join(failed, s.stepOf(ctx, e.ID, StateRunning, s.watch))

@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/window"
@@ -35,3 +37,15 @@ func (e *entry) tooEarly(now time.Time) (why string, next time.Time) {
 
 // startEvery is the longest time between two looks at changes that wait for a time.
 const startEvery = 15 * time.Second
+
+// byPriority sorts changes that are checked: the higher number first, and otherwise as they were.
+func (s *Service) byPriority(ids []string) []string {
+	priorities := map[string]int{}
+	for _, id := range ids {
+		if e := s.find(id); e != nil {
+			priorities[id] = e.Priority
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(priorities[b], priorities[a]) })
+	return ids
+}

@@ -49,3 +49,15 @@ func TestAChangeBeginsAtItsTime(t *testing.T) {
 		t.Errorf("%d %+v", status, problem)
 	}
 }
+
+// TestAnUrgentChangeBeginsFirst: of the changes that may begin, the one with the higher priority is checked first.
+func TestAnUrgentChangeBeginsFirst(t *testing.T) {
+	s := queue(t, file(t, filepath.Join(t.TempDir(), "q.db")))
+	for id, priority := range map[string]int{"1": 0, "2": 5, "3": -1, "4": 5} {
+		e := &entry{Sequence: uint64(id[0]), Change: Change{ID: id, Server: "db1", State: StateWaiting, Priority: priority}}
+		s.board.set(e)
+	}
+	if order := s.byPriority([]string{"1", "2", "3", "4"}); strings.Join(order, "") != "2413" {
+		t.Errorf("%q", order)
+	}
+}

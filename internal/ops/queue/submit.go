@@ -84,6 +84,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, who Asker) (c Ch
 		Files:       fileNames(asked.Files),
 		Options:     asked.Options,
 		After:       asked.After,
+		Priority:    asked.Priority,
 		NotBefore:   asked.NotBefore,
 		Window:      asked.Window,
 		State:       StateWaiting,
