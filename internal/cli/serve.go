@@ -144,7 +144,8 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stop, err := s.listen.serve(
-		s.app, web.Source{API: service.Handler(), Histories: service.Histories, Stream: service.Stream(), Queue: true}, service.Metrics(), end,
+		s.app, web.Source{API: service.Handler(), Histories: service.Histories, Stream: service.Stream(), Queue: true},
+		service.Metrics(), end,
 		"active runs continue; nothing was changed",
 	)
 	if err != nil {

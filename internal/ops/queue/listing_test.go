@@ -12,7 +12,8 @@ import (
 // TestAListOfTenThousandChanges has pages, filters, counts and the places of the changes that wait, and takes a moment.
 func TestAListOfTenThousandChanges(t *testing.T) {
 	s := &Service{
-		board: newBoard(), stands: map[string]socket.Status{}, noted: map[string]string{}, awaits: map[string]string{}, paths: map[string][]string{},
+		board: newBoard(), stands: map[string]socket.Status{}, noted: map[string]string{}, awaits: map[string]string{},
+		paths: map[string][]string{},
 	}
 	s.cfg.Folder = t.TempDir()
 	at := time.Now()
