@@ -22,6 +22,7 @@ import (
 // TestL5_ADrainedContainerLosesNoWork: SIGTERM ends a run ten times while it copies. Each time it ends within 5 s with exit code 16, and
 // the next one begins with all rows that were copied before. The application writes meanwhile.
 func TestL5_ADrainedContainerLosesNoWork(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 200_000)

@@ -25,7 +25,7 @@ func TestL11_StatementsOnPartitions(t *testing.T) {
 	sideBySide(t)
 	onEveryKind(t, func(r *statementRig) {
 		for _, s := range ofPartitions {
-			for _, flags := range [][]string{{"--method=auto", "--drop-old"}, {"--method=shadow", "--drop-old"}} {
+			for _, flags := range [][]string{{"--method=auto", "--drop-old", "--lock-work=2s"}, {"--method=shadow", "--drop-old", "--lock-work=2s"}} {
 				r.partitioned()
 				r.exec("ALTER TABLE " + s.table + " " + s.clause)
 				want := showCreate(r, s.table)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +40,7 @@ type serving struct {
 	listen  listening
 	configs map[string]dbconn.Config
 	keepOld retention.Times
+	ended   time.Duration   // how long changes that have ended are kept
 	approve map[string]bool // servers
 }
 
@@ -63,6 +65,10 @@ func (a *app) serveCommand() *cobra.Command {
 	f.Flags.StringVar(&s.store, "store", "", "keep the queue in a table of this --server instead of a file: name, or name/database (database midstream)")
 	f.Flags.StringVar(&s.control, "control-dir", "", controlDirUse)
 	f.Add("", "keep-old", "time", "0s", "drop old tables that no undo needs after this time, such as 7d, without a stall; 0s: never;\nmain=7d is for one server, and may be repeated", s.keepOld.Set)
+	f.Add("", "keep-ended", "time", "0s", "drop changes from the queue that ended longer ago than this time, such as 90d, unless an undo of them is open;\n0s: never", func(text string) (err error) {
+		s.ended, err = retention.ParseKeep(text)
+		return err
+	})
 	s.listen.register(
 		f, process.UsualListen,
 		"address and port of the pages and the API; an address beyond this machine needs --token-file or --tokens, and\n--tls-cert or --insecure-http",
@@ -134,7 +140,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	}
 	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: s.configs}, queue.Config{
 		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers, Limit: s.limit,
-		Read: s.read, Note: s.note, Approve: s.approve, Undos: undos.New(s.configs, s.control),
+		Read: s.read, Note: s.note, Approve: s.approve, Undos: undos.New(s.configs, s.control), KeepEnded: s.ended,
 	})
 	if err != nil {
 		return &exit.Error{Code: exit.Failed, Err: err, Left: "active runs continue; nothing was changed", Next: queue.Unopened(err)}

@@ -412,7 +412,7 @@ func TestQueueInATable(t *testing.T) {
 	if now := q.at("a"); now.State != queue.StateDone || !now.Ended.Equal(*a.Ended) {
 		t.Errorf("%+v", now)
 	}
-	told := q.query("SELECT CONCAT(COUNT(*), ' ', SUM(history IS NOT NULL)) FROM midstream_service")
+	told := q.query("SELECT CONCAT(COUNT(*), ' ', SUM(history IS NOT NULL)) FROM midstream_service WHERE id NOT LIKE '!%'") // without the journal
 	if told != "2 1" || len(kept) == 0 {
 		t.Errorf("%s rows and histories in the store, %d bytes of history", told, len(kept))
 	}

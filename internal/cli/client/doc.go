@@ -12,6 +12,6 @@ import (
 func Commands(p *process.Process) []*cobra.Command {
 	return []*cobra.Command{
 		submitCommand(p), queueCommand(p), withdrawCommand(p), approveCommand(p), rejectCommand(p), releaseCommand(p), auditCommand(p),
-		tokenCommand(p),
+		freezeCommand(p), unfreezeCommand(p), tokenCommand(p),
 	}
 }

@@ -20,6 +20,7 @@ type list struct {
 	Changes []listed
 	Servers []queue.ServerInfo
 	States  []tally
+	Freezes []queue.Freeze
 	Page    int
 	Pages   int
 	Total   int
@@ -104,7 +105,7 @@ func (s *Server) changes(r *http.Request) (l list, err error) {
 	for _, c := range page.Changes {
 		l.Changes = append(l.Changes, listedOf(c))
 	}
-	l.Page, l.Pages, l.Total = page.Page, page.Pages, page.Total
+	l.Page, l.Pages, l.Total, l.Freezes = page.Page, page.Pages, page.Total, page.Freezes
 	for _, state := range []string{"running", queue.FilterReady, "proposed", "waiting", "done", "failed", "aborted", "withdrawn", "unknown"} {
 		n := page.Counts[state]
 		if state != queue.FilterReady { // they run

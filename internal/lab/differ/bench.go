@@ -121,9 +121,9 @@ func (b *bench) fresh(ctx context.Context, c *Case, database string) (*session, 
 // invalid says that the server takes no such table.
 type invalid struct{ error }
 
-// writer makes the writes of each stage once, in the moment of an event.
+// writer makes the writes of each stage once, in the moment of the first event of a run that stands there.
 type writer struct {
-	c     *Case
+	of    func(Stage) []string // the statements of a stage
 	app   *session
 	ctx   context.Context
 	mu    sync.Mutex
@@ -161,25 +161,32 @@ func (w *writer) write(s Stage) {
 		return
 	}
 	w.made[s] = true
-	for _, text := range w.c.statements(s) {
+	for _, text := range w.of(s) {
 		w.log = append(w.log, done{text, dbconn.Number(w.app.exec(w.ctx, text))})
 	}
 }
 
+// pool is a pool of the engine's.
+func (b *bench) pool(ctx context.Context) (*dbconn.Pool, error) {
+	pool, err := dbconn.Open(ctx, dbconn.Config{
+		Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: dbconn.Secret(b.server.Password),
+	}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return pool, nil
+}
+
+// binlog is the server as a reader of its binlog reaches it.
+func (b *bench) binlog() binlog.Server {
+	return binlog.Server{Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: b.server.Password}
+}
+
 // run has the engine change the first table.
 func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, error) {
-	pool, err := dbconn.Open(
-		ctx,
-		dbconn.Config{
-			Network:  b.server.Network,
-			Address:  b.server.Address,
-			User:     b.server.User,
-			Password: dbconn.Secret(b.server.Password),
-		},
-		nil,
-	)
+	pool, err := b.pool(ctx)
 	if err != nil {
-		return migration.Result{}, fmt.Errorf("connect: %w", err)
+		return migration.Result{}, err
 	}
 	defer pool.Close()
 	p, err := b.plan(ctx, pool, "ALTER TABLE "+b.tables[0].Quoted()+" "+c.alter(), plan.Options{Filter: c.Keep, Set: c.settings()})
@@ -201,8 +208,7 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 			}
 		}()
 	}
-	at := binlog.Server{Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: b.server.Password}
-	return migration.New(pool, at, p, cfg, control, w.listen).Run(ctx)
+	return migration.New(pool, b.binlog(), p, cfg, control, w.listen).Run(ctx)
 }
 
 // plan makes the plan as the program does.
@@ -264,8 +270,8 @@ func (b *bench) twin(ctx context.Context, c *Case, log []done, algorithm string,
 	return nil, err
 }
 
-// left are the tables of the first database that should not be there.
-func (b *bench) left(ctx context.Context, swapped bool) (string, error) {
+// left are the tables of the first database that should not be there. A table that was swapped has the old one next to it.
+func (b *bench) left(ctx context.Context, swapped bool, tables ...string) (string, error) {
 	rows, err := b.admin.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", b.tables[0].Schema)
 	if err != nil {
 		return "", err
@@ -277,7 +283,7 @@ func (b *bench) left(ctx context.Context, swapped bool) (string, error) {
 		if err := rows.Scan(&name); err != nil {
 			return "", err
 		}
-		if name != "t" && !(swapped && name == "t_old") {
+		if table, old := strings.CutSuffix(name, "_old"); !slices.Contains(tables, name) && !(swapped && old && slices.Contains(tables, table)) {
 			names = append(names, name)
 		}
 	}

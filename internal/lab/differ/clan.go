@@ -197,6 +197,14 @@ func (g *gen) writing(c *clan, e ends) string {
 	return g.insertion(c, e)
 }
 
+// names are the tables.
+func (c *clan) names() (list []string) {
+	for _, k := range c.tables {
+		list = append(list, k.name)
+	}
+	return list
+}
+
 // create are the statements that make the tables.
 func (c *clan) create() (list []string) {
 	for _, k := range c.tables {

@@ -11,13 +11,11 @@ import (
 	"sync"
 	"testing"
 
-	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/together"
 	"midstream/internal/lab/oracle"
-	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -42,7 +40,7 @@ func TestL11_DifferTogether(t *testing.T) {
 					}
 				})
 			}
-			from, to := *first, *first+cmp.Or(*count, 20)
+			from, to := *first, *first+cmp.Or(*count, 10)
 			if *only >= 0 {
 				from, to = *only, *only+1
 			}
@@ -83,7 +81,7 @@ func (b *bench) tryClan(ctx context.Context, c *clan) (Verdict, error) {
 		return Verdict{}, err
 	}
 	defer app.close()
-	w := &clanWriter{c: c, app: app, ctx: ctx, free: make(chan struct{})}
+	w := &writer{of: func(s Stage) []string { return c.writes[s] }, app: app, ctx: ctx, free: make(chan struct{})}
 	ours := b.runClan(ctx, c, w)
 	if ctx.Err() != nil {
 		return Verdict{Wrong, "hang", fmt.Sprint(ours)}, nil
@@ -91,7 +89,7 @@ func (b *bench) tryClan(ctx context.Context, c *clan) (Verdict, error) {
 	w.mu.Lock()
 	log := w.log
 	w.mu.Unlock()
-	if left, err := b.leftOfClan(ctx, c, ours == nil); left != "" || err != nil {
+	if left, err := b.left(ctx, ours == nil, c.names()...); left != "" || err != nil {
 		return Verdict{Wrong, "left", fmt.Sprintf("left: %s; error: %v", left, ours)}, err
 	}
 	twin, err := b.freshClan(ctx, c, b.tables[1].Schema)
@@ -152,56 +150,11 @@ func (b *bench) freshClan(ctx context.Context, c *clan, database string) (*sessi
 	return app, nil
 }
 
-// clanWriter makes the writes of each stage once, in the moment of the first event of any run that stands there.
-type clanWriter struct {
-	c    *clan
-	app  *session
-	ctx  context.Context
-	mu   sync.Mutex
-	made [stages]bool
-	log  []done
-	free chan struct{} // closed when the held writes are made
-}
-
-// listen takes an event of one of the runs.
-func (w *clanWriter) listen(e event.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch e := e.(type) {
-	case event.PhaseEntered:
-		switch e.Phase {
-		case event.PhaseCopy:
-			w.write(Early)
-		case event.PhaseCatchUp, event.PhaseIndex:
-			w.write(Late)
-		case event.PhaseHold, event.PhaseCutover:
-			w.write(Late)
-			if !w.made[Held] { // the others may still copy
-				w.write(Held)
-				close(w.free)
-			}
-		}
-	case event.ChunkCopied:
-		w.write(Late)
-	}
-}
-
-func (w *clanWriter) write(s Stage) {
-	if w.made[s] {
-		return
-	}
-	w.made[s] = true
-	for _, text := range w.c.writes[s] {
-		w.log = append(w.log, done{text, dbconn.Number(w.app.exec(w.ctx, text))})
-	}
-}
-
 // runClan has the engine change the tables as a group.
-func (b *bench) runClan(ctx context.Context, c *clan, w *clanWriter) error {
-	pool, err := dbconn.Open(ctx, dbconn.Config{Network: b.server.Network, Address: b.server.Address, User: b.server.User,
-		Password: dbconn.Secret(b.server.Password)}, nil)
+func (b *bench) runClan(ctx context.Context, c *clan, w *writer) error {
+	pool, err := b.pool(ctx)
 	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		return err
 	}
 	defer pool.Close()
 	var names []schema.Name
@@ -223,7 +176,6 @@ func (b *bench) runClan(ctx context.Context, c *clan, w *clanWriter) error {
 		}
 		plans = append(plans, p)
 	}
-	at := binlog.Server{Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: b.server.Password}
 	group := together.New(names)
 	controls := make([]*operator.Control, len(plans))
 	for i := range controls {
@@ -246,7 +198,7 @@ func (b *bench) runClan(ctx context.Context, c *clan, w *clanWriter) error {
 	return errors.Join(group.Run(ctx, func(ctx context.Context, i int) error {
 		cfg := migration.Config{Together: group.Member(i)}
 		cfg.RowCopy.MaxRows, cfg.RowCopy.MinRows = 3, 3
-		_, err := migration.New(pool, at, plans[i], cfg, controls[i], w.listen).Run(ctx)
+		_, err := migration.New(pool, b.binlog(), plans[i], cfg, controls[i], w.listen).Run(ctx)
 		return err
 	})...)
 }
@@ -279,30 +231,4 @@ func (b *bench) compareClan(ctx context.Context, c *clan) (list []string, err er
 		}
 	}
 	return list, nil
-}
-
-// leftOfClan are the tables of the first database that should not be there.
-func (b *bench) leftOfClan(ctx context.Context, c *clan, swapped bool) (string, error) {
-	s, err := b.session(ctx, b.tables[0].Schema)
-	if err != nil {
-		return "", err
-	}
-	defer s.close()
-	rows, err := s.conn.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return "", err
-		}
-		known := func(k kin) bool { return name == k.name || swapped && name == k.name+"_old" }
-		if !slices.ContainsFunc(c.tables, known) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", "), rows.Err()
 }

@@ -89,7 +89,7 @@ func (b *bench) try(ctx context.Context, c *Case) (Verdict, error) {
 		return Verdict{}, err
 	}
 	defer app.close()
-	w := &writer{c: c, app: app, ctx: ctx, free: make(chan struct{})}
+	w := &writer{of: c.statements, app: app, ctx: ctx, free: make(chan struct{})}
 	result, ours := b.run(ctx, c, w)
 	if ctx.Err() != nil {
 		return Verdict{Wrong, "hang in " + string(w.phase), fmt.Sprint(ours)}, nil
@@ -97,7 +97,7 @@ func (b *bench) try(ctx context.Context, c *Case) (Verdict, error) {
 	w.mu.Lock()
 	log := w.log
 	w.mu.Unlock()
-	left, err := b.left(ctx, result.Swapped && ours == nil)
+	left, err := b.left(ctx, result.Swapped && ours == nil, "t")
 	if err != nil {
 		return Verdict{}, err
 	}

@@ -9,7 +9,7 @@ var (
 	seedFlag  = flag.Uint64("fleetsim.seed", 0, "run this seed only")
 	stepsFlag = flag.Int("fleetsim.steps", 1500, "steps of a seed with faults")
 	setFlag   = flag.String("fleetsim.set", "", "override options of the seed: name=value,...")
-	totalFlag = flag.Int("fleetsim.total", 0, "steps to run in all; 0: 600,000, half of it with -short")
+	totalFlag = flag.Int("fleetsim.total", 0, "steps to run in all; 0: 300,000, half of it with -short")
 	firstFlag = flag.Uint64("fleetsim.first", 1, "the first seed")
 )
 
@@ -21,9 +21,9 @@ func TestRollout(t *testing.T) {
 	case *seedFlag != 0:
 		first, total = *seedFlag, 1
 	case total == 0 && testing.Short():
-		total = 300_000
+		total = 150_000
 	case total == 0:
-		total = 600_000
+		total = 300_000
 	}
 	var sum Passed
 	runs := 0

@@ -1,11 +1,9 @@
 package fleetsim
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"reflect"
-	"strconv"
-	"strings"
+
+	"midstream/internal/lab/knobs"
 )
 
 // Options are what a seed decides before the first step. Percentages are chances.
@@ -59,38 +57,10 @@ func RandomOptions(seed uint64, steps int) Options {
 }
 
 // Set overrides options: name=value, separated by commas.
-func (o *Options) Set(list string) error {
-	v := reflect.ValueOf(o).Elem()
-	for _, one := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
-		name, text, _ := strings.Cut(one, "=")
-		field := v.FieldByNameFunc(func(s string) bool { return strings.EqualFold(s, name) })
-		if !field.IsValid() {
-			return fmt.Errorf("no option is named %q", name)
-		}
-		if field.Kind() == reflect.Bool {
-			field.SetBool(text == "true")
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return fmt.Errorf("option %s: %w", name, err)
-		}
-		field.SetInt(int64(n))
-	}
-	return nil
-}
+func (o *Options) Set(list string) error { return knobs.Set(o, list) }
 
 // Diff lists the options that differ from those of the seed, in the form that Set takes.
-func (o Options) Diff(seed uint64) string {
-	mine, drawn := reflect.ValueOf(o), reflect.ValueOf(RandomOptions(seed, o.Steps))
-	var list []string
-	for i := range mine.NumField() {
-		if mine.Field(i).Interface() != drawn.Field(i).Interface() {
-			list = append(list, fmt.Sprintf("%s=%v", strings.ToLower(mine.Type().Field(i).Name), mine.Field(i)))
-		}
-	}
-	return strings.Join(list, ",")
-}
+func (o Options) Diff(seed uint64) string { return knobs.Diff(o, RandomOptions(seed, o.Steps)) }
 
 // simpler are the options that are tried one after the other to get a run that is easier to follow.
 var simpler = []string{

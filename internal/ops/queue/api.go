@@ -198,6 +198,7 @@ func (s *Service) registerChanges(api huma.API) {
 	s.registerList(api)
 	s.registerApprovals(api)
 	s.registerAudit(api)
+	s.registerFreezes(api)
 	huma.Register(
 		api,
 		huma.Operation{

@@ -125,7 +125,8 @@ type entry struct {
 // asks says that a submission is the one that this change was made of.
 func (e *entry) asks(s Submission) bool {
 	return e.Undoes == "" && e.Server == s.Server && e.Statement == s.Statement && e.Together == s.Together && slices.Equal(e.Texts, s.Files) && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After) &&
-		e.Priority == s.Priority && e.Window == s.Window && (e.NotBefore == nil) == (s.NotBefore == nil) && (e.NotBefore == nil || e.NotBefore.Equal(*s.NotBefore))
+		e.Priority == s.Priority && e.Window == s.Window &&
+		(e.NotBefore == nil) == (s.NotBefore == nil) && (e.NotBefore == nil || e.NotBefore.Equal(*s.NotBefore))
 }
 
 // shares is a table that both changes are about, "" for none. Letter case does not count: the

@@ -103,7 +103,8 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 	defer stderr.Close()
 	cmd := exec.Command(
 		s.cfg.Executable,
-		s.command(e.verb(), e, filepath.Join(folder, filesFolder), "--json", "--history-dir="+filepath.Join(folder, historyPart), "--result-file="+filepath.Join(folder, resultFile))...)
+		s.command(e.verb(), e, filepath.Join(folder, filesFolder), "--json", "--history-dir="+filepath.Join(folder, historyPart), "--result-file="+filepath.Join(folder, resultFile),
+			"--cutover-when-gone="+s.freezes.file(e.Server))...)
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
 	ownSession(cmd)

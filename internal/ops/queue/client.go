@@ -90,6 +90,24 @@ func (c *Client) Withdraw(ctx context.Context, id, reason string) (withdrawn Cha
 	return withdrawn, err
 }
 
+// Freezes returns the servers that are frozen.
+func (c *Client) Freezes(ctx context.Context) (list []Freeze, err error) {
+	err = c.call(ctx, http.MethodGet, "freezes", nil, &list)
+	return list, err
+}
+
+// Freeze freezes a server.
+func (c *Client) Freeze(ctx context.Context, asked FreezeRequest) (f Freeze, err error) {
+	err = c.call(ctx, http.MethodPost, "freezes", asked, &f)
+	return f, err
+}
+
+// Unfreeze ends the freeze of a server.
+func (c *Client) Unfreeze(ctx context.Context, server string) (f Freeze, err error) {
+	err = c.call(ctx, http.MethodDelete, "freezes/"+url.PathEscape(server), nil, &f)
+	return f, err
+}
+
 // ThisUser says who asks a service.
 func ThisUser() string {
 	name := "unknown"

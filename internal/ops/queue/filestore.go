@@ -105,6 +105,17 @@ func (f *fileStore) Put(_ context.Context, rows ...Row) error {
 	})
 }
 
+func (f *fileStore) Drop(_ context.Context, ids ...string) error {
+	return f.db.Update(func(tx *bolt.Tx) error {
+		for _, id := range ids {
+			if err := errors.Join(tx.Bucket(changesBucket).Delete([]byte(id)), tx.Bucket(historiesBucket).Delete([]byte(id))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Check finds nothing: the file is this process's.
 func (f *fileStore) Check(context.Context) error { return nil }
 

@@ -30,6 +30,7 @@ type Listing struct {
 	Page    int            `json:"page" doc:"number of the page; the last one if the question named a later one"`
 	Pages   int            `json:"pages" doc:"number of pages, from 1"`
 	Total   int            `json:"total" doc:"number of changes on all pages"`
+	Freezes []Freeze       `json:"freezes" doc:"servers that are frozen: no change of theirs begins or swaps"`
 	Counts  map[string]int `json:"counts" doc:"number of changes in each state (ready ones are among those that run), of the server and with the text that were asked for"`
 }
 
@@ -42,7 +43,7 @@ type Listed struct {
 
 // List returns a page of the list.
 func (s *Service) List(q ListQuestion) Listing {
-	answer := Listing{Counts: map[string]int{FilterReady: 0}}
+	answer := Listing{Counts: map[string]int{FilterReady: 0}, Freezes: s.freezes.all()}
 	for _, state := range States() {
 		answer.Counts[string(state)] = 0
 	}

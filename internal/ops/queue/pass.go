@@ -48,6 +48,11 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	case e.Place != s.place:
 		return notNow(e, s.view(e).Why)
 	}
+	if operation == "cutover" {
+		if err := s.frozenSwap(e); err != nil {
+			return err
+		}
+	}
 	run, err := s.runOf(ctx, e)
 	if err != nil {
 		return err

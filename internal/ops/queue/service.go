@@ -41,6 +41,8 @@ type Config struct {
 	Read func(verb string, arguments []string, statement string) (tables []schema.Name, err error)
 	// Approve has the servers whose changes wait for the consent of another person; EveryServer for all.
 	Approve map[string]bool
+	// KeepEnded is how long changes that have ended are kept; 0 for ever. Those whose undo may be possible are kept longer.
+	KeepEnded time.Duration
 	// Undos knows how undos stand; nil if nothing is to be shown.
 	Undos *undos.Board
 	// Note tells what somebody should know who looks after the service.
@@ -68,6 +70,7 @@ type Service struct {
 	followers *followers.Keeper        // of tables with a warm undo
 	planners  planners
 	journal   journal
+	freezes   freezer
 	doubted   map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
 	pending   pending         // guarded by writing
 }
@@ -103,6 +106,9 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 	var kept []*entry
 	if err == nil {
 		err = s.openJournal(ctx)
+	}
+	if err == nil {
+		err = s.openFreezes(ctx)
 	}
 	if err == nil {
 		kept, err = s.load(ctx)
@@ -163,7 +169,7 @@ const (
 // Run begins changes and settles them until ctx ends. Runs go on then. It fails when the store is
 // lost to another daemon.
 func (s *Service) Run(ctx context.Context) error {
-	var checked time.Time
+	var checked, dropped time.Time
 	ctx, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { s.followStates(ctx) })
@@ -183,6 +189,10 @@ func (s *Service) Run(ctx context.Context) error {
 			unfit := s.store.Check(ctx)
 			s.once("", unfit)
 			err = errors.Join(err, unfit)
+		}
+		if time.Since(dropped) > min(dropEvery, s.cfg.KeepEnded) {
+			dropped = time.Now()
+			err = errors.Join(err, s.dropEnded(ctx))
 		}
 		wait := beat
 		switch {
@@ -205,8 +215,9 @@ func (s *Service) Run(ctx context.Context) error {
 // step settles and begins changes. What fails is tried again in a later step. A submission waits
 // for one change at most.
 func (s *Service) step(ctx context.Context) error {
+	thawed := s.applyFreezes() // before a change begins
 	s.writing.Lock()
-	failed := s.settleDoubts(ctx)
+	failed := errors.Join(thawed, s.settleDoubts(ctx))
 	running, due := s.atWork(), s.byPriority(s.pending.take(s.allWaiting))
 	s.writing.Unlock()
 	for _, e := range running {
@@ -299,6 +310,9 @@ func (s *Service) waitsFor(e *entry) string {
 	}
 	if why, _ := e.tooEarly(time.Now()); why != "" {
 		return why
+	}
+	if f := s.freezes.of(e.Server); f != nil {
+		return f.Words()
 	}
 	for _, table := range e.Tables {
 		if !releases(e) && s.followers.Follows(e.Server, table) {
@@ -471,6 +485,7 @@ func (s *Service) view(e *entry) Change {
 		if c.Ready != nil {
 			c.Why, c.Next = strings.Replace(c.Why, "on hold: ", "ready, and on hold: ", 1), "midstream release  "+e.ID+" lets it swap"
 		}
+		c.Why = s.frozenRun(e, c.Why)
 	}
 	if c.Undo = s.undoOf(e); c.Undo != nil {
 		if c.Next = s.next(e, c.Undo); c.Undo.gone() {

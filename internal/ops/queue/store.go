@@ -54,6 +54,8 @@ type Store interface {
 	Load(ctx context.Context, span Span, take func(text []byte) error) error
 	// Put keeps all rows or none. A history, nil for none, may be missing after a failure.
 	Put(ctx context.Context, rows ...Row) error
+	// Drop drops rows, with their histories: all or none.
+	Drop(ctx context.Context, ids ...string) error
 	// History returns the history of a change, nil for none.
 	History(ctx context.Context, id string) ([]byte, error)
 	// Check fails where the store could not be written to; with ErrStoreTaken if it never can be

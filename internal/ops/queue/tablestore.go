@@ -286,6 +286,18 @@ func (t *tableStore) Put(ctx context.Context, rows ...Row) error {
 	})
 }
 
+// Drop uses one statement.
+func (t *tableStore) Drop(ctx context.Context, ids ...string) error {
+	var literals []string
+	for _, id := range ids {
+		literals = append(literals, schema.Literal(id))
+	}
+	return t.with(ctx, func(ctx context.Context) error {
+		_, err := t.session.Exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE id IN (%s)", t.name.Quoted(), strings.Join(literals, ", ")))
+		return err
+	})
+}
+
 // Check uses the connection, lest the server takes it for dead.
 func (t *tableStore) Check(ctx context.Context) error {
 	return t.with(ctx, func(ctx context.Context) error { _, err := t.session.Exec(ctx, "DO 1"); return err })
