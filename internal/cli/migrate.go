@@ -87,6 +87,8 @@ type change struct {
 	taking func(*change) doing
 	// planOnly says that the plan is all that was asked for.
 	planOnly bool
+	// ask says that a person confirms the plan on the terminal before the change.
+	ask bool
 	// together has several changes swapped at once.
 	together bool
 	// group is what makes the changes of --to together; nil if one follows the other. member makes one of them.
@@ -233,6 +235,9 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && c.rehearsal.purpose().Rehearses() {
 		err = fmt.Errorf("a %s cannot be rehearsed: --rehearse is for ALTER TABLE", statement.Kind)
 	}
+	if c.ask && (c.output.json || c.output.quiet) {
+		err = errors.Join(err, errors.New("--ask excludes --json and --quiet: it prints the plan for a person"))
+	}
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
 	}
@@ -304,14 +309,16 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	default:
 		planned := summary.Planned{Plan: p, Address: s.Address, Found: c.place != "", Former: former, Config: c.config, Settings: c.settings,
 			Keep: c.rehearsal.keep, Checks: c.options.Checks, Follower: c.follower}
-		if c.planOnly {
+		if c.ask {
+			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), ""))
+		} else if c.planOnly {
 			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), c.group.Next(summary.AfterPlan(planned))))
 		} else {
 			fmt.Fprint(c.app.Stdout, summary.BeforeRun(planned, c.output.style()))
 		}
 	}
 	c.output.text("%s", escape.Ours(summary.OfGroupSwap(c.group.Shown(), c.output.style())))
-	return p, nil
+	return p, confirmed(ctx, c, p.Source.Name.Dotted())
 }
 
 // make reads the facts, asks the server, and makes the plan.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,9 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
+	"midstream/internal/face/tui"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/session"
 )
 
@@ -40,12 +44,30 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.registerResultFile()
+	c.checks.Bool(&c.ask, "", "ask", "print the plan and ask on the terminal whether to make the change; not with --json, --quiet or --together")
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		ctx, undo := session.Keeping(ctx, func() bool { return keepsOnSignal(c) })
 		defer undo()
 		return conductAny(ctx, c, args, changing)
 	})
 	return c, cmd
+}
+
+// confirmed asks whether a planned change shall be made, with --ask. It fails unless the answer is yes.
+func confirmed(ctx context.Context, c *change, table string) error {
+	if !c.ask {
+		return nil
+	}
+	yes, err := tui.Confirm(ctx, c.app.Stdin, c.app.Stderr, "Change "+escape.Line(table)+" now?")
+	switch {
+	case errors.Is(err, tui.ErrNoAnswer):
+		return exit.UsageOf(c.help, fmt.Errorf("--ask: %w", err))
+	case err != nil:
+		return exit.Unwritten(ctx, err, "")
+	case !yes:
+		return &exit.Error{Code: exit.Aborted, Err: errors.New("the answer was not yes"), Left: "nothing was written", Next: "run the same command again, without --ask or with the answer y"}
+	}
+	return nil
 }
 
 // registerResultFile adds a flag for midstream serve.

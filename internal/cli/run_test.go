@@ -3,10 +3,13 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
@@ -269,5 +272,49 @@ func TestNamesThatWereNoFormats(t *testing.T) {
 	}
 	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "4" {
 		t.Errorf("%s tables, want 4", got)
+	}
+}
+
+// TestAskBeforeTheChange: with --ask, a run prints its plan and changes the table only if a person answers yes on the terminal.
+func TestAskBeforeTheChange(t *testing.T) {
+	sideBySide(t)
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	columns := "SELECT COUNT(*) FROM information_schema.columns WHERE CONCAT(table_schema, '.', table_name) = '" + name + "'"
+	had := query(columns)
+	ask := func(answer, statement, then string) (code int, screen string) {
+		t.Helper()
+		cmd := command(t, append([]string{"run", "--ask", statement}, flagsTo(t, i)...)...)
+		terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 120})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer terminal.Close()
+		seen := watch(terminal)
+		seen.await(t, "now? [y/N] ")
+		if _, err := io.WriteString(terminal, answer+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		seen.await(t, then)
+		_ = cmd.Wait() // its exit code counts
+		return cmd.ProcessState.ExitCode(), seen.String()
+	}
+	alter := "ALTER TABLE " + name + " ADD COLUMN asked INT"
+	for _, no := range []string{"", "n", "yep"} {
+		code, screen := ask(no, alter, "nothing was written")
+		if code != exit.Aborted || query(columns) != had {
+			t.Errorf("%q: exit code %d\n%s", no, code, screen)
+		}
+		contains(t, strings.ReplaceAll(screen, "\r", ""), "OK to run", "Method", "Change "+name+" now? [y/N] ")
+	}
+	if code, screen := ask("y", alter, "Done in"); code != exit.Done || query(columns) == had {
+		t.Errorf("exit code %d\n%s", code, screen)
+	}
+	if code, screen := ask("no", "DROP TABLE "+name, "nothing was written"); code != exit.Aborted || query(columns) == "0" {
+		t.Errorf("exit code %d\n%s", code, screen)
+	}
+	code, _, stderr := midstream(t, append(flagsTo(t, i), "run", "--ask", "--json", alter)...)
+	if code != exit.WrongUsage || !strings.Contains(stderr, "--ask excludes --json and --quiet") {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }

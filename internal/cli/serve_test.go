@@ -344,6 +344,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"insecure-http",
 		"result-file",
 		"file",
+		"ask",
 		"print-address",
 		"no-frontier-rule",
 		"no-merge",

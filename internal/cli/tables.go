@@ -56,7 +56,7 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 	default:
 		fmt.Fprint(c.app.Stdout, summary.OfTablePlan(p, s.Address, c.settings, c.output.style()))
 	}
-	return p, nil
+	return p, confirmed(ctx, c, summary.TableNames(p))
 }
 
 // runTables makes the plan and carries it out.

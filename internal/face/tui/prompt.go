@@ -1,11 +1,13 @@
 package tui
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -53,6 +55,33 @@ func AskPassword(ctx context.Context, stdin *os.File, prompt io.Writer) (dbconn.
 			return "", fmt.Errorf("ask for the password: %w", a.err)
 		}
 		return dbconn.Secret(a.text), nil
+	}
+}
+
+// ErrNoAnswer means that there is no terminal for a question.
+var ErrNoAnswer = errors.New("no terminal to ask on")
+
+// Confirm asks a question on the terminal, and reports whether the answer is yes. Anything else is no, and so is the end of ctx.
+func Confirm(ctx context.Context, stdin *os.File, prompt io.Writer, question string) (bool, error) {
+	terminal, opened := terminalOf(stdin)
+	if terminal == nil {
+		return false, ErrNoAnswer
+	}
+	fmt.Fprint(prompt, question+" [y/N] ")
+	answers := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(terminal).ReadString('\n') // without an answer it is no
+		if opened {
+			terminal.Close()
+		}
+		answers <- strings.ToLower(strings.TrimSpace(text))
+	}()
+	select {
+	case <-ctx.Done(): // the read goes on until the process ends
+		fmt.Fprintln(prompt)
+		return false, context.Cause(ctx)
+	case text := <-answers:
+		return text == "y" || text == "yes", nil
 	}
 }
 

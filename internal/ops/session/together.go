@@ -102,7 +102,7 @@ func NotTogether(flags *pflag.FlagSet, warm bool) (problems []error) {
 	if warm {
 		problems = append(problems, errors.New("--together excludes --undo-mode=warm: no process follows several tables that are taken back in one step"))
 	}
-	for _, name := range []string{"listen", "method"} {
+	for _, name := range []string{"listen", "method", "ask"} {
 		if flags.Changed(name) {
 			problems = append(problems, fmt.Errorf("--together and --%s exclude each other", name))
 		}
