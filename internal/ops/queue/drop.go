@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/leftovers"
@@ -23,13 +24,10 @@ func (s *Service) dropEnded(ctx context.Context) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	before, needed := time.Now().Add(-s.cfg.KeepEnded), s.needed()
-	var ids []string
+	ids := s.droppable(time.Now().Add(-s.cfg.KeepEnded))
 	gone := map[string]bool{}
-	for _, e := range s.all() {
-		if e.State.Over() && e.Ended != nil && e.Ended.Before(before) && !needed[e.ID] && !s.mayTakeBack(e) && len(ids) < mostDrops {
-			ids, gone[e.ID] = append(ids, e.ID), true
-		}
+	for _, id := range ids {
+		gone[id] = true
 	}
 	if len(ids) == 0 {
 		return nil
@@ -56,20 +54,36 @@ func (s *Service) dropEnded(ctx context.Context) error {
 			s.cfg.Note(fmt.Sprintf("cannot remove the folder of change %s, which was dropped: %v", id, err))
 		}
 	}
-	s.cfg.Note(fmt.Sprintf("dropped %d changes that ended before %s (--keep-ended): %s and so on", len(ids), minute(before), ids[0]))
+	s.cfg.Note(fmt.Sprintf("dropped %d changes that ended more than %s ago (--keep-ended): %s and so on", len(ids), s.cfg.KeepEnded, ids[0]))
 	return nil
 }
 
-// needed are the ids that changes which have not ended come after, or take back.
-func (s *Service) needed() map[string]bool {
-	ids := map[string]bool{}
-	for _, e := range s.all() {
-		if e.State.Over() {
-			continue
+// droppable are the changes that ended before a time and may be dropped. A change stays as long as another one stays that takes it back,
+// or that comes after it and may still run: their ids name it, and another change could get its id.
+func (s *Service) droppable(before time.Time) (ids []string) {
+	all, stay := s.all(), map[string]bool{}
+	var keep func(e *entry)
+	keep = func(e *entry) {
+		if e == nil || stay[e.ID] {
+			return
 		}
-		ids[e.Undoes] = true
-		for _, id := range e.After {
-			ids[id] = true
+		stay[e.ID] = true
+		keep(s.find(e.Undoes))
+		if e.State != StateDone {
+			for _, id := range e.After {
+				keep(s.find(id))
+			}
+		}
+	}
+	for _, e := range all {
+		if !e.State.Over() || e.Ended == nil || !e.Ended.Before(before) || s.mayTakeBack(e) {
+			keep(e)
+		}
+	}
+	goes := map[string]bool{}
+	for _, e := range all { // what names a change goes with it
+		if !stay[e.ID] && (len(ids) < mostDrops || goes[e.Undoes] || slices.ContainsFunc(e.After, func(id string) bool { return goes[id] })) {
+			ids, goes[e.ID] = append(ids, e.ID), true
 		}
 	}
 	return ids

@@ -68,3 +68,37 @@ func TestEndedChangesAreDropped(t *testing.T) {
 	is(s)
 	submit("old") // the id is free again
 }
+
+// TestU1_AnIdThatAnUndoNamesIsNotFree: a change stays as long as its undo stays, which can be taken back itself. Otherwise another change
+// with its id would look undone, and no one could take it back.
+func TestU1_AnIdThatAnUndoNamesIsNotFree(t *testing.T) {
+	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
+	s.cfg.KeepEnded = time.Hour
+	ended := func(id, undoes string, state State, ago time.Duration, after ...string) {
+		t.Helper()
+		at := time.Now().Add(-ago)
+		e := &entry{Sequence: s.last() + 1, Change: Change{ID: id, Server: "db1", Table: "shop.t", Undoes: undoes, State: state, Ended: &at, After: after}}
+		if err := s.replace(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended("a", "", StateDone, 3*time.Hour)
+	ended("b", "", StateDone, 3*time.Hour)
+	ended("a-undo", "a", StateDone, time.Minute)
+	ended("first", "", StateDone, 3*time.Hour)
+	ended("failed", "", StateFailed, time.Minute, "first") // it may run again
+	ended("early", "", StateDone, 3*time.Hour)
+	ended("late", "", StateDone, time.Minute, "early") // it may not
+	ended("c", "", StateDone, 3*time.Hour)
+	ended("c-undo", "c", StateDone, 2*time.Hour)
+	if err := s.dropEnded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, c := range s.Changes() {
+		ids = append(ids, c.ID)
+	}
+	if slices.Sort(ids); !slices.Equal(ids, []string{"a", "a-undo", "failed", "first", "late"}) {
+		t.Errorf("the changes are %v", ids)
+	}
+}
