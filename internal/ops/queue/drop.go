@@ -82,7 +82,8 @@ func (s *Service) droppable(before time.Time) (ids []string) {
 	}
 	goes := map[string]bool{}
 	for _, e := range all { // what names a change goes with it
-		if !stay[e.ID] && (len(ids) < mostDrops || goes[e.Undoes] || slices.ContainsFunc(e.After, func(id string) bool { return goes[id] })) {
+		names := goes[e.Undoes] || slices.ContainsFunc(e.After, func(id string) bool { return goes[id] })
+		if !stay[e.ID] && (len(ids) < mostDrops || names) {
 			ids, goes[e.ID] = append(ids, e.ID), true
 		}
 	}

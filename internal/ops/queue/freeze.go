@@ -72,6 +72,7 @@ type freezer struct {
 	mu     sync.Mutex
 	kept   map[string]Freeze
 	files  []string // servers whose files are there; nil: not known
+	left   []string // servers that had a file when the service was started: it may no longer have them, but their runs go on
 }
 
 // file is that of a server.
@@ -87,6 +88,11 @@ func (f *freezer) of(server string) *Freeze {
 		}
 	}
 	return nil
+}
+
+// has reports whether a server has a freeze of its own.
+func (f *freezer) has(server string) bool {
+	return slices.ContainsFunc(f.all(), func(one Freeze) bool { return one.Server == server })
 }
 
 // all are the freezes of this moment, by their servers.
@@ -111,9 +117,21 @@ func (f *freezer) set(k keptFreeze) {
 	}
 }
 
+// look finds the files that an earlier service has left.
+func (f *freezer) look() error {
+	entries, err := os.ReadDir(f.folder)
+	for _, one := range entries {
+		f.left = append(f.left, one.Name())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for servers that were frozen: %w", err)
+	}
+	return nil
+}
+
 // apply makes and removes the files of servers. It reports whether something has changed.
 func (f *freezer) apply(servers []string) (changed bool, err error) {
-	frozen := []string{}
+	servers, frozen := slices.Compact(slices.Sorted(slices.Values(slices.Concat(servers, f.left)))), []string{}
 	for _, server := range servers {
 		if f.of(server) != nil {
 			frozen = append(frozen, server)
@@ -153,7 +171,7 @@ func (s *Service) openFreezes(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the freezes: %w", err)
 	}
-	return nil
+	return s.freezes.look()
 }
 
 // applyFreezes makes the files be as the freezes are, and has all changes checked if that has changed something.
@@ -208,7 +226,7 @@ func (s *Service) Unfreeze(ctx context.Context, server string, who Asker) (Freez
 
 // mayFreeze fails with a *socket.Problem if the service has no such server.
 func (s *Service) mayFreeze(title, server string) error {
-	if _, known := s.cfg.Servers[server]; known || server == EveryServer {
+	if _, known := s.cfg.Servers[server]; known || server == EveryServer || s.freezes.has(server) {
 		return nil
 	}
 	return bad(title, fmt.Sprintf("unknown server %q", server),

@@ -50,9 +50,15 @@ func reading(_ string, arguments []string, statement string) (tables []schema.Na
 // queue is a service whose changes are not begun by anybody.
 func queue(t *testing.T, store Store) *Service {
 	t.Helper()
+	return in(t, store, t.TempDir())
+}
+
+// in is a service in a folder.
+func in(t *testing.T, store Store, folder string) *Service {
+	t.Helper()
 	s, err := Open(
 		t.Context(),
-		Config{Executable: "/nowhere", Folder: t.TempDir(), ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Read: reading,
+		Config{Executable: "/nowhere", Folder: folder, ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Read: reading,
 			Servers: map[string]string{"db1": "/etc/db1.cnf", "db2": "/etc/db2.cnf"}, Note: func(text string) { t.Log(text) }},
 		store,
 	)
