@@ -321,6 +321,29 @@ func TestAFrozenServerSwapsNothing(t *testing.T) {
 	contains(t, p.does("ann", "audit"), "freeze  by ops", "unfreeze  by ops")
 }
 
+// TestAFreezeEndsEarlierReleases: a run that was let past its window and its file before the freeze does not swap either.
+func TestAFreezeEndsEarlierReleases(t *testing.T) {
+	sideBySide(t)
+	p := peopled(t, 300, map[string]string{"ann": "submit,operate"})
+	p.serve()
+	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a", held[0], held[1], held[2])
+	p.sees("ann", "a", func(c queue.Change) bool { return c.Ready != nil })
+	midstream(t, "pause", "--control-dir="+p.folder, p.name)
+	midstream(t, "cutover", "--now", "--control-dir="+p.folder, p.name)
+	p.does("ann", "freeze", "--server=main", "--reason=incident")
+	midstream(t, "resume", "--control-dir="+p.folder, p.name)
+	for range 10 {
+		time.Sleep(200 * time.Millisecond)
+		if c := p.sees("ann", "a", func(queue.Change) bool { return true }); c.State != queue.StateRunning {
+			t.Fatalf("it is %s (%s)", c.State, c.Why)
+		}
+	}
+	p.does("ann", "unfreeze", "--server=main")
+	if c := p.sees("ann", "a", func(c queue.Change) bool { return c.State.Over() }); c.State != queue.StateDone {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestU1_AQueueForgetsNoChangeWithAnOpenUndo: --keep-ended drops changes that have ended, but for those that can be taken back.
 func TestU1_AQueueForgetsNoChangeWithAnOpenUndo(t *testing.T) {
 	sideBySide(t)

@@ -253,6 +253,7 @@ func (s *Service) keepFreeze(ctx context.Context, k keptFreeze, told audit.Entry
 	}
 	s.cfg.Note(word)
 	err = s.applyFreezes()
+	s.brake(ctx)
 	s.hurry()
 	return err
 }

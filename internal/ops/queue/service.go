@@ -66,6 +66,7 @@ type Service struct {
 	awaits    map[string]string        // why runs wait for a person, by id. Guarded by mu
 	stands    map[string]socket.Status // of runs, when they answered last, by id. Guarded by mu
 	soaks     map[string]bool          // runs between the two acts of a drop, by id. Guarded by mu
+	braked    map[string]time.Time     // the freezes that runs know, by id. Guarded by mu
 	finding   chan struct{}            // bounds how many look for one
 	followers *followers.Keeper        // of tables with a warm undo
 	planners  planners
@@ -93,6 +94,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		awaits:   map[string]string{},
 		stands:   map[string]socket.Status{},
 		soaks:    map[string]bool{},
+		braked:   map[string]time.Time{},
 		finding:  make(chan struct{}, 2),
 		planners: newPlanners(),
 		doubted:  map[string]bool{},
@@ -405,6 +407,7 @@ func (s *Service) show(changed *entry) {
 		delete(s.awaits, changed.ID)
 		delete(s.stands, changed.ID)
 		delete(s.soaks, changed.ID)
+		delete(s.braked, changed.ID)
 	}
 }
 

@@ -49,6 +49,7 @@ func (s *Service) askStates(ctx context.Context) {
 			if err != nil {
 				return
 			}
+			s.brakeOne(ctx, e)
 			s.becomesReady(ctx, e.ID, readyOf(status))
 			s.mu.Lock()
 			defer s.mu.Unlock()
