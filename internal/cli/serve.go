@@ -104,6 +104,12 @@ func (s *serving) check() []error {
 		if err == nil {
 			s.configs[name], _, err = c.connection.config()
 		}
+		if name == queue.EveryServer {
+			err = errors.Join(err, errors.New("this name stands for every server: choose another one"))
+		}
+		if c.settings.When.Gone != "" { // the run would have the file of a freeze instead
+			err = errors.Join(err, errors.New("its option file has cutover-when-gone, which serve sets itself: midstream freeze holds the swaps of a server"))
+		}
 		if c.connection.ask {
 			err = errors.Join(err, errors.New("has a password without a value, and serve has no terminal to ask for it"))
 		}

@@ -276,8 +276,10 @@ func TestServeIsRefused(t *testing.T) {
 		return path
 	}
 	asks, odd := write("asks.cnf", "[client]\npassword\n"), write("odd.cnf", "[midstream]\nworker=3\n")
+	file := write("file.cnf", "[midstream]\ncutover-when-gone=/tmp/hold\n")
 	code, _, stderr := midstream(
 		t, "serve", "--server=a="+asks, "--server=b="+odd, "--server=c="+folder+"/none", "--server=d", "--store=x",
+		"--server=all="+file,
 		"--limit=0", "--listen=0.0.0.0:1",
 	)
 	if code != exit.WrongUsage {
@@ -286,6 +288,7 @@ func TestServeIsRefused(t *testing.T) {
 	contains(
 		t, stderr, "--server a: has a password without a value", `unknown option "worker"`,
 		"--server c: option file", "--server d: must be name=file", "--store x: no --server has the name x",
+		"--server all: this name stands for every server", "its option file has cutover-when-gone",
 		"--limit 0: must be between 1 and 100",
 		"--listen 0.0.0.0:1: other machines can reach this address: name a file with a token",
 	)
