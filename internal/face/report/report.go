@@ -40,6 +40,7 @@ type Report struct {
 	Undo []string `json:"undo"`
 
 	drawn []any // records for the plots
+	waits waits
 }
 
 // Proven is the result of a run that has compared all rows, and found them equal at last; nil of any other.
@@ -276,6 +277,7 @@ func (r *Report) tell(events []event.Event) {
 		}
 	}
 	r.endPhase(last)
+	r.waits = waitsOf(events)
 	for _, cause := range retries {
 		r.Retries = append(r.Retries, *cause)
 	}
@@ -368,6 +370,9 @@ func (r *Report) compare(progress []event.Progress) {
 		}
 	}
 	lasted := span(r.Result.ElapsedMS)
+	if divided := r.waits.in(r.Result.ElapsedMS.Duration()); divided != "" && len(r.Earlier) == 0 {
+		lasted += ": " + divided
+	}
 	if late := r.Result.DeadlineLateMS; late != nil {
 		text := humanize.About(-late.Duration()) + " early"
 		if *late > 0 {

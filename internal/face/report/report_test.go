@@ -361,3 +361,21 @@ func TestABuildWithoutAVersionIsNotNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestTheTimeOfARunIsDivided: the actual time names what was work, and what was a wait for persons and sessions.
+func TestTheTimeOfARunIsDivided(t *testing.T) {
+	s := story(3)
+	if r := Of(s); len(r.Compared) == 0 || !strings.Contains(r.Compared[0].Happened, "1m11s of work, 19.0 s of waiting (blocked 1.0 s, gates closed 18.0 s)") {
+		t.Errorf("%+v", r.Compared)
+	}
+	w := waitsOf([]event.Event{
+		event.PhaseEntered{Phase: event.PhaseHold, At: after(10)}, event.PhaseEntered{Phase: event.PhaseCutover, At: after(61)},
+		event.Blocked{Waiting: 2 * time.Second}, event.Blocked{Waiting: 9 * time.Second}, event.Blocked{Waiting: 4 * time.Second},
+	})
+	if w.held != 51*time.Second || w.blocked != 13*time.Second || w.in(89*time.Second) != "25.0 s of work, 1m04s of waiting (held 51.0 s, blocked 13.0 s)" {
+		t.Errorf("%+v %s", w, w.in(89*time.Second))
+	}
+	if w.in(50*time.Second) != "" {
+		t.Error("waits that are longer than the run")
+	}
+}
