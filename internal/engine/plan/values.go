@@ -43,7 +43,7 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 			v.Modes = append(v.Modes, mode)
 		}
 	}
-	if (p.Back != nil || keepsDates(p.Source, columns)) && !computesDates(shadow) && !p.Set.dates(p.Source, p.Alter) {
+	if (p.Back != nil || keepsDates(p.Source, columns, p.Key)) && !computesDates(shadow) && !p.Set.dates(p.Source, p.Alter) {
 		// The server's ALTER copies them unchanged. An INSERT, and a literal in a key, would refuse
 		// days that don't exist. An undo brings back what the change has made of them.
 		v.Modes = append(v.Modes, invalidDates)
@@ -69,19 +69,21 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 	return v, nil
 }
 
-// keepsDates reports whether the table has dates, and the ALTER makes no dates from other values.
-func keepsDates(source *schema.Table, columns *Columns) bool {
-	keeps := false
+// keepsDates reports whether the new table, or the followed key, has dates of the table, and the ALTER makes no dates from other values.
+func keepsDates(source *schema.Table, columns *Columns, k Key) bool {
+	keeps := slices.ContainsFunc(k.Parts, func(p key.Part) bool { return hasDays(p.Column) })
 	for _, m := range columns.Mappings {
 		from, _ := source.Column(m.Source)
-		dates := from.DataType == "date" || from.DataType == "datetime"
-		if m.ToDate && (m.Change != Same || !dates) {
+		if m.ToDate && (m.Change != Same || !hasDays(from)) {
 			return false
 		}
 		keeps = keeps || m.ToDate
 	}
 	return keeps
 }
+
+// hasDays reports whether a column has days that may not exist. A TIMESTAMP has not.
+func hasDays(c schema.Column) bool { return c.DataType == "date" || c.DataType == "datetime" }
 
 const invalidDates = "ALLOW_INVALID_DATES"
 
