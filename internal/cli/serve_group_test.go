@@ -281,3 +281,28 @@ func TestAGroupOnAServerWithoutGroupsFails(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// TestAFreezeEndsEarlierReleasesOfAGroup: no table of a group swaps on a frozen server.
+func TestAFreezeEndsEarlierReleasesOfAGroup(t *testing.T) {
+	sideBySide(t)
+	q := toQueue(t, 300)
+	q.serve()
+	q.together("g", "ADD COLUMN c INT", "--option=drop-old", "--option=hold")
+	q.groupHolds("g")
+	q.obey("g", "pause", "{}")
+	q.obey("g", "cutover", `{"now":true}`)
+	if status, text := q.http("POST", "/v1/freezes", `{"server":"main","reason":"x"}`); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	q.obey("g", "resume", "{}")
+	for range 10 {
+		time.Sleep(200 * time.Millisecond)
+		if c := q.at("g"); c.State != queue.StateRunning {
+			t.Fatalf("it is %s (%s)", c.State, c.Why)
+		}
+	}
+	if status, text := q.http("DELETE", "/v1/freezes/main", ""); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	q.becomes("g", queue.StateDone)
+}
