@@ -296,7 +296,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	}
 	applied := c.progress().Applied
 	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
-	c.refuses(exit.NotNow, "hold", nil, "the swap is already held", c.at("cutover")+c.name, " releases it")
+	c.refuses(exit.NotNow, "hold", nil, "it is already held", c.at("cutover")+c.name, " releases it")
 	c.obeys("pause", nil, "the run is paused")
 	c.obeys("cutover", nil, "the run is paused by ")
 	c.obeys("resume", nil, "resumed")

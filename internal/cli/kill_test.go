@@ -54,6 +54,9 @@ func TestAKillHitsOnlyTheSessionThatWasShown(t *testing.T) {
 			if more := now.Waiting - first.Waiting; more < 2*time.Second {
 				t.Errorf("three seconds later it is blocked for %s more", more)
 			}
+			if now.Run != c.name {
+				t.Errorf("status prints commands for the table %q", now.Run)
+			}
 			b := now.Blockers[0]
 			shown := socket.KillCommand{Connection: b.ConnectionID, User: b.User, Host: b.Host, AgeMS: b.Age.Milliseconds()}
 			wrong := func(change func(*socket.KillCommand)) socket.KillCommand {

@@ -51,7 +51,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Short:   "Keep a queue of changes, and run them",
 		Long:    help.Text("serve"),
 		Example: "  midstream serve --server main=/etc/midstream/main.cnf --server stats=/etc/midstream/stats.cnf",
-		Args:    cobra.NoArgs,
+		Args:    s.noArguments,
 	}
 	f := &s.checks
 	f.Flags = cmd.Flags()
@@ -75,7 +75,7 @@ func (a *app) serveCommand() *cobra.Command {
 	)
 	f.Flags.StringVar(&s.listen.door.Tokens, "tokens", "", "file of tokens with names and roles, which midstream token writes; without --token-file, only these open")
 	s.listen.door.Note = s.note
-	f.Add("", "approve", "server", "", "changes of this --server wait until a person with the role approve, who is not the author, approves\nthem; all, or no value: of every server; may be repeated", func(text string) error {
+	f.Add("", "approve", "server", "", "changes of this --server (--approve=main) wait until a person with the role approve, who is not the author,\napproves them; all, or no value: of every server; may be repeated", func(text string) error {
 		s.approve[text] = true
 		return nil
 	})
@@ -90,6 +90,18 @@ func (a *app) alone() *app {
 	b.flagNames, b.Entered = a.flagNames, a.Entered
 	b.Getenv, b.Home = func(string) string { return "" }, ""
 	return b
+}
+
+// noArguments refuses arguments, such as the value of --approve behind a blank.
+func (s *serving) noArguments(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("serve takes no arguments, got %q", args[0])
+	if s.approve[queue.EveryServer] {
+		err = fmt.Errorf("%w; for one server, write --approve=%s", err, args[0])
+	}
+	return exit.UsageOf("midstream help serve", err)
 }
 
 // check says all that is wrong with the command line and the option files.
@@ -166,8 +178,8 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer stop()
 	s.note(
 		fmt.Sprintf(
-			"the queue is open at %s, for %s; the queue is kept in %s, the access token of its pages in %s", s.listen.url(),
-			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFiles(),
+			"the queue is open at %s, for %s; the queue is kept in %s, %s", s.listen.url(),
+			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.Tokens(),
 		),
 	)
 	keeper := retention.Keeper{Servers: s.keepOld.Of(s.configs), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}

@@ -255,6 +255,16 @@ func TestAChangeBeginsNotBeforeItsTime(t *testing.T) {
 	}
 }
 
+// TestServeNamesTheServerOfApprove: a value of --approve behind a blank is refused, with the way to write it.
+func TestServeNamesTheServerOfApprove(t *testing.T) {
+	sideBySide(t)
+	code, _, stderr := midstream(t, "serve", "--server=main=none.cnf", "--approve", "main")
+	if code != exit.WrongUsage {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, `serve takes no arguments, got "main"; for one server, write --approve=main`, "midstream help serve")
+}
+
 // TestAnUrgentChangeOvertakes: when a place of --limit becomes free, the waiting change with the higher priority begins.
 func TestAnUrgentChangeOvertakes(t *testing.T) {
 	sideBySide(t)
@@ -284,12 +294,15 @@ func TestAFrozenServerSwapsNothing(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a", held[0], held[1], held[2])
-	p.sees("ann", "a", func(c queue.Change) bool { return c.Ready != nil })
+	a := p.sees("ann", "a", func(c queue.Change) bool { return c.Ready != nil })
+	if strings.Contains(a.Why, "midstream cutover") || !strings.Contains(a.Why, "on hold: until midstream release") { // it is for people elsewhere
+		t.Errorf("it is %s", a.Why)
+	}
 	contains(t, p.does("ops", "freeze", "--server=main", "--reason=incident 4711"), "main is frozen: since ", "by ops from 127.0.0.1: incident 4711")
 	if code, _, stderr := p.as("ops", "release", "a"); code != exit.NotNow {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	} else {
-		contains(t, stderr, "the server is frozen by ops from 127.0.0.1: incident 4711", "midstream unfreeze ", "--server main ends that")
+		contains(t, stderr, "the server is frozen by ops from 127.0.0.1: incident 4711", "midstream unfreeze ", "--server=main ends that")
 	}
 	p.does("ann", "submit", "ALTER TABLE "+p.database()+".v ADD COLUMN c INT", "--server=main", "--id=b")
 	midstream(t, "cutover", "--control-dir="+p.folder, p.name) // the run's own word, past the service
@@ -311,8 +324,8 @@ func TestAFrozenServerSwapsNothing(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	if code, _, _ := p.as("ops", "unfreeze", "--server=main"); code != exit.NotNow {
-		t.Errorf("exit code %d", code)
+	if code, _, stderr := p.as("ops", "unfreeze", "--server=main"); code != exit.NotNow || !strings.Contains(stderr, "lists the servers that are frozen") {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	until := time.Now().Add(2 * time.Second).UTC().Format(time.RFC3339)
 	p.does("ops", "freeze", "--server=all", "--reason=short", "--until="+until)

@@ -128,7 +128,7 @@ func TestU3_UndoOfAQueue(t *testing.T) {
 func (q *queueing) leadsBack(undo func(id string, status int, body string) string) {
 	q.t.Helper()
 	q.submit("c", q.name+" ADD COLUMN e INT", "--option=method=instant", "--option=undo=0s")
-	back := "DROP COLUMN `e`' --server=main (it gives up the values of e)"
+	back := "DROP COLUMN `e`' (it gives up the values of e)"
 	contains(q.t, q.becomes("c", queue.StateDone).Next, "to take the change back: midstream submit", back)
 	contains(q.t, undo("c", http.StatusConflict, "{}"), "has kept no undo", back)
 	contains(q.t, undo("a-undo-2", http.StatusConflict, "{}"), "its undo has ended")

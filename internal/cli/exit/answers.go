@@ -32,7 +32,7 @@ func Unanswered(ctx context.Context, err error, at string) error {
 	var p *socket.Problem
 	switch {
 	case errors.Is(err, queue.ErrToken):
-		return &Error{Code: WrongUsage, Err: err, Left: "midstream sent no request", Next: "check --token-file: midstream serve prints the name of the file when it begins"}
+		return &Error{Code: WrongUsage, Err: err, Left: "midstream sent no request", Next: "check --token-file: midstream serve prints the name of its own token when it begins; one of midstream token is where you have kept it"}
 	case errors.Is(err, queue.ErrUnreached) && InterruptedBy(ctx, err):
 		return session.ErrInterrupted
 	case errors.Is(err, queue.ErrUnreached):

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
+	"midstream/internal/face/humanize"
 	"midstream/internal/face/summary"
 	"midstream/internal/fleet/fleetplan"
 	"midstream/internal/fleet/inventory"
@@ -96,7 +97,7 @@ func (p *planVerb) parse(args []string) (selector.Selector, error) {
 	problems = append(problems, options)
 	var takes selector.Selector
 	if len(args) != 2 {
-		problems = append(problems, fmt.Errorf(`name the servers and the statement: midstream fleet plan app=shop,env=prod "ALTER TABLE shop.orders ..."; got %d arguments`, len(args)))
+		problems = append(problems, fmt.Errorf(`name the servers and the statement: midstream fleet plan app=shop,env=prod "ALTER TABLE shop.orders ..."; got %s`, humanize.Plural(len(args), "argument")))
 		return takes, exit.UsageOf("midstream fleet plan --help", problems...)
 	}
 	takes, err := selector.Parse(args[0])

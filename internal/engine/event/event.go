@@ -380,7 +380,8 @@ func (b Blocked) Until(now time.Time) Blocked {
 		one.Age += more
 		all[i] = one
 	}
-	return Blocked{Blockers: all, Waiting: b.Waiting + more, At: b.At.Add(more)}
+	b.Blockers, b.Waiting, b.At = all, b.Waiting+more, b.At.Add(more)
+	return b
 }
 
 // Killed means that the run killed a session that had blocked it for too long.

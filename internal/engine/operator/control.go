@@ -346,7 +346,7 @@ func (c *Control) Hold(ctx context.Context) error {
 	defer c.partners.taking.Unlock()
 	return c.take(ctx, what, true, func() error {
 		if c.settings.When.Hold && !c.waived {
-			return &NotNow{what, "the swap is already held", c.settings.When.releasedBy(c.Table) + " releases it"}
+			return &NotNow{what, "it is already held", c.settings.When.releasedBy(c.Table) + " releases it"}
 		}
 		c.settings.When.Hold = true
 		return nil

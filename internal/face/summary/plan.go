@@ -245,7 +245,11 @@ func BeforeRun(p Planned, style Style) string {
 	if p.Checks {
 		what, about = "checking that every row fits; nothing is changed", ""
 	}
-	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, what, about, found(p.Risks))
+	problems := ", " + found(p.Risks)
+	if p.Checks && len(p.Risks) == 0 { // it has yet to look
+		problems = ""
+	}
+	s.heading("%s on %s: %s%s%s", p.Source.Name, p.Address, what, about, problems)
 	s.found(p)
 	s.risks(p.Risks)
 	if undo := undoable(p); undo != "" && p.Back == nil && p.Config.Undo > 0 {

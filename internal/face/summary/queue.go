@@ -17,11 +17,12 @@ func ChangeLine(c queue.Change) string {
 	if c.Began != nil && c.State == queue.StateRunning {
 		text += ", since " + humanize.Span(time.Since(*c.Began))
 	}
+	why := c.Why
 	if c.Ready != nil {
-		text += ", " + ReadyOf(*c.Ready)
+		text, why = text+", "+ReadyOf(*c.Ready), strings.TrimPrefix(why, "ready, and ")
 	}
-	if c.Why != "" {
-		text += ": " + c.Why
+	if why != "" {
+		text += ": " + why
 	}
 	return escape.Line(text)
 }

@@ -52,7 +52,9 @@ func OfStatus(s socket.Status) string {
 		line("waits", strings.TrimPrefix(humanize.Throttled(e), "waiting: "))
 	}
 	if e, is := record.EventOf(s.Blocked).(event.Blocked); is {
-		line("blocked", humanize.Blocked(e))
+		remedy := humanize.Remedy(e.Run, e.Blockers)
+		line("blocked", strings.TrimSpace(strings.TrimSuffix(humanize.Blocked(e), remedy)))
+		line("next", s.Reach.In(remedy))
 	}
 	if e, is := record.EventOf(s.Progress).(event.Progress); is {
 		line("progress", humanize.Progress(e))

@@ -103,12 +103,16 @@ func (s *Server) URL() string { return s.url }
 // TokenFile is where the single token is; "" if there is none.
 func (s *Server) TokenFile() string { return s.token }
 
-// TokenFiles names the files by which people get in.
-func (s *Server) TokenFiles() string {
-	if s.gate.book == nil {
-		return s.token
+// Tokens says by which tokens people get in.
+func (s *Server) Tokens() string {
+	var all []string
+	if s.token != "" {
+		all = append(all, "the access token of its pages in "+s.token)
 	}
-	return strings.TrimPrefix(s.token+" and "+s.gate.book.Path(), " and ")
+	if s.gate.book != nil {
+		all = append(all, "tokens made by midstream token open it, by their digests in "+s.gate.book.Path())
+	}
+	return strings.Join(all, "; ")
 }
 
 // Done is closed when it serves no more; Err then says why, nil after Close.
@@ -191,7 +195,7 @@ func (s *Server) behind(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(
 				w, r, http.StatusUnauthorized, "nothing was done", "the request has no token or a wrong token",
-				"send the header Authorization: Bearer TOKEN, or log in at /login; the token is in the file that --token-file names, or midstream token made it",
+				"send the header Authorization: Bearer TOKEN, or log in at /login; the token is in the file that --token-file names, or midstream token printed it (the file of --tokens has only digests)",
 			)
 		}
 	})

@@ -51,7 +51,7 @@ func (f Freeze) Words() string {
 }
 
 // next is how a person ends it.
-func (f Freeze) next() string { return "midstream unfreeze  --server " + f.Server }
+func (f Freeze) next() string { return "midstream unfreeze  --server=" + f.Server }
 
 // keptFreeze is a freeze in a store. A store drops nothing, so that a freeze which has ended says that.
 type keptFreeze struct {
@@ -215,7 +215,7 @@ func (s *Service) Unfreeze(ctx context.Context, server string, who Asker) (Freez
 	all := s.freezes.all()
 	at := slices.IndexFunc(all, func(f Freeze) bool { return f.Server == server })
 	if at < 0 {
-		problem := &socket.Problem{Status: http.StatusConflict, Title: title, Detail: server + " is not frozen"}
+		problem := &socket.Problem{Status: http.StatusConflict, Title: title, Detail: server + " is not frozen", Next: "midstream freeze  lists the servers that are frozen"}
 		if f := s.freezes.of(server); f != nil {
 			problem.Detail, problem.Next = "not "+server+" alone: "+f.Words(), f.next()
 		}

@@ -26,9 +26,9 @@ import (
 func notNow(e *entry, why string) *socket.Problem {
 	return &socket.Problem{
 		Status: http.StatusConflict,
-		Title:  "the run of " + e.ID + " does not answer",
+		Title:  "the run of " + e.ID + " was not asked",
 		Detail: why,
-		Next:   "check the state of the change",
+		Next:   "midstream queue  " + e.ID + " shows the state of the change",
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/ops/groups"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -66,6 +68,17 @@ func (r *Ready) same(other *Ready) bool {
 	}
 	a, b := r.VerifiedAt, other.VerifiedAt
 	return a == b || a != nil && b != nil && a.Equal(*b)
+}
+
+// released is why a change that is ready does not swap: of people elsewhere, the service releases it, and not a command to its run.
+func (e *entry) released(why string) string {
+	words := reach.Words(why)
+	for i, word := range words {
+		if command := strings.TrimRight(word, ".,;"); strings.HasPrefix(word, "midstream cutover ") {
+			words[i] = "midstream release  " + e.ID + word[len(command):]
+		}
+	}
+	return strings.Replace(strings.Join(words, " "), "on hold: ", "ready, and on hold: ", 1)
 }
 
 // aged adds the age of the proof.

@@ -486,7 +486,7 @@ func (s *Service) view(e *entry) Change {
 	case c.State == StateRunning:
 		c.Why = cmp.Or(s.notes(e.ID), s.awaitsOf(e.ID))
 		if c.Ready != nil {
-			c.Why, c.Next = strings.Replace(c.Why, "on hold: ", "ready, and on hold: ", 1), "midstream release  "+e.ID+" lets it swap"
+			c.Why, c.Next = e.released(c.Why), "midstream release  "+e.ID+" lets it swap"
 		}
 		c.Why = s.frozenRun(e, c.Why)
 	}

@@ -89,8 +89,8 @@ func (e *entry) wayBack(path string) string {
 	if err != nil || story.Run.Rehearsal != "" || story.Plan == nil || story.Plan.Undo == nil || story.Plan.Undo.By == "" {
 		return ""
 	}
-	text := takesBack + "midstream submit  " + schema.Shell("ALTER TABLE "+schema.NameOf(e.Table).Quoted()+" "+story.Plan.Undo.By) +
-		" --server=" + schema.Shell(e.Server)
+	text := takesBack + "midstream submit  --server=" + schema.Shell(e.Server) + " " +
+		schema.Shell("ALTER TABLE "+schema.NameOf(e.Table).Quoted()+" "+story.Plan.Undo.By) // flags first, so that no line breaks within it
 	if lost := story.Plan.Undo.Lost; len(lost) > 0 {
 		text += " (it gives up the values of " + strings.Join(lost, ", ") + ")"
 	}
