@@ -10,8 +10,9 @@ import (
 func TestL9_ABlockedRunKeepsItsName(t *testing.T) {
 	at := time.Now()
 	was := Blocked{Run: "shop.orders", Blockers: []Blocker{{ConnectionID: 7, Age: time.Second}}, Waiting: time.Second, At: at}
+	const all = 61 * time.Second
 	later := was.Until(at.Add(time.Minute))
-	if later.Run != was.Run || later.Waiting != 61*time.Second || later.Blockers[0].Age != 61*time.Second || !later.At.Equal(at.Add(time.Minute)) {
+	if later.Run != was.Run || later.Waiting != all || later.Blockers[0].Age != all || !later.At.Equal(at.Add(time.Minute)) {
 		t.Errorf("%+v", later)
 	}
 	if was.Blockers[0].Age != time.Second {

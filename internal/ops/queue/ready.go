@@ -74,8 +74,8 @@ func (r *Ready) same(other *Ready) bool {
 func (e *entry) released(why string) string {
 	words := reach.Words(why)
 	for i, word := range words {
-		if command := strings.TrimRight(word, ".,;"); strings.HasPrefix(word, "midstream cutover ") {
-			words[i] = "midstream release  " + e.ID + word[len(command):]
+		if verb, is := strings.CutPrefix(word, "midstream "); is && strings.HasPrefix(verb, "cutover ") {
+			words[i] = "midstream release  " + e.ID + word[len(strings.TrimRight(word, ".,;")):]
 		}
 	}
 	return strings.Replace(strings.Join(words, " "), "on hold: ", "ready, and on hold: ", 1)
