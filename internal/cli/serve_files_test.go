@@ -44,7 +44,10 @@ func TestL9_AttemptsUseTheFilesOfTheStore(t *testing.T) {
 	if status, text := q.http("POST", "/v1/changes/f/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	q.await("the new table to be held as well", func() bool { return strings.Contains(q.at("f").Why, q.database()+".fresh") })
+	q.await("the new table to be held as well", func() bool {
+		_, status := q.http("GET", "/v1/changes/f/status", "")
+		return strings.Contains(status, q.database()+".fresh") && strings.Contains(status, `"state":"held"`)
+	})
 	if status, text := q.http("POST", "/v1/changes/f/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}

@@ -78,7 +78,7 @@ func servesUntilTheUndo(t *testing.T, q *queueing) {
 	if c := q.becomes("warm-undo", queue.StateDone); !strings.Contains(c.Why, "undo") {
 		t.Errorf("the undo is %+v", c)
 	} else if text, _, _ := strings.Cut(strings.TrimPrefix(c.Why, "its run took "), ";"); c.Began != nil && c.Ended != nil {
-		took, err := time.ParseDuration(text) // not the life of the process that has followed
+		took, err := time.ParseDuration(strings.ReplaceAll(text, " ", "")) // not the life of the process that has followed
 		if most := c.Ended.Sub(*c.Began) + time.Second; err != nil || took > most {
 			t.Errorf("an undo of %s: %s, %v", most, c.Why, err)
 		}

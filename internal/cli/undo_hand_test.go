@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/cli/exit"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestATableThatWasRenamedByHandIsNamed: another session has renamed an old table, or a table whose change can be undone. The cleanup and
@@ -59,6 +60,7 @@ func TestATableThatWasRenamedByHandIsNamed(t *testing.T) {
 // TestU2_RenamedByHandAndBack: another session has renamed tables, and has given them their names back. An undo goes by all rows itself,
 // and says why; a table of others does not matter to it. It stops if the old table is another one, or was changed under its other name.
 func TestU2_RenamedByHandAndBack(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		const stops, all = "other table", "syncs and compares all rows"

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"midstream/internal/cli/exit"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestU3_AStatementOnATableThatAnUndoNeeds: a RENAME, DROP or TRUNCATE by midstream of a table that the open undo of another table needs.
 // The plan of a RENAME warns that it ends that undo; a DROP and a TRUNCATE are refused until they may end it.
 func TestU3_AStatementOnATableThatAnUndoNeeds(t *testing.T) {
+	mysqltest.Seldom(t)
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		hour := []string{"--undo=1h"}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -145,7 +146,7 @@ func (a *Asker) Run(
 			return attempts, last, fmt.Errorf("%w (%d times)", ErrGivenUp, attempts)
 		}
 		backoff = min(max(2*backoff, terms.Backoff), cmp.Or(terms.Longest, MaxBackoff))
-		a.Emit(event.Note{At: time.Now(), Text: a.failed(attempts, last) + fmt.Sprintf("; nothing was changed, trying again in %s", backoff)})
+		a.Emit(event.Note{At: time.Now(), Text: a.failed(attempts, last) + "; nothing was changed, trying again in " + units.Span(backoff)})
 		if err := dbconn.Sleep(ctx, backoff); err != nil {
 			return attempts, last, err
 		}

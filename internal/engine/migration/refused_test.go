@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/failure"
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/dbconn"
 )
 
 // refusedRows are rows that the application may write and the altered table can't hold.
@@ -117,7 +118,9 @@ func (b *bench) refuses(alter, bring string, w way, column string) {
 	if isMariaDB(b.version) {
 		cause = strings.ReplaceAll(cause, "`", "'") // some messages quote names so
 	}
-	if !strings.Contains(cause, "key (777)") || !strings.Contains(cause, column) {
+	// MySQL before 8.0.13 names the column in the place of a text that is no number.
+	told := strings.Contains(cause, column) || dbconn.Number(err) == 1265 && strings.Contains(cause, "'a'")
+	if !strings.Contains(cause, "key (777)") || !told {
 		b.Errorf("row 777, or %s, is not named: %v", column, err)
 	}
 	if definition() != was {

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowchange"
 	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -130,6 +131,7 @@ func TestL5_AKilledUpdateCountsEachRowOnce(t *testing.T) {
 
 // TestL5_AKilledPurgeKeepsEachRowOnce: each row is in the table or in the archive, and in one of them, however often the process is killed.
 func TestL5_AKilledPurgeKeepsEachRowOnce(t *testing.T) {
+	mysqltest.Seldom(t)
 	onEach(t, func(r *rig) {
 		r.seed()
 		r.options.Rest = schema.Name{Schema: r.name, Table: "rest"}

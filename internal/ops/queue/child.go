@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/groups"
@@ -283,7 +284,7 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 	}
 	e.end(StateOf(result.Outcome), why, next)
 	if e.State == StateDone {
-		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
+		e.Why = "its run took " + units.Span(result.ElapsedMS.Duration())
 		if result.Rehearsal != "" {
 			e.Why += "; it was a " + result.Rehearsal + ", and " + e.unchanged()
 		}

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -114,7 +115,7 @@ func (p *carried) standBy(ctx context.Context, stopped error) error {
 		if time.Since(began) > p.Reconnect {
 			return stopped
 		}
-		p.session.waits(FirstLine(err), fmt.Sprintf("trying again in %s", wait))
+		p.session.waits(FirstLine(err), "trying again in "+units.Span(wait))
 		select {
 		case <-ctx.Done():
 			ended = context.Cause(ctx)
