@@ -46,15 +46,11 @@ func (c ordered) several(args []string) ([]string, error) {
 
 // conduct does what a verb does about several statements, one after the other, and ends at the first that fails.
 func (c ordered) conduct(ctx context.Context, statements []string, do func(*change) doing) error {
-	if err := exit.UsageOf(c.help, c.check(statements)...); err != nil {
+	states, problems := c.read(statements)
+	if err := exit.UsageOf(c.help, problems...); err != nil {
 		return err
 	}
-	states, end := make([]record.Table, len(statements)), session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses())
-	for i, text := range statements {
-		target := session.Target{Verb: c.target.Verb, Database: c.target.Database}
-		statement, _ := target.Parse([]string{text}) // it was read before
-		states[i] = record.Table{Table: statement.Tables()[0].Dotted(), State: session.StateWaiting, Place: fmt.Sprintf("statement %d", i+1)}
-	}
+	end := session.EndOf(c.target.Verb, c.rehearsal.purpose().Rehearses())
 	for i, text := range statements {
 		one := *c.change
 		one.tables = slices.Concat(states[:i], states[i+1:])
@@ -71,13 +67,17 @@ func (c ordered) conduct(ctx context.Context, statements []string, do func(*chan
 	return nil
 }
 
-// check returns all that is wrong with several statements.
-func (c ordered) check(statements []string) (problems []error) {
+// read reads several statements. It returns the first table of each, and all that is wrong.
+func (c ordered) read(statements []string) (states []record.Table, problems []error) {
 	for i, text := range statements {
 		target := session.Target{Verb: c.target.Verb, Database: c.target.Database}
-		if _, err := target.Parse([]string{text}); err != nil {
-			problems = append(problems, fmt.Errorf("statement %d: %w", i+1, err))
+		place := fmt.Sprintf("statement %d", i+1)
+		statement, err := target.Parse([]string{text})
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", place, err))
+			continue
 		}
+		states = append(states, record.Table{Table: statement.Tables()[0].Dotted(), State: session.StateWaiting, Place: place})
 	}
 	for _, flag := range []string{"listen", "soak", "into", "shadow-name", "old-name", "key", "map", "keep", "set", "result-file"} {
 		if c.checks.Flags.Changed(flag) {
@@ -87,5 +87,5 @@ func (c ordered) check(statements []string) (problems []error) {
 	if c.config.Warm && c.config.Undo > 0 {
 		problems = append(problems, errors.New("--undo-mode=warm is for one statement: its run continues after the swap"))
 	}
-	return problems
+	return states, problems
 }

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +45,18 @@ func newAsking(a *process.Process, use, short string) (*asking, *cobra.Command) 
 	)
 	help.InCommon(cmd.Flags())
 	return q, cmd
+}
+
+// moment is a flag's value that is a time.
+func moment(to **time.Time) func(text string) error {
+	return func(text string) error {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return errors.New("must be a time such as 2026-12-01T20:00:00+01:00 (RFC 3339)")
+		}
+		*to = &at
+		return nil
+	}
 }
 
 // tell prints a change.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/process"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/queue"
 )
@@ -20,14 +20,7 @@ func freezeCommand(a *process.Process) *cobra.Command {
 	var asked queue.FreezeRequest
 	q.checks.Flags.StringVar(&asked.Server, "server", "", "name of the server; all: every server")
 	q.checks.Flags.StringVar(&asked.Reason, "reason", "", "why, for the others (required)")
-	q.checks.Add("", "until", "time", "", "end by itself at this time, such as 2026-12-01T20:00:00+01:00", func(text string) error {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return errors.New("must be a time such as 2026-12-01T20:00:00+01:00 (RFC 3339)")
-		}
-		asked.Until = &at
-		return nil
-	})
+	q.checks.Add("", "until", "time", "", "end by itself at this time, such as 2026-12-01T20:00:00+01:00", moment(&asked.Until))
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		lists := asked.Server == "" && asked.Reason == "" && asked.Until == nil
 		problem := noArguments(args)
@@ -97,7 +90,7 @@ func (q *asking) tellFreeze(f queue.Freeze, is string) {
 	}
 	text := f.Server + " " + is
 	if f.Until != nil {
-		text += " (until " + f.Until.UTC().Format("2006-01-02 15:04 UTC") + ")"
+		text += " (until " + units.Minute(*f.Until) + ")"
 	}
-	fmt.Fprintln(q.app.Stdout, escape.Line(fmt.Sprintf("%s: since %s, by %s: %s", text, f.Since.UTC().Format("2006-01-02 15:04 UTC"), f.By, f.Reason)))
+	fmt.Fprintln(q.app.Stdout, escape.Line(fmt.Sprintf("%s: since %s, by %s: %s", text, units.Minute(f.Since), f.By, f.Reason)))
 }

@@ -1,11 +1,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,26 +41,12 @@ func submitCommand(a *process.Process) *cobra.Command {
 		s.asked.After = append(s.asked.After, text)
 		return nil
 	})
-	f.Add("", "not-before", "time", "", "begin at this time at the earliest, such as 2026-12-01T20:00:00+01:00", func(text string) error {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return errors.New("must be a time such as 2026-12-01T20:00:00+01:00 (RFC 3339)")
-		}
-		s.asked.NotBefore = &at
-		return nil
-	})
+	f.Add("", "not-before", "time", "", "begin at this time at the earliest, such as 2026-12-01T20:00:00+01:00", moment(&s.asked.NotBefore))
 	f.Integer(&s.asked.Priority, "", "priority", 0, -100, 100, "of the changes that may begin on the server, one with a higher number begins first")
 	f.Flags.StringVar(&s.asked.Window, "window", "", "begin only within these hours, such as \"Tue-Thu 09:00-16:00 Europe/Berlin\"; the run may go on after them\n(--option cutover-window bounds the swap)")
 	f.Add("", "option", "name=value", "", "flag of midstream run for this change; may be repeated", func(text string) error {
-		name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")
-		if name == "" {
-			return errors.New("must be name=value")
-		}
-		if !said {
-			value = "true"
-		}
-		s.given = append(s.given, [2]string{name, value})
-		return session.Repeatable(value)
+		value, err := s.given.Take(text)
+		return cmp.Or(err, session.Repeatable(value))
 	})
 	f.Flags.StringVar(&s.files, "files", "", "instead of a statement: file of CREATE TABLE statements, or folder of such *.sql files; the service keeps\ntheir text, and brings the tables to them as run --to does")
 	f.Add("", "database", "name", "", "with --files: database of tables whose statements name none (the same as --option database=name)", func(text string) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,10 @@ func planCommand(a *process.Process, planner Planner) *cobra.Command {
 	f.Bool(&p.question.Check, "", "check", "also read the rows of each server, as midstream check does, and list the rows that do not fit")
 	f.Bool(&p.question.SkipApplied, "", "skip-applied", "count a server that already has the change as done, instead of refused")
 	f.Bool(&p.allowDrift, "", "allow-drift", "do not refuse tables that are defined in different ways; the differences are still listed")
-	f.Add("", "option", "name=value", "", "flag of midstream run for the plan of each server, such as undo=24h; may be repeated", p.takeOption)
+	f.Add("", "option", "name=value", "", "flag of midstream run for the plan of each server, such as undo=24h; may be repeated", func(text string) error {
+		_, err := p.given.Take(text)
+		return err
+	})
 	f.Integer(&p.limits.Parallel, "", "parallel", 32, 1, 256, "number of servers that are planned at the same time; each has up to 4 connections")
 	f.Integer(&p.limits.PerHost, "", "per-host", 4, 1, 256, "number of these servers that may have the same label host")
 	f.Duration(&p.question.TimeLimit, "time-limit", time.Minute, time.Second, 24*time.Hour, "time for the plan of one server")
@@ -69,18 +71,6 @@ func planCommand(a *process.Process, planner Planner) *cobra.Command {
 	help.InCommon(cmd.Flags())
 	cmd.RunE = a.Verb(p.run)
 	return cmd
-}
-
-func (p *planVerb) takeOption(text string) error {
-	name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")
-	if name == "" {
-		return errors.New("must be name=value")
-	}
-	if !said {
-		value = "true"
-	}
-	p.given = append(p.given, [2]string{name, value})
-	return nil
 }
 
 // parse reads the command line.

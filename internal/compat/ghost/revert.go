@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/session"
@@ -189,7 +190,7 @@ func (s *Speaker) keptText(u *leftovers.Undoable) string {
 	if u == nil || s.asked.drops() {
 		return ""
 	}
-	until, table := u.Record.Until.Format("2006-01-02 15:04 UTC"), u.Table.Argument()
+	until, table := units.Minute(u.Record.Until), u.Table.Argument()
 	what := "the change"
 	if u.Record.Back {
 		what = "the revert"

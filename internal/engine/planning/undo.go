@@ -16,6 +16,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/engine/wholetables"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -543,7 +544,7 @@ func (m *maker) endsOpenUndo(p *plan.Plan) []plan.Risk {
 	return []plan.Risk{risk}
 }
 
-func until(u checkpoint.Undo) string { return u.Until.Format("2006-01-02 15:04 UTC") }
+func until(u checkpoint.Undo) string { return units.Minute(u.Until) }
 
 // findable refuses an undo of all rows if ranges of the table's key select other rows of the old table.
 func findable(p *plan.Plan, old *schema.Table) error {

@@ -1,4 +1,4 @@
-// Package units writes numbers of bytes and durations, in one way for plans, logs and pages.
+// Package units writes numbers of bytes, durations and times, in one way for plans, logs and pages.
 package units
 
 import (
@@ -36,3 +36,6 @@ func Span(d time.Duration) string {
 	}
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
+
+// Minute writes a time, to the minute.
+func Minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 UTC") }

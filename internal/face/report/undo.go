@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
@@ -59,7 +60,7 @@ func (r *Report) undoable() (told []string) {
 	if r.isUndo() {
 		word, next = "redone", "redo"
 	}
-	until, how := "until "+open.Until.UTC().Format("2006-01-02 15:04 UTC"), "midstream undo  "
+	until, how := "until "+units.Minute(open.Until), "midstream undo  "
 	if open.State == string(leftovers.UndoRevoked) {
 		until = "by all rows as long as the old table exists"
 		if len(open.Together) == 0 { // the others may do with less
@@ -101,7 +102,7 @@ func (r *Report) takenBack() []string {
 	if u.Redo {
 		what = "undo"
 	}
-	text := fmt.Sprintf("This run takes back the %s of %s: %s.", what, u.Swapped.UTC().Format("2006-01-02 15:04 UTC"), u.Alter)
+	text := fmt.Sprintf("This run takes back the %s of %s: %s.", what, units.Minute(u.Swapped), u.Alter)
 	switch {
 	case r.statement() && u.Swapped.IsZero(): // the run of the statement was killed
 		return []string{fmt.Sprintf("This run takes back the %s: %s.", what, u.Alter)}

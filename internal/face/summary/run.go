@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -30,7 +31,7 @@ func Brief(p *plan.Plan, r migration.Result) string {
 	}
 	text += kept(r.Old)
 	if r.Undo != nil && r.Undo.State == leftovers.UndoOpen {
-		text += "; undo until " + moment(r.Undo.Record.Until)
+		text += "; undo until " + units.Minute(r.Undo.Record.Until)
 	}
 	return escape.Line(text)
 }

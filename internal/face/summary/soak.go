@@ -3,6 +3,7 @@ package summary
 import (
 	"time"
 
+	"midstream/internal/engine/units"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/record"
@@ -15,10 +16,10 @@ const mostNamings = 5
 func OfSoak(p *record.SoakPlan, style Style) string {
 	s := newSheet(style)
 	s.heading("A drop in two acts (--soak):")
-	until := p.Until.Format("2006-01-02 15:04 UTC")
+	until := units.Minute(p.Until)
 	switch {
 	case p.Since != nil:
-		s.line("First act", "made at %s: %s is hidden", p.Since.Format("2006-01-02 15:04 UTC"), escape.Line(p.What))
+		s.line("First act", "made at %s: %s is hidden", units.Minute(*p.Since), escape.Line(p.What))
 	default:
 		s.line("First act", "now: %s", escape.Line(p.First))
 	}
@@ -29,7 +30,7 @@ func OfSoak(p *record.SoakPlan, style Style) string {
 			s.line("", "and %s more", humanize.Plural(len(p.Named)-i, "statement"))
 			break
 		}
-		s.line("Warning", "in the last 7 days, a statement %s: %s (last at %s)", escape.Line(n.How), escape.Line(humanize.Query(n.Query)), n.Last.Format("2006-01-02 15:04 UTC"))
+		s.line("Warning", "in the last 7 days, a statement %s: %s (last at %s)", escape.Line(n.How), escape.Line(humanize.Query(n.Query)), units.Minute(n.Last))
 	}
 	if p.Replicas {
 		s.line("Warning", "statements on replicas are not watched")

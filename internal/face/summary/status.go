@@ -126,15 +126,17 @@ func OfEntries(entries []history.Entry) string {
 			escape.Line(e.Run.Server), humanize.OneLine(e.Run.Alter, 60), escape.Line(e.Run.ID),
 		})
 	}
+	widest := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			widest[i] = max(widest[i], utf8.RuneCountInString(cell))
+		}
+	}
 	var b strings.Builder
 	for _, line := range lines {
 		text := ""
 		for i, cell := range line {
-			widest := 0
-			for _, other := range lines {
-				widest = max(widest, utf8.RuneCountInString(other[i]))
-			}
-			text += cell + strings.Repeat(" ", widest-utf8.RuneCountInString(cell)+2)
+			text += cell + strings.Repeat(" ", widest[i]-utf8.RuneCountInString(cell)+2)
 		}
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
@@ -259,7 +260,7 @@ func leftUndo(last *history.Entry, now time.Time) string {
 	if last == nil || last.Result.Undo == nil || last.Result.Undo.Until.Before(now) {
 		return ""
 	}
-	state := "open until " + moment(last.Result.Undo.Until.UTC())
+	state := "open until " + units.Minute(last.Result.Undo.Until)
 	if last.Result.Undo.State == string(leftovers.UndoRevoked) {
 		state = "revoked, and possible by all rows (--cold)"
 	}
@@ -276,7 +277,7 @@ func knownAt(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return " on " + moment(at.UTC())
+	return " on " + units.Minute(at)
 }
 
 // undoOrRedo is what takes back what a run has done.
@@ -292,7 +293,7 @@ func changeAt(back bool, swapped time.Time) string {
 	if swapped.IsZero() {
 		return changeOrUndo(back) + " at an unknown time"
 	}
-	return changeOrUndo(back) + " of " + moment(swapped)
+	return changeOrUndo(back) + " of " + units.Minute(swapped)
 }
 
 // undoNotKept is what a plan says of a change that nobody wants to undo.
@@ -426,7 +427,7 @@ func synced(p *plan.Plan, r migration.Result) string {
 func Follows(u *leftovers.Undoable) string {
 	table := u.Table.Argument()
 	return fmt.Sprintf("this process stays, and follows %s until %s, so that an undo is one short lock. To undo the change, in another terminal: "+
-		"midstream undo  %[3]s. To stop this process and leave the undo open: Ctrl-C, or midstream abort  %[3]s", u.Table, moment(u.Record.Until), table)
+		"midstream undo  %[3]s. To stop this process and leave the undo open: Ctrl-C, or midstream abort  %[3]s", u.Table, units.Minute(u.Record.Until), table)
 }
 
 // FollowsNoLonger says that a process has stopped following a table. compared is when it last compared the tables.
@@ -478,15 +479,13 @@ func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 	if u.State == leftovers.UndoRevoked {
 		return fmt.Sprintf("To %s it, by all rows, as long as %s exists: midstream undo  --cold %s\n", word, u.Old, escape.Line(table.Argument()))
 	}
-	return fmt.Sprintf("To %s it%s, until %s: midstream undo  %s\n", word, all, moment(u.Record.Until), escape.Line(table.Argument()))
+	return fmt.Sprintf("To %s it%s, until %s: midstream undo  %s\n", word, all, units.Minute(u.Record.Until), escape.Line(table.Argument()))
 }
 
 // firstOf is the table of a group that has what is printed once, by the order of the names.
 func firstOf(table schema.Name, others []schema.Name) schema.Name {
 	return slices.MinFunc(append([]schema.Name{table}, others...), byName)
 }
-
-func moment(t time.Time) string { return t.Format("2006-01-02 15:04 UTC") }
 
 // OfRelease describes an interrupt of a command that has released the undo of a table.
 func OfRelease(table schema.Name) func(event.Phase, bool) Interrupt {
@@ -510,7 +509,7 @@ func Released(table schema.Name, r record.Result) string {
 	}
 	text := fmt.Sprintf("Done: %s %s, with the lock held for %s", what, table, humanize.Span(r.LockHeldMS.Duration()))
 	if r.Undo != nil {
-		text += fmt.Sprintf(". To %s it, until %s: midstream undo  %s", again, moment(r.Undo.Until), table.Argument())
+		text += fmt.Sprintf(". To %s it, until %s: midstream undo  %s", again, units.Minute(r.Undo.Until), table.Argument())
 	}
 	if aside := humanize.SetAside(r.ParkedRows, r.ParkedTable, "", again); aside != "" {
 		text += "\n" + strings.TrimSuffix(aside, "\n")

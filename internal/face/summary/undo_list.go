@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -31,7 +32,7 @@ func OfUndoables(all []undos.Standing, address string, style Style, quiet bool) 
 		}
 		text := fmt.Sprintf("%s: %s", schema.List(names), u.State)
 		if u.State == leftovers.UndoOpen {
-			text += " until " + moment(u.Record.Until)
+			text += " until " + units.Minute(u.Record.Until)
 		}
 		if u.Why != "" {
 			text += ", because " + escape.Line(u.Why)

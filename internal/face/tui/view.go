@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 )
@@ -107,7 +108,7 @@ func (m model) fold(rows []row) (lines []string) {
 // headline is the state of the run: why it stands still, or its step.
 func (m model) headline() string {
 	for _, g := range m.gates {
-		if g.Name == "paused" {
+		if g.Name == operator.PausedGate {
 			return bold.Render("PAUSED " + humanize.Age(m.progress.At.Sub(g.Since)) + strings.TrimPrefix(escape.Line(g.Why), "paused"))
 		}
 	}
@@ -238,7 +239,7 @@ const mostShown = 3
 // waits are the reasons why the run waits: closed gates, blockers, and a withdrawn lock attempt.
 func (m model) waits() (lines []string) {
 	for _, g := range m.gates[:min(mostShown, len(m.gates))] {
-		if g.Name == "paused" { // the headline has it
+		if g.Name == operator.PausedGate { // the headline has it
 			continue
 		}
 		lines = append(lines, "waiting  "+escape.Line(g.Why))

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type Folder string
 func (f Folder) String() string { return "folder " + string(f) }
 
 // read reads the folder, unless its files are those of a hash. An error means that the folder itself cannot be used.
-func (f Folder) read(known string) (Inventory, error) {
+func (f Folder) read(_ context.Context, known string) (Inventory, error) {
 	path, err := filepath.Abs(string(f))
 	if err != nil {
 		return Inventory{}, err

@@ -5,30 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
 // Source is where an inventory comes from: a Folder or a Command.
-type Source interface{ fmt.Stringer }
+type Source interface {
+	fmt.Stringer
+	// read reads the servers. It fails with errSame if their hash is the known one.
+	read(ctx context.Context, known string) (Inventory, error)
+}
 
 // Read reads a source once. Its error means that nothing could be read; what is wrong with single servers is in the inventory.
 func Read(ctx context.Context, source Source) (Inventory, error) {
-	inventory, err := readIf(ctx, source, "")
+	inventory, err := source.read(ctx, "")
 	if err != nil {
 		return inventory, fmt.Errorf("%s: %w", source, err)
 	}
 	return inventory, nil
-}
-
-func readIf(ctx context.Context, source Source, known string) (Inventory, error) {
-	switch source := source.(type) {
-	case Folder:
-		return source.read(known)
-	case Command:
-		return source.read(ctx, known)
-	}
-	return Inventory{}, errors.New("there is no such source")
 }
 
 // Change is what another reading has found. Joined, Left and Altered are names.
@@ -70,7 +65,7 @@ func (w *Watched) Now() Inventory {
 func (w *Watched) Again(ctx context.Context) Change {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	next, err := readIf(ctx, w.source, w.now.hash)
+	next, err := w.source.read(ctx, w.now.hash)
 	switch {
 	case errors.Is(err, errSame):
 		w.failed = ""
@@ -127,15 +122,7 @@ func (w *Watched) Keep(ctx context.Context, every time.Duration, changed func(Ch
 
 // find finds a server by its name, in a sorted list.
 func find(servers []Server, name string) (Server, bool) {
-	i, found := slices.BinarySearchFunc(servers, name, func(s Server, name string) int {
-		switch {
-		case s.Name < name:
-			return -1
-		case s.Name > name:
-			return 1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(servers, name, func(s Server, name string) int { return strings.Compare(s.Name, name) })
 	if !found {
 		return Server{}, false
 	}

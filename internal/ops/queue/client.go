@@ -160,22 +160,34 @@ func Away(err error) bool {
 
 // call does a request and reads its answer.
 func (c *Client) call(ctx context.Context, method, path string, body, answer any) error {
-	token, err := c.Token()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrToken, err)
-	}
-	request, err := socket.Request(ctx, method, strings.TrimSuffix(c.At, "/")+"/v1/"+path, body)
+	response, err := c.ask(ctx, method, path, body, nil)
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set(access.Header, access.Stated(ThisUser()))
-	response, err := c.HTTP.Do(request)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreached, err)
-	}
 	defer response.Body.Close()
 	return socket.ReadAnswer(response, answer)
+}
+
+// ask sends a request, with more headers, and returns what comes back. The caller closes its body.
+func (c *Client) ask(ctx context.Context, method, path string, body any, headers map[string]string) (*http.Response, error) {
+	token, err := c.Token()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	request, err := socket.Request(ctx, method, strings.TrimSuffix(c.At, "/")+"/v1/"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set(access.Header, access.Stated(ThisUser()))
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreached, err)
+	}
+	return response, nil
 }
 
 // Trusting returns an HTTP client that also trusts the certificates of a file; "" for none. It follows

@@ -25,15 +25,15 @@ func (s *Service) dropEnded(ctx context.Context) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	ids := s.droppable(time.Now().Add(-s.cfg.KeepEnded))
-	gone := map[string]bool{}
-	for _, id := range ids {
-		gone[id] = true
-	}
 	if len(ids) == 0 {
 		return nil
 	}
 	if err := s.store.Drop(ctx, ids...); err != nil {
 		return fmt.Errorf("drop changes that have ended: %w", err)
+	}
+	gone := map[string]bool{}
+	for _, id := range ids {
+		gone[id] = true
 	}
 	s.mu.Lock()
 	kept := newBoard()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"midstream/internal/engine/units"
 	"midstream/internal/ops/audit"
 	"midstream/internal/ops/socket"
 )
@@ -45,10 +46,13 @@ func (f Freeze) Words() string {
 		text = "all servers are frozen"
 	}
 	if f.Until != nil {
-		text += " until " + minute(*f.Until)
+		text += " until " + units.Minute(*f.Until)
 	}
 	return text + " by " + f.By + ": " + f.Reason
 }
+
+// lasts reports whether the freeze has not ended by itself.
+func (f Freeze) lasts() bool { return f.Until == nil || time.Now().Before(*f.Until) }
 
 // next is how a person ends it.
 func (f Freeze) next() string { return "midstream unfreeze  --server=" + f.Server }
@@ -78,21 +82,21 @@ type freezer struct {
 // file is that of a server.
 func (f *freezer) file(server string) string { return filepath.Join(f.folder, server) }
 
-// of is the freeze of a server; nil for none.
-func (f *freezer) of(server string) *Freeze {
+// of is the freeze that holds a server; nil for none.
+func (f *freezer) of(server string) *Freeze { return f.first(server, EveryServer) }
+
+// own is the freeze of a server alone, or that of all servers; nil for none.
+func (f *freezer) own(server string) *Freeze { return f.first(server) }
+
+func (f *freezer) first(names ...string) *Freeze {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, name := range []string{server, EveryServer} {
-		if one, is := f.kept[name]; is && (one.Until == nil || time.Now().Before(*one.Until)) {
+	for _, name := range names {
+		if one, is := f.kept[name]; is && one.lasts() {
 			return &one
 		}
 	}
 	return nil
-}
-
-// has reports whether a server has a freeze of its own.
-func (f *freezer) has(server string) bool {
-	return slices.ContainsFunc(f.all(), func(one Freeze) bool { return one.Server == server })
 }
 
 // all are the freezes of this moment, by their servers.
@@ -101,7 +105,7 @@ func (f *freezer) all() []Freeze {
 	defer f.mu.Unlock()
 	list := []Freeze{}
 	for _, name := range slices.Sorted(maps.Keys(f.kept)) {
-		if one := f.kept[name]; one.Until == nil || time.Now().Before(*one.Until) {
+		if one := f.kept[name]; one.lasts() {
 			list = append(list, one)
 		}
 	}
@@ -193,7 +197,7 @@ func (s *Service) Freeze(ctx context.Context, asked FreezeRequest, who Asker) (F
 	case reason == "":
 		return Freeze{}, bad(title, "the reason is missing", "add it: midstream freeze  --server "+asked.Server+" --reason '...'")
 	case asked.Until != nil && !asked.Until.After(time.Now()):
-		return Freeze{}, bad(title, "the end "+minute(*asked.Until)+" is over", "name a later time, or none")
+		return Freeze{}, bad(title, "the end "+units.Minute(*asked.Until)+" is over", "name a later time, or none")
 	}
 	if err := s.mayFreeze(title, asked.Server); err != nil {
 		return Freeze{}, err
@@ -212,21 +216,20 @@ func (s *Service) Unfreeze(ctx context.Context, server string, who Asker) (Freez
 	if err := s.mayFreeze(title, server); err != nil {
 		return Freeze{}, err
 	}
-	all := s.freezes.all()
-	at := slices.IndexFunc(all, func(f Freeze) bool { return f.Server == server })
-	if at < 0 {
+	own := s.freezes.own(server)
+	if own == nil {
 		problem := &socket.Problem{Status: http.StatusConflict, Title: title, Detail: server + " is not frozen", Next: "midstream freeze  lists the servers that are frozen"}
 		if f := s.freezes.of(server); f != nil {
 			problem.Detail, problem.Next = "not "+server+" alone: "+f.Words(), f.next()
 		}
 		return Freeze{}, problem
 	}
-	return all[at], s.keepFreeze(ctx, keptFreeze{all[at], true}, who.act("unfreeze", "", all[at].Reason))
+	return *own, s.keepFreeze(ctx, keptFreeze{*own, true}, who.act("unfreeze", "", own.Reason))
 }
 
 // mayFreeze fails with a *socket.Problem if the service has no such server.
 func (s *Service) mayFreeze(title, server string) error {
-	if _, known := s.cfg.Servers[server]; known || server == EveryServer || s.freezes.has(server) {
+	if _, known := s.cfg.Servers[server]; known || server == EveryServer || s.freezes.own(server) != nil {
 		return nil
 	}
 	return bad(title, fmt.Sprintf("unknown server %q", server),

@@ -57,7 +57,7 @@ func (s *Service) List(q ListQuestion) Listing {
 		if e.Ready != nil {
 			answer.Counts[FilterReady]++
 		}
-		if q.State == "" || q.State == string(e.State) || q.State == FilterReady && e.Ready != nil {
+		if q.State == "" || e.is(q.State) {
 			chosen = append(chosen, e)
 		}
 	}

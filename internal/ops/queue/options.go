@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,6 +53,19 @@ func Joins(together bool) map[string]string {
 
 // Given are options as submit gets them, one by one: each is a name with a value.
 type Given [][2]string
+
+// Take adds an option as it is typed: name=value, or the name of one that is on. It returns the value.
+func (g *Given) Take(text string) (value string, err error) {
+	name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+	if name == "" {
+		return "", errors.New("must be name=value")
+	}
+	if !said {
+		value = "true"
+	}
+	*g = append(*g, [2]string{name, value})
+	return value, nil
+}
 
 // Options joins the parts of each option.
 func (g Given) Options(together bool) map[string]string {

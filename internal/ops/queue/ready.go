@@ -159,6 +159,11 @@ func (s *Service) registerRelease(api huma.API) {
 	)
 }
 
+// is reports whether a change has a state of a list.
+func (c *Change) is(state string) bool {
+	return string(c.State) == state || state == FilterReady && c.Ready != nil
+}
+
 // filtered are the changes in a state; "" for all. The word ready is for those that wait for their release.
 func filtered(changes []Change, state string) []Change {
 	if state == "" {
@@ -166,7 +171,7 @@ func filtered(changes []Change, state string) []Change {
 	}
 	list := []Change{}
 	for _, c := range changes {
-		if string(c.State) == state || state == FilterReady && c.Ready != nil {
+		if c.is(state) {
 			list = append(list, c)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/access"
@@ -165,7 +166,7 @@ func (s *Service) standing(e *entry, u *Undo) {
 			u.Why = "the server does not answer: " + now.Fault.Error()
 		}
 	case !now.Known(time.Now()):
-		u.State, u.Why = undoUnknown, fmt.Sprintf("the server has not answered since %s: %v", minute(now.Asked), now.Fault)
+		u.State, u.Why = undoUnknown, fmt.Sprintf("the server has not answered since %s: %v", units.Minute(now.Asked), now.Fault)
 	case now.Kept == nil:
 		u.State, u.Why = string(leftovers.UndoEnded), "the server has nothing for it any more"
 	case now.Kept.Record.Back && now.Kept.Record.Swapped.After(e.Kept.Swapped):
@@ -294,7 +295,7 @@ func (u *Undo) Parks() bool {
 func (u *Undo) words() string {
 	word, until := plan.UndoWord(u.Redo), ""
 	if u.Until != nil {
-		until = " until " + minute(*u.Until)
+		until = " until " + units.Minute(*u.Until)
 	}
 	rows := ", rows not checked"
 	if u.alone {
@@ -350,8 +351,6 @@ func plural(n int64, word string) string {
 	}
 	return strconv.FormatInt(n, 10) + " " + word + "s"
 }
-
-func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 UTC") }
 
 // UndoRequest asks to take a change back.
 type UndoRequest struct {

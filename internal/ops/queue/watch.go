@@ -9,10 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
-	"midstream/internal/ops/access"
 	"midstream/internal/ops/audit"
 	"midstream/internal/ops/socket"
 )
@@ -56,23 +54,13 @@ func (c *Client) Watch(ctx context.Context, after uint64, each func(audit.Entry)
 
 // read reads one stream to its end.
 func (c *Client) read(ctx context.Context, after *uint64, each func(audit.Entry)) error {
-	token, err := c.Token()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrToken, err)
+	headers := map[string]string{"Accept": "application/x-ndjson"}
+	if *after > 0 {
+		headers["Last-Event-ID"] = strconv.FormatUint(*after, 10)
 	}
-	request, err := socket.Request(ctx, http.MethodGet, strings.TrimSuffix(c.At, "/")+"/v1/events", nil)
+	response, err := c.ask(ctx, http.MethodGet, "events", nil, headers)
 	if err != nil {
 		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set(access.Header, access.Stated(ThisUser()))
-	request.Header.Set("Accept", "application/x-ndjson")
-	if *after > 0 {
-		request.Header.Set("Last-Event-ID", strconv.FormatUint(*after, 10))
-	}
-	response, err := c.HTTP.Do(request)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreached, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
