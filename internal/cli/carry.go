@@ -103,6 +103,7 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 	c.run, err = session.Begin(ctx, s, session.Options{
 		Table:     table,
 		Change:    text,
+		Into:      c.options.Into,
 		Purpose:   c.options.Purpose,
 		Together:  c.config.Together,
 		Again:     c.options.Again,
@@ -144,7 +145,7 @@ func (c *change) told(ctx context.Context, result migration.Result, err error) r
 	if c.rows != nil {
 		told.TakeRows(*c.rows)
 	}
-	told.Rehearsal, told.Undoes = c.options.Purpose.Rehearsal(), c.undo != nil
+	told.Rehearsal, told.Undoes, told.Into = c.options.Purpose.Rehearsal(), c.undo != nil, c.options.Into.Dotted()
 	return told
 }
 

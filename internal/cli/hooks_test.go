@@ -54,7 +54,7 @@ func hooksPage() string {
 	)
 	describe(&b, "", reflect.TypeFor[hook.Document]())
 	b.WriteString(
-		"\nA program has a short form in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
+		"\nA program has a short form in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_INTO`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
 			"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`.\n" +
 			"Values are cut at 32 KB.\nNewlines and control characters are escaped in them (`\\n`, `\\u001b`), so that a hook can write them to a log; the document has them unescaped.\n" +
 			"The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_`.\n" +

@@ -8,6 +8,8 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // TestL8_ATableGoesIntoAnotherSchema: with a change, with a view, and without a change. The names have a quote and a dot, commands of the
@@ -31,11 +33,19 @@ func TestL8_ATableGoesIntoAnotherSchema(t *testing.T) {
 		r.exec("CREATE VIEW recent AS SELECT id FROM t")
 		r.says("plan", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{into}, "New name", "t is gone after the swap", "view "+r.database+".recent names", "error 1146")
 		r.says("plan", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{into, "--json"}, `"into":"`, `"into_view":false`, `"method":"shadow"`)
-		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{into}, "altered "+r.database+".t (the table is ")
+		seen := filepath.Join(r.TempDir(), "into")
+		hook := filepath.Join(r.TempDir(), "hook")
+		if err := os.WriteFile(hook, []byte("#!/bin/sh\nprintf %s \"$MIDSTREAM_INTO\" > "+seen), 0o700); err != nil { //nolint:gosec // a program
+			r.Fatal(err)
+		}
+		r.says("run", exit.Done, "ALTER TABLE t ADD COLUMN n INT", []string{into, "--hook=after-swap=" + hook}, "altered "+r.database+".t (the table is ")
+		if got, err := os.ReadFile(seen); err != nil || string(got) != escape.Line(schema.Name{Schema: other, Table: "or.ders"}.Dotted()) {
+			r.Errorf("the hook got %q, %v; want the new name", got, err)
+		}
 		kinds("0 or.ders BASE TABLE,1 recent VIEW,1 t_old BASE TABLE")
 		r.says("cleanup", exit.Done, "t", []string{"--old", "--yes"}, "Dropped 1 table")
 		kinds("0 or.ders BASE TABLE,1 recent VIEW")
-		r.says("run", exit.Done, "RENAME TABLE "+quoted+".`or.ders` TO "+r.database+".t", nil)
+		r.says("run", exit.Done, "RENAME TABLE "+quoted+".`or.ders` TO "+r.database+".t", []string{"--json"}, `"into":""`)
 		r.says("run", exit.Done, "ALTER TABLE t DROP COLUMN n", []string{into, "--into-view", "--method=shadow", "--drop-old"}, "and the old name a view")
 		kinds("0 or.ders BASE TABLE,1 recent VIEW,1 t VIEW")
 		r.exec("INSERT INTO t (id) VALUES (1000)", "UPDATE t SET id = 1001 WHERE id = 1000")
@@ -48,8 +58,8 @@ func TestL8_ATableGoesIntoAnotherSchema(t *testing.T) {
 		lacks(r.T, r.says("plan", exit.Done, "RENAME TABLE t TO tt", nil, "procedure "+r.database+".uses names", "Change it afterwards"), "not_this")
 		lacks(r.T, r.says("plan", exit.Done, "RENAME TABLE t TO tt, tt TO t", nil), "uses names")
 		r.exec("DROP PROCEDURE uses", "DROP PROCEDURE not_this")
-		code, stdout, stderr := midstream(r.T, append(flagsTo(r.T, r.i), "run", "--database="+r.database, "--table=t", into)...)
-		if code != exit.Done {
+		code, stdout, stderr := midstream(r.T, append(flagsTo(r.T, r.i), "run", "--database="+r.database, "--table=t", into, "--json")...)
+		if code != exit.Done || !strings.Contains(stdout, `.`+"`or.ders`"+`","old"`) {
 			r.Errorf("without a change: %d\n%s\n%s", code, stdout, stderr)
 		}
 		kinds("0 or.ders BASE TABLE,1 recent VIEW")

@@ -16,6 +16,14 @@ type Into struct {
 // Given reports whether the new table gets another name.
 func (i Into) Given() bool { return i.Name != (schema.Name{}) }
 
+// Dotted is the name as records have it; "" if there is none.
+func (i Into) Dotted() string {
+	if !i.Given() {
+		return ""
+	}
+	return i.Name.Dotted()
+}
+
 // OnlyNewTableMoves is why a run with --into takes a shadow.
 const OnlyNewTableMoves = "one RENAME puts a new table under another name"
 

@@ -30,6 +30,9 @@ func OfStatus(s socket.Status) string {
 	)
 	line("kind", escape.Line(s.Rehearsal))
 	line("change", escape.Line(s.Alter))
+	if s.Into != "" {
+		line("new name", schema.NameOf(s.Into).Argument()+" after the swap")
+	}
 	if len(s.Together) > 0 {
 		line("together", inOneStep(namesOf(s.Together)))
 	}

@@ -44,7 +44,7 @@ func (d Document) environment() []string {
 	if r, is := d.Record.(record.Result); is {
 		why = r.Error
 	}
-	for _, v := range [][2]string{{"MOMENT", string(d.Moment)}, {"RUN", d.Run.ID}, {"TABLE", d.Run.Table}, {"ALTER", d.Run.Alter}, {"SERVER", d.Run.Server}, {"REHEARSAL", d.Run.Rehearsal},
+	for _, v := range [][2]string{{"MOMENT", string(d.Moment)}, {"RUN", d.Run.ID}, {"TABLE", d.Run.Table}, {"ALTER", d.Run.Alter}, {"INTO", d.Run.Into}, {"SERVER", d.Run.Server}, {"REHEARSAL", d.Run.Rehearsal},
 		{"PHASE", d.Phase}, {"OUTCOME", d.Outcome}, {"ERROR", why}, {"REPORT", d.Report}} {
 		text := escape.Line(v[1])
 		env = append(env, "MIDSTREAM_"+v[0]+"="+text[:min(len(text), longest)])

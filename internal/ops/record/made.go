@@ -37,7 +37,7 @@ func PlanOf(p *plan.Plan, address string, predicted plan.Prediction, undo time.D
 		KeyColumns:    p.Key.Columns(),
 		Keep:          p.Filter,
 		Set:           p.Set.List(),
-		Into:          intoOf(p),
+		Into:          p.Into.Dotted(),
 		IntoView:      p.Into.View,
 		RowsEstimate:  p.Source.Rows,
 		DataBytes:     p.Source.DataBytes,
@@ -52,13 +52,6 @@ func PlanOf(p *plan.Plan, address string, predicted plan.Prediction, undo time.D
 		Steps:         []string{},
 		Locks:         []string{},
 	}
-}
-
-func intoOf(p *plan.Plan) string {
-	if !p.Into.Given() {
-		return ""
-	}
-	return p.Into.Name.Dotted()
 }
 
 // TablePlanOf returns the record of a plan.

@@ -30,6 +30,7 @@ type Run struct {
 	ID        string `json:"id" doc:"id of the run: the name of its file, without .jsonl"`
 	Table     string `json:"table" doc:"the table that is changed: database.table, a part with a dot or a backtick in backticks"`
 	Alter     string `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
+	Into      string `json:"into" doc:"the name that the table has after the swap (--into); empty: it keeps its own"`
 	Server    string `json:"server" doc:"host:port, or the path of a socket"`
 	Rehearsal string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
 	Undoes    bool   `json:"undoes" doc:"true: the run takes the last change of the table back"`
@@ -410,6 +411,7 @@ type Result struct {
 	Passing         bool      `json:"passing" doc:"true: the cause is temporary (the server is full, the connection broke, this machine has no file or disk left), and the same command may be run again unchanged"`
 	Problems        []Risk    `json:"problems" doc:"every reason of a refusal"`
 	Unfit           []Finding `json:"unfit" doc:"if the outcome is unfit: the rows that the definition refuses, a finding for each reason; otherwise empty"`
+	Into            string    `json:"into" doc:"the name that the swap gives the table (--into); empty: it keeps its own"`
 	Old             string    `json:"old" doc:"the old table, if it was kept; with --together all of them"`
 	ParkedRows      int       `json:"parked_rows" doc:"number of rows that this undo has set aside (--park)"`
 	ParkedTable     string    `json:"parked_table" doc:"the table that has these rows; empty: none"`

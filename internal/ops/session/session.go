@@ -46,6 +46,7 @@ type Options struct {
 	Table   schema.Name
 	Change  string // the statement's clauses
 	Purpose plan.Purpose
+	Into    plan.Into
 	// Together is the place in a group of changes that are swapped in one step.
 	Together together.Member
 	// Again are the flags with which an undo is begun again if it is killed. Reach are those that reach the server, as they can be
@@ -116,7 +117,7 @@ func Begin(ctx context.Context, server *Server, options Options, show Presenter)
 	}
 	options.Together.Join(s.control)
 	run := record.Run{
-		Table: options.Table.Dotted(), Alter: options.Change, Server: server.Address,
+		Table: options.Table.Dotted(), Alter: options.Change, Into: options.Into.Dotted(), Server: server.Address,
 		Rehearsal: options.Purpose.Rehearsal(), Undoes: options.Purpose == plan.Undoing, Group: options.Together.Group(),
 		Follows: options.Settings.When.Follow, Flags: options.Again, Reach: options.Reach,
 	}
@@ -152,6 +153,7 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 		About: socket.About{
 			Table:     s.options.Table.Dotted(),
 			Alter:     s.options.Change,
+			Into:      s.options.Into.Dotted(),
 			Server:    server.Address,
 			AnyCase:   anyCase,
 			Rehearsal: s.options.Purpose.Rehearsal(),

@@ -23,6 +23,7 @@ import (
 type About struct {
 	Table     string      `json:"table" doc:"the table that is changed: database.table, a part with a dot or a backtick in backticks"`
 	Alter     string      `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
+	Into      string      `json:"into,omitempty" doc:"the name that the table has after the swap (--into); missing: it keeps its own"`
 	Server    string      `json:"server" doc:"host:port, or the path of a socket"`
 	AnyCase   bool        `json:"any_case" doc:"true: the server ignores the letter case of table names"`
 	Rehearsal string      `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
