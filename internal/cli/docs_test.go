@@ -82,6 +82,7 @@ func recordTypes() map[string]any {
 		record.NameThrottled:   &record.Throttled{},
 		record.NameControlled:  &record.Controlled{},
 		record.NameLockAttempt: &record.LockAttempt{},
+		record.NamePrepared:    &record.Prepared{},
 		record.NameSwapped:     &record.Swapped{},
 		record.NameRetry:       &record.Retry{},
 		record.NameMismatch:    &record.Mismatch{},
@@ -115,7 +116,7 @@ func eventsPage() string {
 	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote,
 		record.NameResumed, record.NameProgress, record.NameDeadline, record.NameFinding, record.NamePrescanned,
 		record.NameUnfitFound, record.NameParked, record.NameBlocked,
-		record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped,
+		record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NamePrepared, record.NameSwapped,
 		record.NameRetry, record.NameMismatch, record.NameVerified, record.NameExplained, record.NameSoak, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())

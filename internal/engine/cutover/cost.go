@@ -177,6 +177,15 @@ func (p *part) measureCost(ctx context.Context) error {
 	return nil
 }
 
+// takes is how long the swap takes, with a margin.
+func (a *swapAttempt) takes() time.Duration {
+	var sum time.Duration
+	for _, p := range a.parts {
+		sum += p.cost.Rename + p.cost.Declare
+	}
+	return plan.Safely(sum)
+}
+
 // checkCost fails with ErrSlow if the swap takes longer than is left.
 func (a *swapAttempt) checkCost(left time.Duration) error {
 	var sum plan.Swap

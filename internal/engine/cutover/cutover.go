@@ -150,6 +150,9 @@ type Part struct {
 	// part's work.
 	Setup, Settings []string
 	Drain           Drain
+	// Confirm waits, under the lock and with all changes applied, until the swap may be made, or fails at the given time at the
+	// latest. Nil: the swap may be made at once.
+	Confirm func(ctx context.Context, until time.Time) error
 }
 
 // Report describes an attempt, or a rehearsal of one, for one part, whether it succeeded or failed.
@@ -221,6 +224,11 @@ func (a *swapAttempt) run(ctx context.Context) error {
 	err := a.drainAll(ctx)
 	if err == nil {
 		err = a.checkCost(a.budget.Work - time.Since(a.granted))
+	}
+	for i := 0; i < len(a.parts) && err == nil; i++ {
+		if confirm := a.parts[i].Confirm; confirm != nil {
+			err = confirm(ctx, a.granted.Add(a.budget.Work-max(a.takes(), leastRename)))
+		}
 	}
 	if err != nil {
 		a.release()

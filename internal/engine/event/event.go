@@ -414,6 +414,13 @@ type LockAttempt struct {
 	At      time.Time
 }
 
+// Prepared means that the run has its lock for a round of a swap on several servers, and all changes are applied.
+type Prepared struct {
+	Round int
+	Hold  time.Duration // from the request for the round until the lock is given back, unless a commit comes
+	At    time.Time
+}
+
 // SwapDone means that the swap happened.
 type SwapDone struct {
 	LockHeld time.Duration // from the grant of the lock to its release
@@ -458,6 +465,7 @@ func (Blocked) event()      {}
 func (Killed) event()       {}
 func (Throttled) event()    {}
 func (LockAttempt) event()  {}
+func (Prepared) event()     {}
 func (SwapDone) event()     {}
 func (Retry) event()        {}
 func (Mismatch) event()     {}

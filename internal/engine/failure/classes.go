@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"midstream/internal/engine/barrier"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/intake"
@@ -75,7 +76,7 @@ func WorthAnotherAttempt(err error) bool {
 	if IsAny(err, cutover.ErrUnknown, leftovers.ErrUnsettled) {
 		return false
 	}
-	return IsAny(err, cutover.ErrNotGranted, cutover.ErrOverrun, cutover.ErrSlow, cutover.ErrNotDrained,
+	return IsAny(err, barrier.ErrGivenBack, cutover.ErrNotGranted, cutover.ErrOverrun, cutover.ErrSlow, cutover.ErrNotDrained,
 		cutover.ErrDisturbed, cutover.ErrNameTaken, parents.ErrHeld, park.ErrUnfit) || // follower.Fits decides about the last one
 		dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }

@@ -90,6 +90,10 @@ type Asker struct {
 // ErrGivenUp means that the maximum number of requests was withdrawn. Nothing has happened.
 var ErrGivenUp = errors.New("another session blocked it each time")
 
+// ErrRound means that a request was made in a round that others conduct, and the round has ended without a swap. It does not count
+// as a request, and the turn decides when the next one is made.
+var ErrRound = errors.New("no swap in this round")
+
 // undone is an ErrGivenUp after an attempt that had the lock.
 type undone struct {
 	attempts int
@@ -138,6 +142,10 @@ func (a *Asker) Run(
 			return attempts, last, err
 		}
 		w.began = w.began.Add(last.Took - last.Waited)
+		if errors.Is(last.Undone, ErrRound) {
+			attempts--
+			continue
+		}
 		terms := a.Terms()
 		if terms.Most > 0 && attempts >= terms.Most {
 			if last.Undone != nil {

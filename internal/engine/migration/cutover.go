@@ -11,6 +11,7 @@ import (
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/barrier"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
@@ -18,6 +19,7 @@ import (
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/engine/together"
@@ -33,6 +35,7 @@ func (w *work) cutOver(ctx context.Context) error {
 		return err
 	}
 	w.shape = w.plan.ShapeOf(files[0], files[1])
+	defer operator.Round{Control: w.control}.Barrier().Open()()
 	swap, err := w.attempts(ctx, cutover.Attempt, &swapTurn{lockTurn: lockTurn{w}})
 	if err != nil {
 		return err
@@ -123,6 +126,7 @@ func (t lockTurn) Begin() bool {
 // End makes ready for the next attempt, if there must be one.
 func (t lockTurn) End(ctx context.Context, last lock.Outcome, err error) error {
 	r := t.work
+	operator.Round{Control: r.control}.Barrier().End(cmp.Or(err, last.Undone))
 	r.control.End(err == nil && last.Done() || errors.Is(err, cutover.ErrUnknown))
 	r.account.blockers.Asked(last.Waited)
 	if err != nil || last.Done() {
@@ -258,6 +262,11 @@ func (w *work) beginAttempt() cutover.Part {
 		Pool: w.pool, Tables: tables, Setup: setup, Settings: w.specs.Sync.Settings(),
 		Drain: &drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, park: w.parkRows,
 			save: w.saveForUndo},
+		Confirm: func(ctx context.Context, until time.Time) error {
+			return operator.Round{Control: w.control}.Barrier().Pass(ctx, until, func(at barrier.Prepared) {
+				w.emit(event.Prepared{Round: at.Round, Hold: at.Hold, At: time.Now()})
+			})
+		},
 	}
 }
 
@@ -287,7 +296,7 @@ func (w *work) endAttempt(ctx context.Context, report cutover.Report, err error)
 		w.apply.start(w.apply.ctx, w.apply.fail)
 	}
 	w.follower.Undone(err)
-	return err
+	return operator.Round{Control: w.control}.Barrier().Own(err)
 }
 
 // drain is the engine's part of the work under the lock.

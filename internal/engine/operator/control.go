@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/engine/barrier"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
@@ -49,6 +50,7 @@ type Control struct {
 
 	partners *Partners
 	others   others
+	barrier  *barrier.Barrier // rounds of a swap on several servers
 }
 
 // Run is what a Control commands: a run of a migration, or a statement on complete tables.
@@ -99,7 +101,7 @@ var errUnknownSetting = errors.New("unknown setting, or a setting that cannot ch
 
 // NewControl returns a Control that begins with these settings.
 func NewControl(settings Settings) *Control {
-	c := &Control{settings: settings.WithDefaults(), changed: make(chan struct{})}
+	c := &Control{settings: settings.WithDefaults(), changed: make(chan struct{}), barrier: barrier.New()}
 	new(Partners).Join(c)
 	return c
 }
@@ -188,7 +190,7 @@ func (c *Control) Detach(r Run) {
 func (c *Control) Begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.paused != nil || c.run != nil && c.purpose.Swaps() && c.settings.When.Hold {
+	if c.paused != nil || c.run != nil && c.purpose.Swaps() && c.settings.When.Hold && !c.barrier.Begin() {
 		return false
 	}
 	c.attempt = make(chan struct{})
@@ -345,7 +347,7 @@ func (c *Control) Hold(ctx context.Context) error {
 	c.partners.taking.Lock()
 	defer c.partners.taking.Unlock()
 	return c.take(ctx, what, true, func() error {
-		if c.settings.When.Hold && !c.waived {
+		if c.settings.When.Hold && !c.waived && !c.barrier.Withdraw() {
 			return &NotNow{what, "it is already held", c.settings.When.releasedBy(c.Table) + " releases it"}
 		}
 		c.settings.When.Hold = true
@@ -580,18 +582,4 @@ func (c *Control) Held(now time.Time) string {
 		return err.Error()
 	}
 	return cmp.Or(why, c.copiesLater(now), c.others.answered())
-}
-
-// Terms are how the server's own statements ask for their lock now.
-func (c *Control) Terms(s plan.Server) lock.Terms {
-	live := c.Settings()
-	return lock.Terms{
-		SeesNobody: !s.MetadataLocks,
-		Wait:       live.Lock.Wait,
-		Backoff:    live.Backoff,
-		Longest:    live.MaxBackoff,
-		GiveUp:     live.GiveUp,
-		Most:       live.Attempts,
-		Kills:      live.Kills,
-	}
 }

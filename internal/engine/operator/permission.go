@@ -51,7 +51,7 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 		return "", nil
 	}
 	when, waived := h.Control.when()
-	if when.Hold {
+	if when.Hold && !h.Control.barrier.Wants() {
 		return "until " + when.releasedBy(h.Table), nil
 	}
 	if h.Copies {

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/forecast"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/rowcopy"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/engine/window"
@@ -112,4 +113,18 @@ func (f Follower) Replica() throttle.Replica {
 	return throttle.Replica{Name: f.Name,
 		Meant: func(ctx context.Context) (time.Duration, error) { return facts.MeantDelay(ctx, f.DB) },
 		Off:   func(ctx context.Context) (bool, error) { return facts.StandsStill(ctx, f.DB) }}
+}
+
+// Terms are how the server's own statements ask for their lock now.
+func (c *Control) Terms(s plan.Server) lock.Terms {
+	live := c.Settings()
+	return lock.Terms{
+		SeesNobody: !s.MetadataLocks,
+		Wait:       live.Lock.Wait,
+		Backoff:    live.Backoff,
+		Longest:    live.MaxBackoff,
+		GiveUp:     live.GiveUp,
+		Most:       live.Attempts,
+		Kills:      live.Kills,
+	}
 }

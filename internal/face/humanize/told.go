@@ -144,6 +144,8 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 			return e.At, fmt.Sprintf("cut over: lock attempt %d granted after %s", e.Number, Span(e.Waited)), false
 		}
 		return e.At, fmt.Sprintf("cut over: lock attempt %d not granted within %s, withdrawn", e.Number, Span(e.Waited)), false
+	case event.Prepared:
+		return e.At, fmt.Sprintf("prepared for round %d: the lock is given back %s after the request, unless a commit comes", e.Round, Span(e.Hold)), false
 	case event.Soak:
 		return e.At, Soak(e), len(e.Named) > 0
 	case event.Explained:

@@ -46,6 +46,8 @@ func headlineOf(status groups.ChangeStatus, held time.Time) headline {
 	switch status.State {
 	case "held":
 		h.ready(status, p, held)
+	case "prepared":
+		h.text("for round %d of a barrier: it swaps, or gives its lock back in a moment", status.Round.Number)
 	case "blocked":
 		if b, is := record.EventOf(status.Blocked).(event.Blocked); is && len(b.Blockers) > 0 {
 			h.blocked(b)

@@ -31,7 +31,7 @@ var house = []place{
 	{"engine", "the migration, its stages, and what they share", [][]string{
 		{"planning"}, {"rowchange", "wholetables"}, {"migration"}, {"failure", "soak"}, {"brakes", "dump", "follow", "intake", "leftovers", "specs", "together"}, {"operator"},
 		// The stages: only migration and wholetables join them.
-		{"apply", "capture", "compare", "cutover", "desired", "explain", "native", "parents", "park", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
+		{"apply", "barrier", "capture", "compare", "cutover", "desired", "explain", "native", "parents", "park", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
 		{"checkpoint", "deadline", "facts", "lock", "onreplica", "rowsync", "throttle"},
 		{"plan"},
 		{"backlog", "forecast"},

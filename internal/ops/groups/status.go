@@ -40,7 +40,7 @@ func (r Runs) status(ctx context.Context, answer any) error {
 
 // states are those in which an operator is asked for something, the most urgent first. A group is held as soon as one of its runs is,
 // because all of them are ready then.
-var states = []string{"stopped", "paused", "blocked", "held"}
+var states = []string{"stopped", "paused", "blocked", "prepared", "held"}
 
 // turns are the phases in the order in which they stand for their group: first the swap, then those in which runs take turns, and then
 // those in which they wait for each other.

@@ -267,6 +267,8 @@ func (s *Service) registerRuns(api huma.API) {
 	tell[socket.ThrottleCommand](api, s, "throttle", "Limit the share of its time that the row copy works")
 	tell[struct{}](api, s, "hold", "Hold the swap until cutover releases it")
 	tell[socket.CutOverCommand](api, s, "cutover", "Release the swap")
+	tell[socket.PrepareCommand](api, s, "prepare", "Have a held run hold its lock, with all changes applied, for a round of a barrier")
+	tell[socket.CommitCommand](api, s, "commit", "Swap, by the decision of a round of a barrier")
 	s.registerRelease(api)
 	tell[socket.AbortCommand](api, s, "abort", "Stop the run, and remove or keep its work")
 	tell[socket.KillCommand](api, s, "kill", "Kill a session that holds a lock of the tables")

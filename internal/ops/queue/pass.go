@@ -48,7 +48,7 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	case e.Place != s.place:
 		return notNow(e, s.view(e).Why)
 	}
-	if operation == "cutover" {
+	if operation == "cutover" || operation == "prepare" {
 		if err := s.frozenSwap(e); err != nil {
 			return err
 		}

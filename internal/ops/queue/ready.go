@@ -27,7 +27,7 @@ type Ready struct {
 const FilterReady = "ready"
 
 // readyOf is the state of a run that only waits for its release; nil if it has something else to do. While a held run compares its tables
-// again, the last proof counts.
+// again, the last proof counts. In a round of a barrier it is ready, too.
 func readyOf(status groups.ChangeStatus) *Ready {
 	all := status.Tables
 	if len(all) == 0 {
@@ -37,7 +37,7 @@ func readyOf(status groups.ChangeStatus) *Ready {
 	for i, one := range all {
 		compared := comparedAt(one)
 		again := event.Phase(one.Phase) == event.PhaseVerify && compared != nil && (one.State == "running" || one.State == "waiting")
-		if one.Held == "" || one.State != "held" && !again && status.State != "held" {
+		if one.Held == "" || one.State != "held" && one.Round == nil && !again && status.State != "held" {
 			return nil
 		}
 		if i == 0 || ready.VerifiedAt != nil && (compared == nil || compared.Before(*ready.VerifiedAt)) {

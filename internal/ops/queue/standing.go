@@ -73,7 +73,7 @@ func (s *Service) askStates(ctx context.Context) {
 // awaits is why a run waits for a person, or for a session that a person may kill; "" if it works.
 func awaits(status socket.Status) string {
 	switch status.State {
-	case "held":
+	case "held", "prepared":
 		return "on hold: " + status.Why
 	case "stopped":
 		return "stopped " + status.Why

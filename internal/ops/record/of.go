@@ -20,6 +20,7 @@ const (
 	NameThrottled   = "throttled"
 	NameControlled  = "controlled"
 	NameLockAttempt = "lock_attempt"
+	NamePrepared    = "prepared"
 	NameSwapped     = "swapped"
 	NameRetry       = "retry"
 	NameMismatch    = "mismatch"
@@ -63,6 +64,8 @@ func Of(e event.Event) any {
 		return Controlled{HeadOf(NameControlled, e.At), e.Command, e.By, e.Text, e.Refused}
 	case event.LockAttempt:
 		return LockAttempt{HeadOf(NameLockAttempt, e.At), e.Number, e.Granted, MSOf(e.Waited)}
+	case event.Prepared:
+		return Prepared{HeadOf(NamePrepared, e.At), e.Round, MSOf(e.Hold)}
 	case event.SwapDone:
 		return Swapped{HeadOf(NameSwapped, e.At), MSOf(e.LockHeld), e.Drained, e.Attempts, e.Position, e.GTID}
 	case event.Mismatch:

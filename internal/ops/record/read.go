@@ -48,6 +48,10 @@ func Read(line []byte) (event.Event, *Result, error) {
 		return into(line, func(r LockAttempt) event.Event {
 			return event.LockAttempt{Number: r.Number, Granted: r.Granted, Waited: r.WaitedMS.Duration(), At: at}
 		})
+	case NamePrepared:
+		return into(line, func(r Prepared) event.Event {
+			return event.Prepared{Round: r.Round, Hold: r.HoldMS.Duration(), At: at}
+		})
 	case NameSwapped:
 		return into(line, func(r Swapped) event.Event {
 			return event.SwapDone{

@@ -316,6 +316,13 @@ type LockAttempt struct {
 	WaitedMS MS   `json:"waited_ms" doc:"time until the lock was granted or the request was withdrawn"`
 }
 
+// Prepared tells that the run has its lock for a round of a swap on several servers, with all changes applied.
+type Prepared struct {
+	Head
+	Round  int `json:"round" doc:"number of the round"`
+	HoldMS MS  `json:"hold_ms" doc:"time from the request for the round until the run gives the lock back, unless a commit comes"`
+}
+
 // Swapped tells that the swap happened.
 type Swapped struct {
 	Head

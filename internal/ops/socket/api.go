@@ -41,17 +41,26 @@ type About struct {
 type Status struct {
 	About
 	Phase     string    `json:"phase" doc:"the phase that the run is in, as in the record phase of docs/events.md; empty before the first"`
-	State     string    `json:"state" doc:"state of the run: running; waiting (throttled names the reason); blocked (blocked names the sessions); held; paused; stopped: the run captures nothing until you resume it" enum:"running,waiting,blocked,held,paused,stopped"`
+	State     string    `json:"state" doc:"state of the run: running; waiting (throttled names the reason); blocked (blocked names the sessions); held; prepared: it holds its lock for a round of a barrier; paused; stopped: the run captures nothing until you resume it" enum:"running,waiting,blocked,held,prepared,paused,stopped"`
 	Why       string    `json:"why" doc:"the reason for the state, for people; empty if running"`
 	PausedBy  string    `json:"paused_by" doc:"the user who paused the run; empty if it is not paused"`
 	Since     time.Time `json:"paused_since" doc:"time of the pause; 0001-01-01 if the run is not paused"`
 	CopyShare string    `json:"copy_share" doc:"limit on the share of its time that the row copy works"`
 	Held      string    `json:"held" doc:"the reason why the run will not swap when it is ready; empty if it will"`
 	Soaks     bool      `json:"soaks" doc:"true: the run waits between the two acts of --soak (docs/soak.md), and uses nothing but a check from time to time"`
+	Round     *Round    `json:"round" doc:"the round of a barrier that the run takes part in now; null if there is none"`
 	Command   string    `json:"command" doc:"the command that the run executes now, and its user; empty if there is none"`
 	Progress  any       `json:"progress" doc:"the newest record progress of docs/events.md; null before the first"`
 	Throttled any       `json:"throttled" doc:"the newest record throttled of docs/events.md; null before the first"`
 	Blocked   any       `json:"blocked" doc:"the newest record blocked of this phase (docs/events.md); null if there is none"`
+}
+
+// Round is a round of a barrier (docs/change-sets.md).
+type Round struct {
+	Number   int   `json:"number" doc:"number of the round, from prepare"`
+	Prepared bool  `json:"prepared" doc:"true: the run holds its lock, with all changes applied"`
+	HoldMS   int64 `json:"hold_ms" doc:"time from the request until the run gives the lock back by itself, in milliseconds; 0 if it is not prepared"`
+	LeftMS   int64 `json:"left_ms" doc:"the rest of that time"`
 }
 
 // Answer is what a command has come to.
@@ -89,6 +98,15 @@ type (
 	// CutOverCommand says how to let the swap go.
 	CutOverCommand struct {
 		Now bool `json:"now,omitempty" doc:"true: do not wait for the window or the hold file"`
+	}
+	// PrepareCommand says for which round of a barrier a held run is to have its lock.
+	PrepareCommand struct {
+		Round  int   `json:"round" minimum:"1" doc:"number of the round"`
+		HoldMS int64 `json:"hold_ms" minimum:"1" maximum:"60000" doc:"how long after the request the lock may be held, in milliseconds; at most --lock-work after the run has it"`
+	}
+	// CommitCommand says that the decision of a round is stored.
+	CommitCommand struct {
+		Round int `json:"round" minimum:"1" doc:"number of the round"`
 	}
 	// UndoCommand says how an undo that follows takes the change back.
 	UndoCommand struct {
@@ -193,6 +211,16 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	register(
 		api, s, "cutover", "Release the swap",
 		func(c CutOverCommand) command { return command{text: "cutover" + flag(c.Now, "now")} }, s.cutOver,
+	)
+	register(
+		api, s, "prepare", "Have a held run ask for its lock, apply the last changes, and hold the lock until commit, hold or its end; answers once it does",
+		func(c PrepareCommand) command {
+			return command{text: fmt.Sprintf("prepare round %d for %d ms", c.Round, c.HoldMS), waits: true}
+		}, s.prepare,
+	)
+	register(
+		api, s, "commit", "Swap: at once if the run is prepared, otherwise as soon as it has its lock again",
+		func(c CommitCommand) command { return command{text: fmt.Sprintf("commit round %d", c.Round)} }, s.commit,
 	)
 	register(
 		api, s, "undo", "Release an undo that follows the table; rows that do not fit hold it again",

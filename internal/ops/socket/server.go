@@ -65,6 +65,7 @@ type Server struct {
 type command struct {
 	text, by string
 	ends     bool // the run
+	waits    bool // for the run, and hinders no other
 	since    time.Time
 }
 
@@ -246,10 +247,11 @@ func (s *Server) command(ctx context.Context, c command, do func(by string) (str
 func (s *Server) alone(c command, do func(by string) (string, error)) (string, error) {
 	c.since = time.Now()
 	s.mu.Lock()
-	if n := len(s.busy); n > 0 && (!c.ends || slices.ContainsFunc(s.busy, func(other *command) bool { return other.ends })) {
+	busy := slices.DeleteFunc(slices.Clone(s.busy), func(other *command) bool { return other.waits })
+	if n := len(busy); n > 0 && (!c.ends || slices.ContainsFunc(busy, func(other *command) bool { return other.ends })) {
 		defer s.mu.Unlock()
 		return "", &Problem{
-			http.StatusConflict, "another command is being carried out", s.busy[n-1].String(),
+			http.StatusConflict, "another command is being carried out", busy[n-1].String(),
 			"wait until it has ended; midstream status  shows it",
 		}
 	}
@@ -291,6 +293,7 @@ func (s *Server) status() Status {
 		status.Command = s.busy[n-1].String()
 	}
 	s.mu.Unlock()
+	status.Round = s.round()
 	status.Held, status.Soaks = s.run.Reach.In(s.run.Control.Held(time.Now())), operator.Soak{Control: s.run.Control}.On()
 	setting, _ := operator.SettingOf(copyShare)
 	status.CopyShare = setting.Get(s.run.Control.Settings())
@@ -303,6 +306,9 @@ func (s *Server) status() Status {
 		status.State, status.Why = "waiting", "for its server: "+lost
 	case paused != nil:
 		status.State, status.Why = "paused", "paused by "+paused.By
+	case status.Round != nil && status.Round.Prepared:
+		status.State, status.Why = "prepared", fmt.Sprintf(
+			"the lock is held for round %d, for %d ms more: then it is given back, unless a commit comes", status.Round.Number, status.Round.LeftMS)
 	case status.Phase == string(event.PhaseHold):
 		status.State, status.Why = "held", status.Held
 	case status.Blocked != nil:
