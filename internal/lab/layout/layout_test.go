@@ -25,7 +25,7 @@ var house = []place{
 	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}, {"client", "fleet", "kept"}, {"process"}, {"exit", "flags", "help"}}},
 	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
 	{"compat", "the command lines of other tools", [][]string{{"foreign"}, {"ghost", "ptosc"}, {"speech"}}},
-	{"fleet", "one change on many servers", [][]string{{"driver"}, {"changeset", "fleetplan"}, {"inventory", "rollout"}, {"selector"}}},
+	{"fleet", "one change on many servers", [][]string{{"sets"}, {"driver", "members"}, {"changeset", "fleetplan"}, {"inventory", "rollout"}, {"selector"}}},
 	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"undos"}, {"followers", "groups"}, {"socket"}, {"hook", "metrics", "readers", "retention"}, {"history"}, {"password", "record"}, {"access", "audit", "reach"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
 	{"engine", "the migration, its stages, and what they share", [][]string{
@@ -54,7 +54,7 @@ var owners = map[string][]string{
 	"github.com/go-mysql-org/go-mysql": {"mysql/binlog"},
 	"github.com/pingcap/tidb":          {"mysql/ddl"},
 	"github.com/spf13/cobra":           {"cli", "cli/client", "cli/fleet", "cli/help", "cli/kept", "cli/process"},
-	"github.com/danielgtaylor/huma":    {"ops/socket", "ops/queue"},
+	"github.com/danielgtaylor/huma":    {"ops/socket", "ops/queue", "fleet/sets"},
 	"github.com/prometheus":            {"ops/metrics"},
 	"go.etcd.io/bbolt":                 {"ops/queue"},
 	"go.yaml.in/yaml/v4":               {"fleet/changeset"},

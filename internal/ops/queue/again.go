@@ -107,12 +107,13 @@ func (e *entry) again(by string) *entry {
 	attempts := append(slices.Clone(e.Attempts), Attempt{
 		Number: e.number(), State: e.State, Why: e.Why, ExitCode: e.ExitCode, Began: e.Began, Ended: e.Ended, By: asker,
 	})
-	changed := &entry{Tables: e.Tables, Texts: e.Texts, Taken: e.Taken, Told: e.Told, Change: Change{
+	changed := &entry{Tables: e.Tables, Texts: e.Texts, Taken: e.Taken, Told: e.Told, Member: e.Member, Change: Change{
 		ID: e.ID, Server: e.Server, Table: e.Table, Together: e.Together, Statement: e.Statement, Files: e.Files,
 		Options: e.Options, After: e.After, Priority: e.Priority, NotBefore: e.NotBefore, Window: e.Window,
 		Undoes: e.Undoes, State: StateWaiting, Submitted: e.Submitted, SubmittedBy: e.SubmittedBy, Author: e.Author, Approval: e.Approval,
 		Attempt: e.number() + 1, Attempts: attempts[max(0, len(attempts)-mostAttempts):], AgainBy: by,
 	}}
+	changed.mayPassLater(false)
 	return changed
 }
 

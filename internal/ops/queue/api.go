@@ -199,6 +199,7 @@ func (s *Service) registerChanges(api huma.API) {
 	s.registerApprovals(api)
 	s.registerAudit(api)
 	s.registerFreezes(api)
+	s.registerMembers(api)
 	huma.Register(
 		api,
 		huma.Operation{

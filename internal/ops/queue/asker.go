@@ -60,7 +60,7 @@ var roles = map[string]access.Role{
 	"approve": access.Approve, "reject": access.Approve, "freeze": access.Operate, "unfreeze": access.Operate,
 	"pause": access.Operate, "resume": access.Operate, "throttle": access.Operate, "hold": access.Operate, "cutover": access.Operate,
 	"abort": access.Operate, "set": access.Operate, "release": access.Operate, "kill": access.Operate,
-	"prepare": access.Operate, "commit": access.Operate,
+	"prepare": access.Operate, "commit": access.Operate, "order": access.Operate,
 }
 
 // roleOf is the role that an operation needs; "" if no one may.

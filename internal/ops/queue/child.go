@@ -84,6 +84,10 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 // waitAgain makes a change wait again, because its run could not begin, or ended for a cause that passes by itself.
 func (s *Service) waitAgain(ctx context.Context, e *entry, why string) error {
 	changed := *e
+	if e.gives() {
+		changed.end(StateWithdrawn, "its change set took it back: "+why, "")
+		return s.replace(ctx, &changed)
+	}
 	changed.State, changed.Began, changed.Place, changed.Process, changed.Ready = StateWaiting, nil, "", 0, nil
 	changed.Why, changed.Next = why+". The service tries again", ""
 	return s.replace(ctx, &changed)
@@ -208,12 +212,13 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 	case result == nil && soaked(paths):
 		s.pending.later(e.ID)
 		return s.waitAgain(ctx, e, "its run was killed between the two acts of its drop, and resumes")
-	case result != nil && result.Passing:
+	case result != nil && result.Passing && e.Member == nil:
 		s.pending.later(e.ID)
 		return s.waitAgain(ctx, e, "its run has ended: "+result.Error)
 	}
 	changed := *e
 	changed.settle(result, s.unfilled(e))
+	changed.mayPassLater(result != nil && result.Passing)
 	changed.Kept = s.own(changed.Kept, e)
 	if result != nil && result.Undo == nil && changed.Next == "" && len(paths) == 1 && len(e.Files) == 0 {
 		changed.Next = changed.wayBack(paths[0])

@@ -108,6 +108,18 @@ func (c *Client) Unfreeze(ctx context.Context, server string) (f Freeze, err err
 	return f, err
 }
 
+// Order sends an order to a member of a change set.
+func (c *Client) Order(ctx context.Context, o Order) (m Member, err error) {
+	err = c.call(ctx, http.MethodPost, "members", o, &m)
+	return m, err
+}
+
+// Members returns the members of a change set, as the service knows them.
+func (c *Client) Members(ctx context.Context, set string) (list []Member, err error) {
+	err = c.call(ctx, http.MethodGet, "members?set="+url.QueryEscape(set), nil, &list)
+	return list, err
+}
+
 // ThisUser says who asks a service.
 func ThisUser() string {
 	name := "unknown"

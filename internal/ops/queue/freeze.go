@@ -283,14 +283,18 @@ type unfreezing struct {
 	Server string `path:"server" doc:"name of the server; all: the freeze of every server"`
 }
 
+// Freezes are those of this moment, by their servers.
+func (s *Service) Freezes(context.Context) ([]Freeze, error) { return s.freezes.all(), nil }
+
 // registerFreezes registers them.
 func (s *Service) registerFreezes(api huma.API) {
 	errors := []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}
 	huma.Register(
 		api,
 		huma.Operation{OperationID: "freezes", Method: http.MethodGet, Path: "/v1/freezes", Summary: "Servers that are frozen"},
-		func(context.Context, *struct{}) (*body[[]Freeze], error) {
-			return &body[[]Freeze]{s.freezes.all()}, nil
+		func(ctx context.Context, _ *struct{}) (*body[[]Freeze], error) {
+			list, err := s.Freezes(ctx)
+			return &body[[]Freeze]{list}, err
 		},
 	)
 	huma.Register(

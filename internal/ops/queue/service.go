@@ -57,23 +57,25 @@ type Service struct {
 	lock  *os.File      // of the folder
 	wake  chan struct{} // holds one word that there may be something to do
 
-	writing   sync.Mutex   // held by who changes changes, across the write to the store
-	mu        sync.RWMutex // guards board and noted
-	board     *board
-	noted     map[string]string
-	paths     map[string][]string      // of the histories that were found, by id. Guarded by mu
-	runs      map[string]groups.Runs   // that were found, by id. Guarded by mu
-	awaits    map[string]string        // why runs wait for a person, by id. Guarded by mu
-	stands    map[string]socket.Status // of runs, when they answered last, by id. Guarded by mu
-	soaks     map[string]bool          // runs between the two acts of a drop, by id. Guarded by mu
-	braked    map[string]time.Time     // the freezes that runs know, by id. Guarded by mu
-	finding   chan struct{}            // bounds how many look for one
-	followers *followers.Keeper        // of tables with a warm undo
-	planners  planners
-	journal   journal
-	freezes   freezer
-	doubted   map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
-	pending   pending         // guarded by writing
+	writing sync.Mutex   // held by who changes changes, across the write to the store
+	mu      sync.RWMutex // guards board and noted
+	board   *board
+	noted   map[string]string
+	paths   map[string][]string      // of the histories that were found, by id. Guarded by mu
+	runs    map[string]groups.Runs   // that were found, by id. Guarded by mu
+	awaits  map[string]string        // why runs wait for a person, by id. Guarded by mu
+	stands  map[string]socket.Status // of runs, when they answered last, by id. Guarded by mu
+	soaks   map[string]bool          // runs between the two acts of a drop, by id. Guarded by mu
+	braked  map[string]time.Time     // the freezes that runs know, by id. Guarded by mu
+
+	instructed map[string]telling // the last commands to the runs of members, by id. Guarded by mu
+	finding    chan struct{}      // bounds how many look for one
+	followers  *followers.Keeper  // of tables with a warm undo
+	planners   planners
+	journal    journal
+	freezes    freezer
+	doubted    map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
+	pending    pending         // guarded by writing
 }
 
 // ErrFolderTaken says that another service works with the folder.
@@ -84,21 +86,22 @@ var ErrFolderTaken = errors.New("another service uses the folder")
 // errors.ErrUnsupported on systems that don't tell whether a run lives.
 func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 	s := &Service{
-		cfg:      cfg,
-		store:    store,
-		wake:     make(chan struct{}, 1),
-		board:    newBoard(),
-		noted:    map[string]string{},
-		paths:    map[string][]string{},
-		runs:     map[string]groups.Runs{},
-		awaits:   map[string]string{},
-		stands:   map[string]socket.Status{},
-		soaks:    map[string]bool{},
-		braked:   map[string]time.Time{},
-		finding:  make(chan struct{}, 2),
-		planners: newPlanners(),
-		doubted:  map[string]bool{},
-		pending:  pending{all: true},
+		cfg:        cfg,
+		store:      store,
+		wake:       make(chan struct{}, 1),
+		board:      newBoard(),
+		noted:      map[string]string{},
+		paths:      map[string][]string{},
+		runs:       map[string]groups.Runs{},
+		awaits:     map[string]string{},
+		stands:     map[string]socket.Status{},
+		soaks:      map[string]bool{},
+		braked:     map[string]time.Time{},
+		instructed: map[string]telling{},
+		finding:    make(chan struct{}, 2),
+		planners:   newPlanners(),
+		doubted:    map[string]bool{},
+		pending:    pending{all: true},
 	}
 	s.followers = newFollowed(s)
 	err := socket.CheckFolder(cfg.ControlFolder)
@@ -408,6 +411,7 @@ func (s *Service) show(changed *entry) {
 		delete(s.stands, changed.ID)
 		delete(s.soaks, changed.ID)
 		delete(s.braked, changed.ID)
+		delete(s.instructed, changed.ID)
 	}
 }
 

@@ -51,6 +51,9 @@ func (s *Service) askStates(ctx context.Context) {
 			}
 			s.brakeOne(ctx, e)
 			s.becomesReady(ctx, e.ID, readyOf(status))
+			if now := s.find(e.ID); now != nil && now.Member != nil {
+				s.instruct(ctx, now, &status.Status)
+			}
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if now := s.board.find(e.ID); now.State == StateRunning {

@@ -17,7 +17,7 @@ import (
 // one of an earlier version, which becomes one of its own by that: the earlier daemon refuses it
 // from then on. It is raised with every field that a change gets, so that no daemon writes a change
 // back without what it doesn't know.
-const Version = 5
+const Version = 6
 
 // The errors of stores.
 var (
@@ -83,14 +83,25 @@ const storeBeat = 10 * time.Second
 
 // put writes a change to the store, with its history, if there is one, and with what a person did.
 func (s *Service) put(ctx context.Context, e *entry, history []byte, acts ...audit.Entry) error {
-	text, err := json.Marshal(e)
+	row, err := e.row(history)
 	if err == nil {
-		err = s.write(ctx, s.toldOf(e, acts), Row{e.ID, text, history})
+		err = s.write(ctx, s.toldOf(e, acts), row)
 	}
 	if err != nil {
 		return fmt.Errorf("keep change %s: %w: %w", e.ID, errUnkept, err)
 	}
 	return nil
+}
+
+// row is what a store keeps of a change. That of a member of a change set has a new version.
+func (e *entry) row(history []byte) (Row, error) {
+	if e.Member != nil {
+		m := *e.Member
+		m.Version++
+		e.Member = &m
+	}
+	text, err := json.Marshal(e)
+	return Row{e.ID, text, history}, err
 }
 
 // load reads all changes of the store.

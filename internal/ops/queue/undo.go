@@ -372,21 +372,10 @@ func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, who As
 	if err := s.mayUndo(of); err != nil {
 		return Change{}, err
 	}
-	options := asked.Options
-	if options == nil {
-		options = map[string]string{}
+	e, err := s.undoEntry(of, asked, who)
+	if err != nil {
+		return Change{}, err
 	}
-	e := &entry{Tables: of.Tables, Sequence: s.last() + 1, Taken: of.Kept.Swapped, Change: Change{
-		Server: of.Server, Table: of.Kept.Table, Statement: "undo " + schema.NameOf(of.Kept.Table).Argument(), Options: options, After: []string{},
-		State: StateWaiting, Undoes: of.ID, Submitted: time.Now().UTC(), SubmittedBy: who.by(asked.By), Author: who.author(asked.By),
-	}}
-	if err := checkOptions(options, UndoOptions()); err != nil {
-		return Change{}, bad(notUndone, err.Error(), "docs/serve.md lists the permitted options; set others in the server's option file")
-	}
-	if _, err := s.cfg.Read("undo", arguments(options, false), schema.NameOf(of.Kept.Table).Argument()); err != nil {
-		return Change{}, bad(notUndone, err.Error(), "correct the options, and ask again")
-	}
-	e.ID = s.undoID(of)
 	if !who.May(access.Operate) { // who operates must not wait for another person while an application fails
 		if err := s.proposes(e); err != nil {
 			return Change{}, err
@@ -398,6 +387,26 @@ func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, who As
 	}
 	s.hurry()
 	return s.view(e), nil
+}
+
+// undoEntry is the change that takes another one back.
+func (s *Service) undoEntry(of *entry, asked UndoRequest, who Asker) (*entry, error) {
+	options := asked.Options
+	if options == nil {
+		options = map[string]string{}
+	}
+	e := &entry{Tables: of.Tables, Sequence: s.last() + 1, Taken: of.Kept.Swapped, Change: Change{
+		Server: of.Server, Table: of.Kept.Table, Statement: "undo " + schema.NameOf(of.Kept.Table).Argument(), Options: options, After: []string{},
+		State: StateWaiting, Undoes: of.ID, Submitted: time.Now().UTC(), SubmittedBy: who.by(asked.By), Author: who.author(asked.By),
+	}}
+	if err := checkOptions(options, UndoOptions()); err != nil {
+		return nil, bad(notUndone, err.Error(), "docs/serve.md lists the permitted options; set others in the server's option file")
+	}
+	if _, err := s.cfg.Read("undo", arguments(options, false), schema.NameOf(of.Kept.Table).Argument()); err != nil {
+		return nil, bad(notUndone, err.Error(), "correct the options, and ask again")
+	}
+	e.ID = s.undoID(of)
+	return e, nil
 }
 
 // mayUndo fails with a *socket.Problem if a change cannot be taken back now.

@@ -1,0 +1,142 @@
+package members
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"midstream/internal/fleet/rollout"
+	"midstream/internal/ops/queue"
+)
+
+// Queue is a queue of changes: that of this process (*queue.Service), or of another one (*queue.Client).
+type Queue interface {
+	// Order stores an order for a member, which then counts. It may be called again with the same order.
+	Order(ctx context.Context, o queue.Order) (queue.Member, error)
+	// Members returns the members of a set that have had an order.
+	Members(ctx context.Context, set string) ([]queue.Member, error)
+	// Freezes returns the freezes that last.
+	Freezes(ctx context.Context) ([]queue.Freeze, error)
+}
+
+// World is what a fleet knows that its queue does not.
+type World interface {
+	// Servers returns the labels of the servers of the inventory, with the label server; nil if there is no news.
+	Servers(ctx context.Context) (map[string]map[string]string, error)
+	// Plans returns the outcomes of the fleet plan for members that have been planned. It does not wait for plans.
+	Plans(ctx context.Context, state rollout.State) (map[string]rollout.Outcome, error)
+	// Requests returns what persons have asked for, after a number.
+	Requests(ctx context.Context, after uint64) ([]rollout.Request, error)
+	// Finish hears that the set has ended. It may hear it again.
+	Finish(ctx context.Context) error
+}
+
+// Fleet is a driver.Fleet whose members are changes of a queue.
+type Fleet struct {
+	Set   rollout.Set
+	Queue Queue
+	World World
+	// Files are those of the set, with their texts.
+	Files []queue.File
+	// Approval is that of the set, for servers whose changes need one; nil for none.
+	Approval *queue.Approval
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Facts collects what is known now.
+func (f *Fleet) Facts(ctx context.Context, state rollout.State) (facts rollout.Facts, err error) {
+	facts.Now = time.Now().UTC()
+	if f.Now != nil {
+		facts.Now = f.Now()
+	}
+	members, err := f.Queue.Members(ctx, f.Set.ID)
+	if err != nil {
+		return facts, fmt.Errorf("ask the queue for the members: %w", err)
+	}
+	for _, m := range members {
+		facts.Reports = append(facts.Reports, ReportOf(m))
+	}
+	freezes, err := f.Queue.Freezes(ctx)
+	if err != nil {
+		return facts, fmt.Errorf("ask the queue for the freezes: %w", err)
+	}
+	for _, one := range freezes {
+		facts.Freezes = append(facts.Freezes, FreezeOf(one))
+	}
+	if facts.Servers, err = f.World.Servers(ctx); err != nil {
+		return facts, err
+	}
+	if facts.Plans, err = f.World.Plans(ctx, state); err != nil {
+		return facts, err
+	}
+	facts.Requests, err = f.World.Requests(ctx, state.Handled)
+	return facts, err
+}
+
+// Do sends an order to its member, or reports the end of the set.
+func (f *Fleet) Do(ctx context.Context, a rollout.Action) error {
+	if a.Verb == rollout.VerbFinish {
+		return f.World.Finish(ctx)
+	}
+	_, err := f.Queue.Order(ctx, f.OrderOf(a))
+	return err
+}
+
+// OrderOf is an action as the queue takes it. Each order has the change, because any one may be the first that arrives.
+func (f *Fleet) OrderOf(a rollout.Action) queue.Order {
+	o := queue.Order{
+		Set: a.Set, Server: a.Server, Number: a.Order, Verb: queue.OrderVerb(a.Verb), Attempt: a.Attempt, Round: a.Round,
+		Statement: f.Set.Statement, Files: f.Files, Options: maps.Clone(Options(f.Set)), By: f.Set.Author, Approval: f.Approval,
+	}
+	if !a.Until.IsZero() {
+		until := a.Until.UTC()
+		o.Until = &until
+	}
+	if a.Verb == rollout.VerbPrepare {
+		o.HoldMS = f.Set.Swap.Hold.Milliseconds()
+	}
+	return o
+}
+
+// Options are the options with which the members of a set run. Each holds before its swap, and obeys the swap window by its own clock.
+func Options(set rollout.Set) map[string]string {
+	options := map[string]string{"hold": "true"}
+	if !set.Swap.Window.IsZero() {
+		options["cutover-window"] = set.Swap.Window.String()
+	}
+	if set.Undo > 0 {
+		options["undo"] = set.Undo.String()
+	}
+	return options
+}
+
+// ReportOf is what a member of the queue reports.
+func ReportOf(m queue.Member) rollout.Report {
+	return rollout.Report{
+		Server: m.Server, Version: m.Version, Order: m.Order, Attempt: m.Attempt, Status: rollout.Status(m.Status), Temporary: m.Temporary,
+		Why: m.Why, Round: m.Round, Hold: time.Duration(m.HoldMS) * time.Millisecond,
+	}
+}
+
+// FreezeOf is a freeze of the queue.
+func FreezeOf(f queue.Freeze) (freeze rollout.Freeze) {
+	if f.Server != queue.EveryServer {
+		freeze.Server = f.Server
+	}
+	if f.Until != nil {
+		freeze.Until = *f.Until
+	}
+	return freeze
+}
+
+// CheckIDs returns the error in the ids that the members of a set would have.
+func CheckIDs(set rollout.Set, state rollout.State) error {
+	for _, m := range state.Members {
+		if err := queue.CheckMember(set.ID, m.Server); err != nil {
+			return err
+		}
+	}
+	return nil
+}
