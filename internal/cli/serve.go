@@ -8,16 +8,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/flags"
+	"midstream/internal/cli/fleet"
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
 	"midstream/internal/face/web"
-	"midstream/internal/fleet/inventory"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -32,20 +33,20 @@ import (
 type serving struct {
 	app     *app
 	checks  flags.Set
-	servers inventory.Files
+	roster  fleet.Roster
 	folder  string
 	control string
 	store   string
 	limit   int
 	listen  listening
-	configs map[string]dbconn.Config
 	keepOld retention.Times
 	ended   time.Duration   // how long changes that have ended are kept
 	approve map[string]bool // servers
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	s := &serving{app: a, servers: inventory.Files{}, configs: map[string]dbconn.Config{}, approve: map[string]bool{}}
+	s := &serving{app: a, approve: map[string]bool{}}
+	s.roster.Connect, s.roster.Note = s.connect, s.note
 	cmd := &cobra.Command{
 		Use:     "serve",
 		Short:   "Keep a queue of changes, and run them",
@@ -56,7 +57,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &s.checks
 	f.Flags = cmd.Flags()
 	f.Flags.SortFlags = false
-	f.Add("", "server", "name=file", "", "name of a server that may have changes, and its option file; may be repeated", s.servers.Take)
+	s.roster.Register(f)
 	f.Integer(&s.limit, "", "limit", 1, 1, 100, "number of changes that may run on a server at the same time")
 	f.Flags.StringVar(
 		&s.folder, "state-dir", "",
@@ -104,37 +105,34 @@ func (s *serving) noArguments(_ *cobra.Command, args []string) error {
 	return exit.UsageOf("midstream help serve", err)
 }
 
+// connect reads the option file of a server, and refuses what serve cannot have.
+func (s *serving) connect(reach []string) (cfg dbconn.Config, err error) {
+	c, cmd := s.app.alone().newRun()
+	if err = cmd.ParseFlags(reach); err == nil {
+		cfg, _, err = c.connection.config()
+	}
+	if c.settings.When.Gone != "" { // the run would have the file of a freeze instead
+		err = errors.Join(err, errors.New("its option file has cutover-when-gone, which serve sets itself: midstream freeze holds the swaps of a server"))
+	}
+	if c.connection.ask {
+		err = errors.Join(err, errors.New("has a password without a value, and serve has no terminal to ask for it"))
+	}
+	return cfg, err
+}
+
 // check says all that is wrong with the command line and the option files.
-func (s *serving) check() []error {
+func (s *serving) check(ctx context.Context) []error {
 	problems := append(s.checks.Problems, s.listen.door.Check())
-	if len(s.servers) == 0 {
-		problems = append(problems, errors.New("name a server: --server main=/etc/midstream/main.cnf"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
-		c, cmd := s.app.alone().newRun()
-		err := cmd.ParseFlags([]string{"--defaults-file=" + s.servers[name]})
-		if err == nil {
-			s.configs[name], _, err = c.connection.config()
-		}
-		if name == queue.EveryServer {
-			err = errors.Join(err, errors.New("this name stands for every server: choose another one"))
-		}
-		if c.settings.When.Gone != "" { // the run would have the file of a freeze instead
-			err = errors.Join(err, errors.New("its option file has cutover-when-gone, which serve sets itself: midstream freeze holds the swaps of a server"))
-		}
-		if c.connection.ask {
-			err = errors.Join(err, errors.New("has a password without a value, and serve has no terminal to ask for it"))
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("--server %s: %w", name, err))
-		}
-	}
+	problems = append(problems, s.roster.Read(ctx)...)
 	for _, name := range slices.Sorted(maps.Keys(s.approve)) {
-		if name != queue.EveryServer && s.servers[name] == "" {
-			problems = append(problems, fmt.Errorf("--approve %s: no --server has the name %s", name, name))
+		if name != queue.EveryServer {
+			problems = append(problems, s.roster.MayLack("approve", name))
 		}
 	}
-	if name, _, _ := strings.Cut(s.store, "/"); s.store != "" && s.servers[name] == "" {
+	for _, name := range s.keepOld.Named() {
+		problems = append(problems, s.roster.MayLack("keep-old", name))
+	}
+	if name, _, _ := strings.Cut(s.store, "/"); s.store != "" && !s.roster.Has(name) {
 		problems = append(problems, fmt.Errorf("--store %s: no --server has the name %s", s.store, name))
 	}
 	folder, err := s.app.StateFolder(s.folder, "service")
@@ -146,19 +144,20 @@ func (s *serving) check() []error {
 		s.control = socket.Folder(s.app.Getenv)
 	}
 	s.control, err = filepath.Abs(s.control)
-	return append(problems, err, s.keepOld.Check(s.configs))
+	return append(problems, err)
 }
 
 func (s *serving) run(ctx context.Context, _ []string) (err error) {
-	if err := exit.UsageOf("midstream help serve", s.check()...); err != nil {
+	if err := exit.UsageOf("midstream help serve", s.check(ctx)...); err != nil {
 		return err
 	}
 	if s.app.Executable == "" {
 		return errors.New("serve: cannot find this program's file, which serve needs to run changes as processes")
 	}
-	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: s.configs}, queue.Config{
-		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers, Limit: s.limit,
-		Read: s.read, Note: s.note, Approve: s.approve, Undos: undos.New(s.configs, s.control), KeepEnded: s.ended,
+	configs := s.roster.Configs()
+	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: configs}, queue.Config{
+		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.roster.Servers(), Inventory: s.roster.Found(), Limit: s.limit,
+		Read: s.read, Note: s.note, Approve: s.approve, Undos: undos.New(configs, s.control), KeepEnded: s.ended,
 	})
 	if err != nil {
 		return &exit.Error{Code: exit.Failed, Err: err, Left: "active runs continue; nothing was changed", Next: queue.Unopened(err)}
@@ -178,13 +177,15 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer stop()
 	s.note(
 		fmt.Sprintf(
-			"the queue is open at %s, for %s; the queue is kept in %s, %s", s.listen.url(),
-			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.Tokens(),
+			"the queue is open at %s, for %s; the queue is kept in %s, %s", s.listen.url(), s.roster.Names(), where, s.listen.server.Tokens(),
 		),
 	)
-	keeper := retention.Keeper{Servers: s.keepOld.Of(s.configs), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}
+	keeper := retention.Keeper{Servers: s.keepOld.Over(service.Configs), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}
 	defer keeper.Start(ctx)()
+	var reading sync.WaitGroup
+	defer reading.Wait()
 	defer end(nil)
+	reading.Go(func() { s.roster.Keep(ctx, service.SetServers) })
 	if err := service.Run(ctx); err != nil {
 		return &exit.Error{
 			Code: exit.Failed,

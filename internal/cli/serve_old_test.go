@@ -32,9 +32,11 @@ func TestL8_OldTablesOfEndedUndosGo(t *testing.T) {
 		var mu sync.Mutex
 		var notes string
 		k := retention.Keeper{
-			Servers: []retention.Server{{Name: "main", Keep: 2 * time.Second, Config: dbconn.Config{
-				Network: "tcp", Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password),
-			}}},
+			Servers: func() []retention.Server {
+				return []retention.Server{{Name: "main", Keep: 2 * time.Second, Config: dbconn.Config{
+					Network: "tcp", Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password),
+				}}}
+			},
 			File: filepath.Join(t.TempDir(), "old.json"), Every: 200 * time.Millisecond, Between: 600 * time.Millisecond,
 			Note: func(text string) { mu.Lock(); defer mu.Unlock(); notes += text + "\n" },
 		}

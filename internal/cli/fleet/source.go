@@ -19,10 +19,21 @@ func (s *sourceFlags) register(f *flags.Set) {
 	f.Flags.StringVar(&s.command, "inventory-command", "", "instead of --inventory: command that prints the servers as JSON (docs/fleet.md)")
 }
 
+// given reports whether there is one.
+func (s *sourceFlags) given() bool { return s.folder != "" || s.command != "" }
+
+// source is what they name.
+func (s *sourceFlags) source() inventory.Source {
+	if s.command != "" {
+		return inventory.Command(s.command)
+	}
+	return inventory.Folder(s.folder)
+}
+
 // check returns the error in the flags.
 func (s *sourceFlags) check() error {
 	switch {
-	case s.folder == "" && s.command == "":
+	case !s.given():
 		return errors.New("name the folder of the servers' option files: --inventory /etc/midstream/servers; or a command that prints them: --inventory-command")
 	case s.folder != "" && s.command != "":
 		return errors.New("use either --inventory or --inventory-command, not both")
@@ -32,11 +43,7 @@ func (s *sourceFlags) check() error {
 
 // read reads the inventory.
 func (s *sourceFlags) read(ctx context.Context) (inventory.Inventory, error) {
-	var source inventory.Source = inventory.Folder(s.folder)
-	if s.command != "" {
-		source = inventory.Command(s.command)
-	}
-	read, err := inventory.Read(ctx, source)
+	read, err := inventory.Read(ctx, s.source())
 	if err != nil {
 		return read, &exit.Error{Code: exit.WrongUsage, Err: err, Left: "midstream did not connect to a server", Next: "correct the inventory (docs/fleet.md)"}
 	}

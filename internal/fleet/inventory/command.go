@@ -138,7 +138,7 @@ func readListed(raw json.RawMessage) (Server, error) {
 	case !filepath.IsAbs(s.File):
 		problems = append(problems, fmt.Errorf("file %q: must be an absolute path", s.File))
 	default:
-		_, err := readFile("file", s.File)
+		_, err := ReadFile("file", s.File)
 		problems = append(problems, err)
 	}
 	if s.Port < 0 || s.Port > 65535 {

@@ -64,7 +64,7 @@ func (f Folder) read(_ context.Context, known string) (Inventory, error) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ending)
-		server, err := readFile(name, file)
+		server, err := ReadFile(name, file)
 		if err != nil {
 			inventory.Problems = append(inventory.Problems, Problem{name, err})
 		} else {
@@ -88,8 +88,8 @@ func addContent(hash io.Writer, file string, info fs.FileInfo, err error) {
 	fmt.Fprintf(hash, "%v %v %d %s\n", info.Mode(), err, len(text), text)
 }
 
-// readFile reads one option file.
-func readFile(name, file string) (Server, error) {
+// ReadFile reads the option file of one server.
+func ReadFile(name, file string) (Server, error) {
 	server := Server{Name: name, File: file}
 	filed, err := dbconn.OptionFiles{Only: file}.Read()
 	if err != nil {

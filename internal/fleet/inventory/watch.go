@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Source is where an inventory comes from: a Folder or a Command.
@@ -104,20 +103,11 @@ func (w *Watched) Again(ctx context.Context) Change {
 	return c
 }
 
-// Keep reads the source again and again, until ctx ends.
-func (w *Watched) Keep(ctx context.Context, every time.Duration, changed func(Change)) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if c := w.Again(ctx); !c.None() {
-				changed(c)
-			}
-		}
-	}
+// Failed is the last error of the source; "" if it was read.
+func (w *Watched) Failed() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
 }
 
 // find finds a server by its name, in a sorted list.

@@ -129,6 +129,8 @@ func (s *Service) mayRunAgain(e *entry, next int) error {
 		return no("it is "+string(e.State), "midstream queue  "+e.ID+" shows how far it is")
 	case e.State == StateDone:
 		return no("it is done", "submit another change with another id")
+	case !s.servers.has(e.Server):
+		return no(e.Server+gone, "put it back into the inventory (or --server)")
 	case next > e.number()+1:
 		return no(fmt.Sprintf("attempt %d would be the next one, not %d", e.number()+1, next), "midstream queue  "+e.ID+" lists its attempts")
 	}

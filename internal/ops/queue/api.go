@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 
@@ -16,14 +15,6 @@ import (
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
-
-// ServerInfo is a server that changes may be submitted for.
-type ServerInfo struct {
-	Name    string `json:"name" doc:"name of the server in submissions"`
-	Limit   int    `json:"limit" doc:"how many changes may run on the server at the same time"`
-	Running int    `json:"running" doc:"number of changes that run on the server"`
-	Waiting int    `json:"waiting" doc:"number of changes that wait for the server"`
-}
 
 // PlanAnswer is what midstream plan tells.
 type PlanAnswer struct {
@@ -200,18 +191,7 @@ func (s *Service) registerChanges(api huma.API) {
 	s.registerAudit(api)
 	s.registerFreezes(api)
 	s.registerMembers(api)
-	huma.Register(
-		api,
-		huma.Operation{
-			OperationID: "servers",
-			Method:      http.MethodGet,
-			Path:        "/v1/servers",
-			Summary:     "Servers of the service",
-		},
-		func(context.Context, *struct{}) (*body[[]ServerInfo], error) {
-			return &body[[]ServerInfo]{s.Servers()}, nil
-		},
-	)
+	s.registerServers(api)
 	huma.Register(
 		api,
 		huma.Operation{
@@ -343,23 +323,4 @@ func problemOf(err error) *socket.Problem {
 		Detail: err.Error(),
 		Next:   "check the service's terminal or log, and try again",
 	}
-}
-
-// Servers lists the servers, by their names.
-func (s *Service) Servers() []ServerInfo {
-	list := []ServerInfo{}
-	for _, name := range slices.Sorted(maps.Keys(s.cfg.Servers)) {
-		info := ServerInfo{Name: name, Limit: s.cfg.Limit}
-		for _, e := range s.all() {
-			switch {
-			case e.Server != name:
-			case e.State == StateRunning:
-				info.Running++
-			case e.State == StateWaiting:
-				info.Waiting++
-			}
-		}
-		list = append(list, info)
-	}
-	return list
 }

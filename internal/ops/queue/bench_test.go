@@ -76,7 +76,7 @@ func full(tb testing.TB, waiting int) *Service {
 	s, err := Open(
 		context.Background(),
 		Config{Executable: "/nowhere", Folder: tb.TempDir(), ControlFolder: filepath.Join(tb.TempDir(), "c"), Limit: 1, Read: reading,
-			Servers: map[string]string{"db1": "/etc/db1.cnf"}, Note: func(string) {}},
+			Servers: []Server{{Name: "db1", Reach: []string{"--defaults-file=/etc/db1.cnf"}}}, Note: func(string) {}},
 		store,
 	)
 	if err != nil {

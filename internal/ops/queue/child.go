@@ -140,7 +140,7 @@ func (s *Service) command(verb string, e *entry, files string, more ...string) [
 
 // connects are the flags by which a process of this machine connects to a server, and prints how others reach it.
 func (s *Service) connects(server string) []string {
-	flags := []string{"--defaults-file=" + s.cfg.Servers[server], "--" + reach.At + "=" + s.address(server)}
+	flags := append(s.servers.of(server).flags(), "--"+reach.At+"="+s.address(server))
 	if own := s.ownFolder(); own != "" {
 		flags = append(flags, "--control-dir="+own)
 	}
@@ -148,12 +148,7 @@ func (s *Service) connects(server string) []string {
 }
 
 // address is how other machines reach a server; "" if that is not known.
-func (s *Service) address(server string) string {
-	if s.cfg.Undos == nil {
-		return ""
-	}
-	return s.cfg.Undos.Address(server)
-}
+func (s *Service) address(server string) string { return s.servers.of(server).Config.Address }
 
 // verb is that of midstream that carries the change out.
 func (e *entry) verb() string {

@@ -180,7 +180,7 @@ func (s *Service) openFreezes(ctx context.Context) error {
 
 // applyFreezes makes the files be as the freezes are, and has all changes checked if that has changed something.
 func (s *Service) applyFreezes() error {
-	changed, err := s.freezes.apply(slices.Sorted(maps.Keys(s.cfg.Servers)))
+	changed, err := s.freezes.apply(s.servers.known())
 	if changed {
 		s.writing.Lock()
 		s.pending.all = true
@@ -229,11 +229,10 @@ func (s *Service) Unfreeze(ctx context.Context, server string, who Asker) (Freez
 
 // mayFreeze fails with a *socket.Problem if the service has no such server.
 func (s *Service) mayFreeze(title, server string) error {
-	if _, known := s.cfg.Servers[server]; known || server == EveryServer || s.freezes.own(server) != nil {
+	if s.servers.has(server) || slices.Contains(s.servers.known(), server) || server == EveryServer || s.freezes.own(server) != nil {
 		return nil
 	}
-	return bad(title, fmt.Sprintf("unknown server %q", server),
-		"the servers of this service: "+strings.Join(slices.Sorted(maps.Keys(s.cfg.Servers)), ", ")+"; or all")
+	return bad(title, fmt.Sprintf("unknown server %q", server), "the servers of this service: "+s.servers.some()+"; or all")
 }
 
 // keepFreeze keeps a freeze, or its end, in the store, and then has the runs obey it.

@@ -36,8 +36,7 @@ func TestS6_AServerThatHasLeftDoesNotStayFrozen(t *testing.T) {
 		}
 	}
 	s = in(t, file(t, path), folder)
-	delete(s.cfg.Servers, "db1")
-	delete(s.cfg.Servers, "db2")
+	s.SetServers(nil, Inventory{})
 	if !frozen("db1") || !frozen("db2") {
 		t.Error("a server that has left swaps")
 	}

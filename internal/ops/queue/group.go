@@ -37,7 +37,7 @@ func grouped(asked Submission) Submission {
 func (s *Service) reads(server string, e *entry) []string {
 	args := e.arguments()
 	if e.Together {
-		args = append([]string{"--defaults-file=" + s.cfg.Servers[server]}, args...)
+		args = append(s.servers.of(server).flags(), args...)
 	}
 	return args
 }

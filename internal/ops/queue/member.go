@@ -234,7 +234,7 @@ func (s *Service) newMember(e *entry, o Order, who Asker) (*entry, error) {
 		return changed, nil
 	}
 	tables, err := s.read(asked)
-	if _, known := s.cfg.Servers[o.Server]; err != nil && known {
+	if err != nil && s.servers.has(o.Server) {
 		code := record.CodeWrongUsage
 		changed.end(StateFailed, err.Error(), "")
 		changed.ExitCode = &code

@@ -32,8 +32,10 @@ type Config struct {
 	Folder string
 	// ControlFolder is where the sockets of runs are.
 	ControlFolder string
-	// Servers are option files of the servers by the names that submissions call them by. Their paths are absolute.
-	Servers map[string]string
+	// Servers are the servers at the start: SetServers gives others.
+	Servers []Server
+	// Inventory is what was found when they were read.
+	Inventory Inventory
 	// Limit is how many changes may run on a server at once, from 1.
 	Limit int
 	// Read reads a statement as a verb with these arguments would, without a connection: run, or undo with the name of a
@@ -74,6 +76,7 @@ type Service struct {
 	planners   planners
 	journal    journal
 	freezes    freezer
+	servers    servers
 	doubted    map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
 	pending    pending         // guarded by writing
 }
@@ -103,6 +106,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		doubted:    map[string]bool{},
 		pending:    pending{all: true},
 	}
+	s.servers.set(cfg.Servers, cfg.Inventory)
 	s.followers = newFollowed(s)
 	err := socket.CheckFolder(cfg.ControlFolder)
 	if err == nil {
@@ -305,8 +309,8 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 
 // waitsFor is what a waiting change waits for, for people; "" if it may begin.
 func (s *Service) waitsFor(e *entry) string {
-	if _, known := s.cfg.Servers[e.Server]; !known {
-		return fmt.Sprintf("this service no longer has a server %s (--server)", e.Server)
+	if !s.servers.has(e.Server) {
+		return fmt.Sprintf("this service no longer has a server %s (--server, or its inventory)", e.Server)
 	}
 	for _, id := range e.After {
 		if before := s.find(id); before == nil || before.State != StateDone {

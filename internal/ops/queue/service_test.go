@@ -59,7 +59,7 @@ func in(t *testing.T, store Store, folder string) *Service {
 	s, err := Open(
 		t.Context(),
 		Config{Executable: "/nowhere", Folder: folder, ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Read: reading,
-			Servers: map[string]string{"db1": "/etc/db1.cnf", "db2": "/etc/db2.cnf"}, Note: func(text string) { t.Log(text) }},
+			Servers: []Server{{Name: "db1", Reach: []string{"--defaults-file=/etc/db1.cnf"}}, {Name: "db2", Reach: []string{"--defaults-file=/etc/db2.cnf"}}}, Note: func(text string) { t.Log(text) }},
 		store,
 	)
 	if err != nil {

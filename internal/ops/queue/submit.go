@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -155,9 +154,8 @@ func tidied(asked Submission) Submission {
 
 // read reads the statements of a submission, with its options, and returns all tables that they are about.
 func (s *Service) read(asked Submission) ([]schema.Name, error) {
-	if _, known := s.cfg.Servers[asked.Server]; !known {
-		names := strings.Join(slices.Sorted(maps.Keys(s.cfg.Servers)), ", ")
-		return nil, bad(notQueued, fmt.Sprintf("unknown server %q", asked.Server), "name a server of the service: "+names)
+	if err := s.hasServer(notQueued, asked.Server); err != nil {
+		return nil, err
 	}
 	if len(asked.Statement) > longest || strings.ContainsRune(asked.Statement, 0) {
 		return nil, bad(

@@ -419,6 +419,8 @@ func (s *Service) mayUndo(e *entry) error {
 		return no(fmt.Sprintf("change %s is %s, so there is nothing to undo yet", e.ID, e.State), "withdraw or abort the change, or wait until it is done")
 	case e.State != StateDone:
 		return no(fmt.Sprintf("change %s is %s, so there is nothing to undo", e.ID, e.State), "")
+	case !s.servers.has(e.Server):
+		return no(e.Server+gone, "put it back into the inventory (or --server)")
 	}
 	u := s.undoOf(e)
 	if u == nil {

@@ -22,7 +22,8 @@ type Server struct {
 
 // Keeper drops old tables. Its fields are fixed once Run was called.
 type Keeper struct {
-	Servers []Server
+	// Servers are those of the moment.
+	Servers func() []Server
 	// File keeps what the rounds have seen. Its folder exists.
 	File string
 	Note func(text string)
@@ -68,7 +69,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		k.once(k.File, fmt.Sprintf("cannot read since when old tables are kept, and their time begins again: %v", err))
 	}
 	for {
-		for _, server := range k.Servers {
+		for _, server := range k.Servers() {
 			if err := k.round(ctx, server); err != nil && ctx.Err() == nil {
 				k.once(server.Name, fmt.Sprintf("server %s: cannot look for old tables: %v", server.Name, err))
 			}

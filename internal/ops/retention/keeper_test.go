@@ -55,9 +55,11 @@ func TestL8_OldTablesGo(t *testing.T) {
 			var notes []string
 			said := func() string { mu.Lock(); defer mu.Unlock(); return strings.Join(notes, "\n") }
 			k := retention.Keeper{
-				Servers: []retention.Server{{Name: "main", Keep: 3 * time.Second, Config: dbconn.Config{
-					Network: "tcp", Address: server.Address, User: server.User, Password: dbconn.Secret(server.Password),
-				}}},
+				Servers: func() []retention.Server {
+					return []retention.Server{{Name: "main", Keep: 3 * time.Second, Config: dbconn.Config{
+						Network: "tcp", Address: server.Address, User: server.User, Password: dbconn.Secret(server.Password),
+					}}}
+				},
 				File: filepath.Join(t.TempDir(), "old.json"), Every: 200 * time.Millisecond, Between: 600 * time.Millisecond,
 				Note: func(text string) { mu.Lock(); defer mu.Unlock(); notes = append(notes, text) },
 			}

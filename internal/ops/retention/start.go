@@ -3,7 +3,8 @@ package retention
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,15 +38,8 @@ func (t *Times) Set(text string) error {
 	return nil
 }
 
-// Check fails if a time is for none of the servers.
-func (t *Times) Check(configs map[string]dbconn.Config) error {
-	for name := range t.each {
-		if _, known := configs[name]; !known {
-			return fmt.Errorf("--keep-old %s: no --server has this name", name)
-		}
-	}
-	return nil
-}
+// Named are the servers that have a time of their own.
+func (t *Times) Named() []string { return slices.Sorted(maps.Keys(t.each)) }
 
 // Of returns the servers whose old tables are dropped.
 func (t *Times) Of(configs map[string]dbconn.Config) []Server {
@@ -62,10 +56,22 @@ func (t *Times) Of(configs map[string]dbconn.Config) []Server {
 	return servers
 }
 
+// Over returns the servers of the moment whose old tables are dropped; nil if no server has a time.
+func (t *Times) Over(configs func() map[string]dbconn.Config) func() []Server {
+	some := t.all > 0
+	for _, keep := range t.each {
+		some = some || keep > 0
+	}
+	if !some {
+		return nil
+	}
+	return func() []Server { return t.Of(configs()) }
+}
+
 // Start makes rounds in the background, if any table is to be dropped. The returned function waits until they have ended,
 // once ctx has.
 func (k *Keeper) Start(ctx context.Context) (wait func()) {
-	if len(k.Servers) == 0 {
+	if k.Servers == nil {
 		return func() {}
 	}
 	done := make(chan struct{})

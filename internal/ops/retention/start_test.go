@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -36,11 +37,11 @@ func TestTimesOfServers(t *testing.T) {
 	if len(got) != 2 || got["main"] != 7*24*time.Hour || got["log"] != 36*time.Hour {
 		t.Errorf("the times are %v", got)
 	}
-	if err := times.Check(configs); err != nil {
-		t.Error(err)
+	if named := times.Named(); !slices.Equal(named, []string{"log", "stats"}) {
+		t.Errorf("%v have times of their own", named)
 	}
-	if err := times.Set("other=1d"); err != nil || times.Check(configs) == nil {
-		t.Errorf("a server that does not exist was taken (%v)", err)
+	if over := times.Over(func() map[string]dbconn.Config { return configs }); len(over()) != 2 || (&Times{}).Over(nil) != nil {
+		t.Error("the servers of the moment are wrong")
 	}
 	if len((&Times{}).Of(configs)) != 0 || times.Set("main=soon") == nil {
 		t.Error("a wrong time was taken")

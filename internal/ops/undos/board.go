@@ -2,6 +2,8 @@ package undos
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,25 +50,64 @@ func (s Standing) Known(now time.Time) bool { return s.Fault == nil || now.Sub(s
 
 // Board knows how the undos of tables stand. It is safe for concurrent use.
 type Board struct {
-	servers map[string]dbconn.Config
 	sockets string
-	wake    map[string]chan struct{}
+	fresh   chan struct{} // holds one word that there may be a new server
 
-	mu    sync.Mutex
-	known map[string]Standing
+	mu      sync.Mutex
+	servers map[string]*asked
+	known   map[string]Standing
 }
+
+// asked is a server that is asked.
+type asked struct {
+	config dbconn.Config
+	left   bool // it is not asked now
+	begun  bool
+	wake   chan struct{}
+}
+
+// errLeft is why a server is not asked.
+var errLeft = errors.New("the server is no longer one of this service")
 
 // New returns a board for servers by their names. sockets is the folder of the sockets of followers.
 func New(servers map[string]dbconn.Config, sockets string) *Board {
-	b := &Board{servers: servers, sockets: sockets, wake: map[string]chan struct{}{}, known: map[string]Standing{}}
-	for name := range servers {
-		b.wake[name] = make(chan struct{}, 1)
-	}
+	b := &Board{sockets: sockets, fresh: make(chan struct{}, 1), servers: map[string]*asked{}, known: map[string]Standing{}}
+	b.Set(servers)
 	return b
 }
 
-// Address is host:port of a server; "" if the board has no such server.
-func (b *Board) Address(server string) string { return b.servers[server].Address }
+// Set has other servers from now on. Those that are no longer there are not asked, and what is known of them gets old.
+func (b *Board) Set(servers map[string]dbconn.Config) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, config := range servers {
+		if b.servers[name] == nil {
+			b.servers[name] = &asked{wake: make(chan struct{}, 1)}
+		}
+		b.servers[name].config, b.servers[name].left = config, false
+		say(b.servers[name].wake)
+	}
+	for name, one := range b.servers {
+		if _, stays := servers[name]; !stays {
+			one.left = true
+		}
+	}
+	for key, standing := range b.known {
+		if name, _, _ := strings.Cut(key, "\x00"); b.servers[name].left {
+			standing.Fault = errLeft
+			b.known[key] = standing
+		}
+	}
+	say(b.fresh)
+}
+
+// say leaves a word, unless one is there.
+func say(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
 
 // Of returns how the undo of a table stands.
 func (b *Board) Of(server string, table schema.Name) Standing {
@@ -77,36 +118,54 @@ func (b *Board) Of(server string, table schema.Name) Standing {
 
 // Hurry has the board ask a server now. It does not wait.
 func (b *Board) Hurry(server string) {
-	select {
-	case b.wake[server] <- struct{}{}:
-	default:
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if one := b.servers[server]; one != nil {
+		say(one.wake)
 	}
 }
 
 // Run asks the servers until ctx ends. wanted returns the tables to ask a server about.
 func (b *Board) Run(ctx context.Context, wanted func(server string) []schema.Name) {
 	var asking sync.WaitGroup
-	for name, config := range b.servers {
-		asking.Go(func() {
-			for {
-				began := time.Now()
-				pause := retry
-				if b.round(ctx, name, config, wanted(name)) {
-					pause = max(every, share*time.Since(began))
-				}
-				wait := time.NewTimer(pause)
-				select {
-				case <-ctx.Done():
-				case <-wait.C:
-				case <-b.wake[name]:
-				}
-				if wait.Stop(); ctx.Err() != nil {
-					return
-				}
+	defer asking.Wait()
+	for {
+		b.mu.Lock()
+		for name, one := range b.servers {
+			if !one.begun {
+				one.begun = true
+				asking.Go(func() { b.keepAsking(ctx, name, one, wanted) })
 			}
-		})
+		}
+		b.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.fresh:
+		}
 	}
-	asking.Wait()
+}
+
+// keepAsking asks one server until ctx ends.
+func (b *Board) keepAsking(ctx context.Context, name string, one *asked, wanted func(server string) []schema.Name) {
+	for {
+		b.mu.Lock()
+		config, left := one.config, one.left
+		b.mu.Unlock()
+		began, pause := time.Now(), retry
+		if left || b.round(ctx, name, config, wanted(name)) {
+			pause = max(every, share*time.Since(began))
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		case <-one.wake:
+		}
+		if wait.Stop(); ctx.Err() != nil {
+			return
+		}
+	}
 }
 
 // round asks one server about tables, and reports whether it has answered.
@@ -131,6 +190,9 @@ func (b *Board) round(ctx context.Context, server string, config dbconn.Config, 
 			return false
 		}
 		b.mu.Lock()
+		if b.servers[server].left {
+			now.Fault = errLeft
+		}
 		key := keyOf(server, table)
 		if now.Fault != nil {
 			before := b.known[key]
