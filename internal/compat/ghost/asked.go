@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/compat/speech"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -132,6 +133,7 @@ func (a *Asked) ways() []string {
 	}
 	switch instant := a.said.on("attempt-instant-ddl"); {
 	case a.Reverts():
+	case !a.Tries() && speech.DropsOnlyForeign(a.Alter): // no new table could have them until the swap
 	case !instant || a.Tries():
 		flags = append(flags, "--method=shadow")
 	case !drops: // what builds the table would leave no old one

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"midstream/internal/compat/speech"
 )
 
 // chunkTime is the default there.
@@ -64,7 +66,7 @@ func (a *Asked) ending() []string {
 	if a.reverses {
 		flags = append(flags, "--undo="+keptFor.String(), "--undo-mode=warm")
 	}
-	if !a.swaps || !a.drops() {
+	if !a.swaps || !a.drops() && !speech.DropsOnlyForeign(a.Alter) {
 		flags = append(flags, "--method=shadow")
 	}
 	return flags

@@ -116,6 +116,9 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 			return answer, nil
 		}
 	}
+	if len(answer.Refused) == 0 {
+		return nil, fmt.Errorf("%w: its ALGORITHM=%s is lighter than %s", ErrRefused, q.Alter.Algorithm, q.From)
+	}
 	why := answer.Refused[len(answer.Refused)-1].Why
 	if len(q.Alter.PartitionOps) > 0 && namesNone(q.Alter.Algorithm) && namesNone(q.Alter.Lock) {
 		plain := &plan.Answer{Plain: true, Method: plan.MethodCopy}

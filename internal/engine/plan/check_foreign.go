@@ -25,25 +25,6 @@ type ForeignFacts struct {
 	Linked []schema.Name
 }
 
-// dropped are the table's constraints that the ALTER drops.
-func dropped(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
-	var all []schema.ForeignKey
-	for _, fk := range t.ForeignKeys {
-		if contains(a.DroppedForeign, fk.Constraint) || contains(a.DroppedConstraints, fk.Constraint) {
-			all = append(all, fk)
-		}
-	}
-	return all
-}
-
-// withoutForeign is the statement for a copy of the table, which has no foreign keys; nil if
-// nothing remains of the statement.
-func withoutForeign(t *schema.Table, a *ddl.Alter) *ddl.Alter {
-	return a.WithoutForeign(func(constraint string) bool {
-		return slices.ContainsFunc(t.ForeignKeys, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, constraint) })
-	})
-}
-
 // remaining are the relations that exist after the ALTER.
 func remaining(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
 	gone := dropped(t, a)
@@ -64,10 +45,20 @@ func (c *checker) checkForeign() {
 	if len(all) == 0 {
 		return
 	}
+	gone := dropped(t, c.alter)
+	if len(gone) > 0 && withoutForeign(t, c.alter) == nil {
+		c.block(
+			CodeForeignKey, "the ALTER only drops a foreign key, or a run cannot split it into clauses",
+			"a shadow has none before the swap",
+			"Run it alone, without --method and --together: the server changes only its dictionary",
+		)
+	}
+	if name := missingForeign(t, c.alter); name != "" {
+		c.block(CodeForeignKey, "the ALTER drops foreign key "+name, lacksIt, "")
+	}
 	if !c.facts.Version.renamesUnderLock() && c.tooOld(all) {
 		return
 	}
-	gone := dropped(t, c.alter)
 	for _, fk := range all {
 		if !slices.ContainsFunc(gone, fk.Is) {
 			c.checkActions(fk)
@@ -94,18 +85,6 @@ func (c *checker) checkForeign() {
 			"InnoDB has no foreign keys on partitioned tables, and none that refer to one",
 			"Drop the foreign keys first",
 		)
-	}
-	if len(gone) > 0 && withoutForeign(t, c.alter) == nil {
-		c.block(
-			CodeForeignKey, "the ALTER only drops a foreign key, or a run cannot split it into clauses",
-			"a shadow has none before the swap",
-			"Give its DROP FOREIGN KEY to the server, with a client such as mysql: the server changes only its dictionary",
-		)
-	}
-	for _, name := range c.alter.DroppedForeign {
-		if !slices.ContainsFunc(gone, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, name) }) {
-			c.block(CodeForeignKey, "the ALTER drops foreign key "+name, lacksIt, "")
-		}
 	}
 	c.checkForeignGrants(all)
 	c.tellForeign(all)

@@ -119,7 +119,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		return nil, err
 	}
 	c.warnOfBuild(choice)
-	if choice.Method != MethodShadow && related(facts, table) && !adds(alter) {
+	if choice.Method != MethodShadow && related(facts, table) && !adds(alter) && !dropsOnlyForeign(table, alter) {
 		c.warn(
 			CodeForeignKey,
 			"the table has foreign keys, or is referred to",
@@ -344,6 +344,13 @@ const natively = "Run the ALTER natively"
 // MayAsk reports whether the server may be asked how it would carry out the ALTER, and whether its
 // answer would count. failed is the error of Make.
 func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options, failed error) bool {
+	inBinlog := facts.IsReplica && !facts.maySilence()                         // of a replica
+	answersForTheTable := !related(facts, table) || !touchesKeys(table, alter) // a clone has no foreign keys
+	return !inBinlog && answersForTheTable && mayCount(facts, alter, options, failed) && mayClone(facts, table, options)
+}
+
+// mayCount reports whether an answer of the server about its own method would count.
+func mayCount(facts *Facts, alter *ddl.Alter, options Options, failed error) bool {
 	var refused *Refused
 	if failed != nil && !errors.As(failed, &refused) {
 		return false
@@ -359,17 +366,16 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 			return false
 		}
 	}
-	locksOthers := alter.AddsForeignKey                                        // the tables that it refers to
-	inBinlog := facts.IsReplica && !facts.maySilence()                         // of a replica
-	answersForTheTable := !related(facts, table) || !touchesKeys(table, alter) // a clone has no foreign keys
+	locksOthers := alter.AddsForeignKey // the tables that it refers to
 	understood := len(alter.Unknown) == 0
-	return !locksOthers && !inBinlog && answersForTheTable && understood &&
-		options.Method != MethodShadow && mayClone(facts, table, options)
+	return !locksOthers && understood && options.Method != MethodShadow
 }
 
-// touchesKeys reports whether the ALTER does what the server may refuse because of foreign keys.
+// touchesKeys reports whether the ALTER does what the server may refuse because of foreign keys, and what a question on a copy without
+// them cannot leave out.
 func touchesKeys(table *schema.Table, alter *ddl.Alter) bool {
-	return alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != ""
+	drops := alter.DropsForeignKey || DropsForeign(table, alter)
+	return drops && (withoutForeign(table, alter) == nil || missingForeign(table, alter) != "") || len(alter.PartitionOps) > 0 || alter.Engine != ""
 }
 
 // MayTry reports whether a shadow is planned without a question to the server, and the server may
@@ -384,13 +390,17 @@ func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
 // mayClone reports whether an empty copy may be made: the account may make it, and no run was
 // stopped on the table.
 func mayClone(facts *Facts, table *schema.Table, options Options) bool {
+	lacks := slices.ContainsFunc(onClone, func(p string) bool { return !facts.Grants.On(p, table.Name.Schema, "") })
+	return !stopped(facts, table, options) && !lacks
+}
+
+// stopped reports whether a run has left work on the table.
+func stopped(facts *Facts, table *schema.Table, options Options) bool {
 	names := append(options.Purpose.NamesOf(table.Name).All(), freeNames(table.Name, options, facts).All()...)
-	stopped := slices.ContainsFunc(facts.Taken, func(t Taken) bool {
+	return slices.ContainsFunc(facts.Taken, func(t Taken) bool {
 		return schema.MarkedFor(t.Comment, table.Name) &&
 			slices.ContainsFunc(names, func(n schema.Name) bool { return facts.sameTable(n, t.Name) })
 	})
-	lacks := slices.ContainsFunc(onClone, func(p string) bool { return !facts.Grants.On(p, table.Name.Schema, "") })
-	return !stopped && !lacks
 }
 
 // related reports whether the table has foreign keys, or whether others refer to it.

@@ -26,10 +26,14 @@ func (m *maker) undoably(p *plan.Plan) (*plan.Plan, error) {
 	if p.Choice.Method == plan.MethodShadow {
 		return m.wayBack(p)
 	}
-	if p.Choice.Method == plan.MethodNone || trial == nil || !p.Purpose.Swaps() {
+	drops := plan.DropsForeign(m.table, m.alter)
+	if p.Choice.Method == plan.MethodNone || trial == nil && !drops || !p.Purpose.Swaps() {
 		return p, nil
 	}
-	p.Inverse = m.invert(trial)
+	if p.Inverse = plan.InverseOfDrop(m.table, m.alter); trial != nil {
+		p.Inverse = m.invert(trial)
+		p.Inverse.NoteDrop(m.table, m.alter)
+	}
 	if err := m.besideOpenUndo(p); err != nil {
 		return nil, err
 	}
@@ -147,6 +151,9 @@ func (m *maker) shadowInstead(p *plan.Plan) (*plan.Plan, error) {
 		Fix: "--undo-method=auto makes the change all the same; or leave out --method, if you gave it", Blocking: true,
 	}
 	options := m.options.Plan
+	if m.facts.Trial == nil { // it only drops foreign keys
+		return nil, &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{why}}
+	}
 	if options.Method != "" {
 		p.Inverse.NotInstead = "you asked for the method " + string(options.Method)
 		return nil, &plan.Refused{Table: m.table.Name.String(), Blocking: []plan.Risk{why}}

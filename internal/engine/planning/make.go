@@ -185,6 +185,9 @@ func (m *maker) readReplica(ctx context.Context) error {
 // ask asks the server what the facts leave open, and decides again. p and err are the decision by
 // the facts alone.
 func (m *maker) ask(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, error) {
+	if m.facts.Native = plan.AnswerDrop(m.facts, m.table, m.alter, m.options.Plan, err); m.facts.Native != nil {
+		return m.decide()
+	}
 	switch {
 	case plan.MayAsk(m.facts, m.table, m.alter, m.options.Plan, err):
 		return m.askMethod(ctx, err)
@@ -242,7 +245,14 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 // statements would be lighter.
 func (m *maker) method(ctx context.Context) (*plan.Answer, *plan.Split, error) {
 	pool, question, wish := m.server.Pool, m.question(), m.options.Plan.Method
+	drops := plan.DropsForeign(m.table, m.alter)
+	if drops { // the copy shows only the rest
+		question.From = plan.MethodInplace
+	}
 	answer, err := native.Ask(ctx, pool, question)
+	if err == nil && drops {
+		answer.Effect = max(answer.Effect, plan.Metadata)
+	}
 	if err == nil && wish == "" {
 		split, err := native.Split(ctx, pool, question, answer)
 		return answer, split, err

@@ -64,8 +64,8 @@ type Alter struct {
 	AddsForeignKey  bool
 	DropsForeignKey bool
 	// DroppedForeign are the names in DROP FOREIGN KEY. DroppedConstraints are the names in DROP
-	// CONSTRAINT, and they may be foreign keys.
-	DroppedForeign, DroppedConstraints []string
+	// CONSTRAINT, and they may be foreign keys. ForeignIfExists are the names in DROP FOREIGN KEY IF EXISTS (MariaDB).
+	DroppedForeign, DroppedConstraints, ForeignIfExists []string
 
 	RenamesTable      bool
 	RenamedTo         schema.Name // if RenamesTable; without a database, the session's
@@ -120,16 +120,11 @@ func (a *Alter) WithoutForeign(named func(constraint string) bool) *Alter {
 	}
 	var kept []string
 	for _, piece := range token.List(tokens) {
-		w := words(piece)
 		switch {
 		case slices.ContainsFunc(piece, func(t token.Token) bool { return t.Executable != 0 }):
 			return nil
-		case w.begin("DROP", "FOREIGN", "KEY"):
+		case dropsForeign(words(piece), named):
 			continue
-		case w.begin("DROP", "CONSTRAINT"):
-			if name, _ := words(piece[2:]).skip("IF EXISTS").name(); named(name) {
-				continue
-			}
 		}
 		kept = append(kept, a.Clauses[piece[0].Start:piece[len(piece)-1].End])
 	}
@@ -141,6 +136,20 @@ func (a *Alter) WithoutForeign(named func(constraint string) bool) *Alter {
 		return nil
 	}
 	return without
+}
+
+// DropsOnlyForeign reports whether each clause drops a foreign key. named is as in WithoutForeign.
+func (a *Alter) DropsOnlyForeign(named func(constraint string) bool) bool {
+	return a.eachClause(func(w words, _ string) bool { return dropsForeign(w, named) })
+}
+
+// dropsForeign reports whether a clause drops a foreign key.
+func dropsForeign(w words, named func(constraint string) bool) bool {
+	if w.begin("DROP", "CONSTRAINT") {
+		name, _ := w[2:].skip("IF EXISTS").name()
+		return named(name)
+	}
+	return w.begin("DROP", "FOREIGN", "KEY")
 }
 
 // SameClauses reports whether two texts of clauses have the same meaning: they differ at most in

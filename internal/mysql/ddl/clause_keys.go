@@ -172,6 +172,9 @@ func (s *scan) drop(w words) {
 		a.DropsForeignKey = true
 		name, _ := w[2:].skip("IF EXISTS").name()
 		a.DroppedForeign = append(a.DroppedForeign, name)
+		if w[2:].begin("IF", "EXISTS") {
+			a.ForeignIfExists = append(a.ForeignIfExists, name)
+		}
 	case w.at(0, "CHECK"):
 		s.checkName(w[1:])
 	case w.at(0, "CONSTRAINT"):
