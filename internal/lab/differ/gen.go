@@ -264,7 +264,8 @@ func (g *gen) constant(k kind) string {
 	case dates, moments, stamps:
 		return pick(g, []string{"'2020-01-01' + INTERVAL 1 DAY", "DATE('2020-02-29')"})
 	}
-	return pick(g, k.values)
+	// A server with NO_BACKSLASH_ESCAPES does not read its own spelling of a quote in an expression (9.7: error 1064).
+	return pick(g, slices.DeleteFunc(slices.Clone(k.values), func(v string) bool { return strings.Contains(strings.Trim(v, "'"), "''") }))
 }
 
 // of returns the columns of families.
