@@ -16,6 +16,7 @@ type Entry struct {
 	Named  bool      `json:"named" doc:"true: the name belongs to the token; false: the person stated it"`
 	From   string    `json:"from" doc:"address that the request came from"`
 	Change string    `json:"change" doc:"id of the change; may be empty"`
+	Set    string    `json:"set" doc:"id of the change set that the entry is about; may be empty"`
 	Server string    `json:"server" doc:"name of the server; may be empty"`
 	Table  string    `json:"table" doc:"the table of the change: database.table; may be empty"`
 	State  string    `json:"state" doc:"state of the change after the entry; ready: running, and waiting for its release. Empty if the entry changed no state"`

@@ -63,21 +63,21 @@ const apiVersion = "1.0.0"
 
 // Handler answers under /v1/ to the person of a request (access.With), who needs the role of the operation. Events and reports are
 // not here.
-func (s *Service) Handler() http.Handler {
-	handler, _ := newAPI(s)
+func (s *Service) Handler(more ...More) http.Handler {
+	handler, _ := newAPI(s, more...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(withAsker(r)))
 	})
 }
 
 // OpenAPI is the document of the API, in YAML.
-func OpenAPI() ([]byte, error) {
-	_, document := newAPI(&Service{})
+func OpenAPI(more ...More) ([]byte, error) {
+	_, document := newAPI(&Service{}, more...)
 	return document.YAML()
 }
 
 // newAPI registers the operations of a service.
-func newAPI(s *Service) (http.Handler, *huma.OpenAPI) {
+func newAPI(s *Service, more ...More) (http.Handler, *huma.OpenAPI) {
 	mux := http.NewServeMux()
 	cfg := huma.DefaultConfig("The queue of a service of Midstream", apiVersion)
 	cfg.Formats = socket.Formats()
@@ -89,6 +89,9 @@ func newAPI(s *Service) (http.Handler, *huma.OpenAPI) {
 	s.registerChanges(api)
 	s.registerRuns(api)
 	registerMe(api)
+	for _, register := range more {
+		register(api)
+	}
 	describeRoles(api.OpenAPI())
 	return mux, api.OpenAPI()
 }

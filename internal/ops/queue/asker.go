@@ -61,6 +61,8 @@ var roles = map[string]access.Role{
 	"pause": access.Operate, "resume": access.Operate, "throttle": access.Operate, "hold": access.Operate, "cutover": access.Operate,
 	"abort": access.Operate, "set": access.Operate, "release": access.Operate, "kill": access.Operate,
 	"prepare": access.Operate, "commit": access.Operate, "order": access.Operate,
+	"submit-set": access.Submit, "undo-set": access.Submit, "approve-set": access.Approve, "reject-set": access.Approve,
+	"cancel-set": access.Operate, "release-set": access.Operate, "again-set": access.Operate, "skip-set": access.Operate,
 }
 
 // roleOf is the role that an operation needs; "" if no one may.

@@ -164,6 +164,7 @@ func (s *Service) takeOrder(ctx context.Context, o Order) (*entry, error) {
 		return nil, err
 	}
 	told := who.act(string(o.Verb), o.By, fmt.Sprintf("order %d of set %s", o.Number, o.Set))
+	told.Set = o.Set
 	if undo != nil { // both or none
 		return changed, s.replaceBoth(ctx, changed, undo, told)
 	}

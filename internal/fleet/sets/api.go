@@ -1,0 +1,90 @@
+package sets
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"midstream/internal/ops/queue"
+)
+
+type (
+	body[B any] struct{ Body B }
+	named       struct {
+		ID string `path:"id" doc:"id of the change set"`
+	}
+	asking struct {
+		ID   string `path:"id" doc:"id of the change set"`
+		Body Ask
+	}
+	taken struct {
+		Status int
+		Body   View
+	}
+)
+
+var notFound = []int{http.StatusNotFound}
+
+// Register registers the operations of sets. The service may be nil for the document alone.
+func (s *Service) Register(api huma.API) {
+	huma.Register(
+		api,
+		huma.Operation{OperationID: "list-sets", Method: http.MethodGet, Path: "/v1/sets", Summary: "All change sets, the newest first, without their members"},
+		func(context.Context, *struct{}) (*body[[]View], error) { return &body[[]View]{s.List()}, nil },
+	)
+	huma.Register(
+		api,
+		huma.Operation{OperationID: "show-set", Method: http.MethodGet, Path: "/v1/sets/{id}", Summary: "One change set, with its members", Errors: notFound},
+		func(_ context.Context, in *named) (*body[View], error) {
+			v, err := s.Get(in.ID)
+			if err != nil {
+				return nil, queue.ProblemOf(err)
+			}
+			return &body[View]{v}, nil
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "submit-set", Method: http.MethodPost, Path: "/v1/sets", Summary: "Submit a change set", DefaultStatus: http.StatusCreated, MaxBodyBytes: 2 << 20,
+			Description: "201: the set is in the store, and the service plans its members. 200: it was already there, with the same rules. 409: another set has the id. 422: the set has an error.",
+			Errors:      []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
+		},
+		func(ctx context.Context, in *body[Submission]) (*taken, error) {
+			v, fresh, err := s.Submit(ctx, in.Body, queue.AskerOf(ctx))
+			if err != nil {
+				return nil, queue.ProblemOf(err)
+			}
+			if fresh {
+				return &taken{http.StatusCreated, v}, nil
+			}
+			return &taken{http.StatusOK, v}, nil
+		},
+	)
+	for _, one := range []struct{ ask, summary string }{
+		{"approve", "Approve a wave of a change set, or a set that waits for an approval"},
+		{"reject", "Reject a set that waits for an approval"},
+		{"release", "Let members swap: of a wave, one, or all"},
+		{"again", "Give a failed member another attempt"},
+		{"skip", "Take a member out of the set"},
+		{"cancel", "End the set: what has not swapped ends, what has swapped stays"},
+		{"undo", "Take the change back on all members, in reverse order"},
+	} {
+		huma.Register(
+			api,
+			huma.Operation{
+				OperationID: one.ask + "-set", Method: http.MethodPost, Path: "/v1/sets/{id}/" + one.ask, Summary: one.summary,
+				Description: "The request counts once the answer is there. 409: it has no effect now, and the answer has the reason.",
+				Errors:      []int{http.StatusNotFound, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
+			},
+			func(ctx context.Context, in *asking) (*body[View], error) {
+				v, err := s.Ask(ctx, in.ID, one.ask, in.Body, queue.AskerOf(ctx))
+				if err != nil {
+					return nil, queue.ProblemOf(err)
+				}
+				return &body[View]{v}, nil
+			},
+		)
+	}
+}
