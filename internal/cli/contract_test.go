@@ -13,6 +13,7 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/engine/operator"
+	"midstream/internal/fleet/sets"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
 )
@@ -27,7 +28,7 @@ func TestDocsContract(t *testing.T) {
 	for name, record := range recordTypes() {
 		fieldsOf(&have, "event "+name+".", reflect.TypeOf(record).Elem())
 	}
-	for api, of := range map[string]func() ([]byte, error){"api ": socket.OpenAPI, "api of serve ": queue.OpenAPI} {
+	for api, of := range map[string]func() ([]byte, error){"api ": socket.OpenAPI, "api of serve ": sets.OpenAPI} {
 		document, err := of()
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/cli/exit"
 	"midstream/internal/compat/ghost"
 	"midstream/internal/compat/ptosc"
+	"midstream/internal/fleet/sets"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -24,7 +25,7 @@ var update = flag.Bool("update", false, "write the generated pages of docs/ anew
 // would make now. go test ./internal/cli -run TestDocs -update writes them.
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
-		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t, socket.OpenAPI), "openapi-serve.yaml": openAPIPage(t, queue.OpenAPI),
+		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t, socket.OpenAPI), "openapi-serve.yaml": openAPIPage(t, sets.OpenAPI),
 		"metrics.md":      metricsPage(),
 		"hooks.md":        hooksPage(),
 		"pt-osc-flags.md": generated + ptosc.Page(), "gh-ost-flags.md": generated + ghost.Page(),

@@ -164,28 +164,27 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	defer func() { err = errors.Join(err, service.Close()) }()
+	changeSets, err := fleet.OpenSets(ctx, service, s.app.planMember, s.note)
+	if err != nil {
+		return err
+	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	stop, err := s.listen.serve(
-		s.app, web.Source{API: service.Handler(), Histories: service.Histories, Stream: service.Stream(), Queue: true},
-		service.Metrics(), end,
-		"active runs continue; nothing was changed",
-	)
+	source := web.Source{API: service.Handler(changeSets.Register), Histories: service.Histories, Stream: service.Stream(), Queue: true}
+	stop, err := s.listen.serve(s.app, source, service.Metrics(), end, "active runs continue; nothing was changed")
 	if err != nil {
 		return err
 	}
 	defer stop()
-	s.note(
-		fmt.Sprintf(
-			"the queue is open at %s, for %s; the queue is kept in %s, %s", s.listen.url(), s.roster.Names(), where, s.listen.server.Tokens(),
-		),
-	)
+	const opened = "the queue is open at %s, for %s; the queue is kept in %s, %s"
+	s.note(fmt.Sprintf(opened, s.listen.url(), s.roster.Names(), where, s.listen.server.Tokens()))
 	keeper := retention.Keeper{Servers: s.keepOld.Over(service.Configs), File: filepath.Join(s.folder, "old-tables.json"), Note: s.note}
 	defer keeper.Start(ctx)()
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer end(nil)
 	reading.Go(func() { s.roster.Keep(ctx, service.SetServers) })
+	reading.Go(func() { changeSets.Run(ctx) })
 	if err := service.Run(ctx); err != nil {
 		return &exit.Error{
 			Code: exit.Failed,

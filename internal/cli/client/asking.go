@@ -3,7 +3,6 @@ package client
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -19,14 +18,13 @@ import (
 
 // asking talks to a service.
 type asking struct {
-	app    *process.Process
-	checks flags.Set
-	verb   string
-	to     string
-	token  process.TokenFlag
-	ca     string
-	client *queue.Client
-	json   bool
+	app     *process.Process
+	checks  flags.Set
+	verb    string
+	service process.ServiceFlags
+	to      string // its URL
+	client  *queue.Client
+	json    bool
 }
 
 func newAsking(a *process.Process, use, short string) (*asking, *cobra.Command) {
@@ -36,13 +34,7 @@ func newAsking(a *process.Process, use, short string) (*asking, *cobra.Command) 
 	q.checks.Flags = cmd.Flags()
 	q.checks.Flags.SortFlags = false
 	q.checks.Bool(&q.json, "", "json", "print one JSON object a line (docs/openapi-serve.yaml)")
-	q.checks.Flags.StringVar(&q.to, "service", "http://"+process.UsualListen, "URL of midstream serve")
-	q.checks.Flags.StringVar(&q.to, "to", "http://"+process.UsualListen, "former name of --service; it works as before")
-	q.token.Register(&q.checks)
-	q.checks.Flags.StringVar(
-		&q.ca, "tls-ca", "",
-		"PEM file of the certificates that sign the service's certificate, in addition to those of this machine",
-	)
+	q.service.Register(&q.checks)
 	help.InCommon(cmd.Flags())
 	return q, cmd
 }
@@ -70,15 +62,8 @@ func (q *asking) tell(c queue.Change) {
 
 // check says all that is wrong with the command line.
 func (q *asking) check(problems ...error) error {
-	at, err := url.Parse(q.to)
-	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		problems = append(problems, fmt.Errorf("--service %s: must be a URL that begins with http:// or https://", q.to))
-	}
-	trusting, err := queue.Trusting(q.ca)
-	if err != nil {
-		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", q.ca, err))
-	}
-	q.client = &queue.Client{At: q.to, HTTP: trusting, Token: func() (string, error) { return q.token.Read(q.app) }}
+	client, wrong := q.service.Client(q.app)
+	q.client, q.to, problems = client, q.service.At, append(problems, wrong...)
 	if err := exit.UsageOf("midstream help "+q.verb, append(q.checks.Problems, problems...)...); err != nil {
 		return err
 	}

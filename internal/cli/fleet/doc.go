@@ -1,4 +1,4 @@
-// Package fleet has the verbs for many servers at once: fleet plan.
+// Package fleet has the verbs for many servers at once: fleet plan, and those for change sets.
 package fleet
 
 import (
@@ -17,7 +17,8 @@ type Planner func(context.Context, Question, inventory.Server) fleetplan.Answer
 
 // Command is the verb fleet, with those below it.
 func Command(p *process.Process, planner Planner) *cobra.Command {
-	group := &cobra.Command{Use: "fleet", Short: "Plan one change for many servers", Long: help.Text("fleet")}
+	group := &cobra.Command{Use: "fleet", Short: "Plan a change for many servers, and take it to them in waves", Long: help.Text("fleet")}
 	group.AddCommand(planCommand(p, planner))
+	group.AddCommand(setCommands(p)...)
 	return group
 }

@@ -41,8 +41,8 @@ func (s Server) AllLabels() map[string]string {
 
 // Flags are the flags by which a verb reaches the server.
 func (s Server) Flags() []string {
-	flags := []string{"--defaults-file=" + s.File}
-	for _, f := range []struct{ name, value string }{{"host", s.Host}, {"port", strconv.Itoa(s.Port)}, {"socket", s.Socket}, {"user", s.User}} {
+	var flags []string
+	for _, f := range []struct{ name, value string }{{"defaults-file", s.File}, {"host", s.Host}, {"port", strconv.Itoa(s.Port)}, {"socket", s.Socket}, {"user", s.User}} {
 		if f.value != "" && f.value != "0" {
 			flags = append(flags, "--"+f.name+"="+f.value)
 		}

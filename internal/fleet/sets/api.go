@@ -88,3 +88,6 @@ func (s *Service) Register(api huma.API) {
 		)
 	}
 }
+
+// OpenAPI is the document of the API of midstream serve, in YAML.
+func OpenAPI() ([]byte, error) { return queue.OpenAPI((&Service{}).Register) }

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"midstream/internal/fleet/fleetplan"
 	"midstream/internal/fleet/inventory"
 	"midstream/internal/fleet/rollout"
 	"midstream/internal/ops/audit"
+	"midstream/internal/ops/queue"
 )
 
 const (
@@ -53,16 +55,15 @@ func (k *kept) forget(server string) {
 
 // plan plans members, and keeps the outcomes.
 func (t *set) plan(ctx context.Context, names []string) {
-	servers := t.service.cfg.Servers()
-	var asked []inventory.Server
-	for _, name := range names {
-		if s, is := servers[name]; is {
-			asked = append(asked, s)
+	servers, asked := map[string]queue.Server{}, []inventory.Server{}
+	for _, s := range t.service.cfg.Queue.Current() {
+		if slices.Contains(names, s.Name) {
+			servers[s.Name], asked = s, append(asked, inventory.Server{Name: s.Name, Labels: s.Labels})
 		}
 	}
 	answers := fleetplan.Ask(ctx, asked, fleetplan.Limits{Parallel: planParallel, PerHost: planPerHost},
 		func(ctx context.Context, s inventory.Server) fleetplan.Answer {
-			return t.service.cfg.Plan(ctx, t.rules, s)
+			return t.service.cfg.Plan(ctx, t.rules, servers[s.Name])
 		}, nil)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -25,10 +25,8 @@ import (
 // Config is what the sets of a service work with.
 type Config struct {
 	Queue *queue.Service
-	// Servers are those of the service now, by their names.
-	Servers func() map[string]inventory.Server
 	// Plan plans the change of a set for one server.
-	Plan func(context.Context, rollout.Set, inventory.Server) fleetplan.Answer
+	Plan func(context.Context, rollout.Set, queue.Server) fleetplan.Answer
 	// Every is the time between two steps of a driver. Defaults to 1 s.
 	Every time.Duration
 	// Note tells what somebody should know who looks after the service.
@@ -188,7 +186,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, who queue.Asker)
 		}
 		return View{}, false, &socket.Problem{Status: http.StatusConflict, Title: notTaken, Detail: "another set has the id " + rules.ID, Next: "use another id"}
 	}
-	state, err := rollout.Begin(rules, labelsOf(s.cfg.Servers()))
+	state, err := rollout.Begin(rules, labelsOf(s.cfg.Queue.Current()))
 	if err == nil {
 		err = members.CheckIDs(rules, state)
 	}
@@ -232,10 +230,10 @@ func mayTake(rules rollout.Set) *socket.Problem {
 }
 
 // labelsOf are the labels of servers, with their names.
-func labelsOf(servers map[string]inventory.Server) map[string]map[string]string {
+func labelsOf(servers []queue.Server) map[string]map[string]string {
 	labels := map[string]map[string]string{}
-	for name, s := range servers {
-		labels[name] = s.AllLabels()
+	for _, s := range servers {
+		labels[s.Name] = inventory.Server{Name: s.Name, Labels: s.Labels}.AllLabels()
 	}
 	return labels
 }

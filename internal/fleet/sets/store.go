@@ -129,7 +129,7 @@ func (t *set) hurry() {
 
 // Servers returns the labels of the servers.
 func (t *set) Servers(context.Context) (map[string]map[string]string, error) {
-	return labelsOf(t.service.cfg.Servers()), nil
+	return labelsOf(t.service.cfg.Queue.Current()), nil
 }
 
 // Requests returns what persons have asked for, after a number.

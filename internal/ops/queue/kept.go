@@ -30,6 +30,9 @@ func (s *Service) Kept(ctx context.Context, take func(text []byte) error) error 
 // NeedsApproval reports whether changes of a server wait for the consent of another person.
 func (s *Service) NeedsApproval(server string) bool { return s.needsApproval(server) }
 
+// Current are the servers that take changes now, by their names.
+func (s *Service) Current() []Server { return s.servers.now() }
+
 // AskerOf is who has sent a request.
 func AskerOf(ctx context.Context) Asker { return askerOf(ctx) }
 
