@@ -212,6 +212,7 @@ func (s *serving) read(verb string, arguments []string, statement string) ([]sch
 	if err := cmd.ParseFlags(arguments); err != nil {
 		return nil, flagError(cmd, err)
 	}
+	_, _, _ = c.connection.config() // the option file of a member may have the database
 	if c.together {
 		_, _, problems := grouped{c}.asked([]string{statement})
 		if c.config.Undo > 0 {

@@ -129,7 +129,7 @@ func submitCommand(a *process.Process) *cobra.Command {
 		if err := v.begin("submit", problem); err != nil {
 			return err
 		}
-		view, err := v.client.Submit(ctx, sets.Submission{Text: string(text), By: queue.ThisUser()})
+		view, err := v.client.Submit(ctx, sets.SetFile{Text: string(text), By: queue.ThisUser()})
 		if err != nil {
 			return exit.Unanswered(ctx, err, v.service.At)
 		}

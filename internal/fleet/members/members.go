@@ -13,9 +13,9 @@ import (
 // Queue is a queue of changes: that of this process (*queue.Service), or of another one (*queue.Client).
 type Queue interface {
 	// Order stores an order for a member, which then counts. It may be called again with the same order.
-	Order(ctx context.Context, o queue.Order) (queue.Member, error)
+	Order(ctx context.Context, o queue.Order) (queue.MemberReport, error)
 	// Members returns the members of a set that have had an order.
-	Members(ctx context.Context, set string) ([]queue.Member, error)
+	Members(ctx context.Context, set string) ([]queue.MemberReport, error)
 	// Freezes returns the freezes that last.
 	Freezes(ctx context.Context) ([]queue.Freeze, error)
 }
@@ -113,7 +113,7 @@ func Options(set rollout.Set) map[string]string {
 }
 
 // ReportOf is what a member of the queue reports.
-func ReportOf(m queue.Member) rollout.Report {
+func ReportOf(m queue.MemberReport) rollout.Report {
 	return rollout.Report{
 		Server: m.Server, Version: m.Version, Order: m.Order, Attempt: m.Attempt, Status: rollout.Status(m.Status), Temporary: m.Temporary,
 		Why: m.Why, Round: m.Round, Hold: time.Duration(m.HoldMS) * time.Millisecond,

@@ -51,7 +51,7 @@ func (s *Service) Register(api huma.API) {
 			Description: "201: the set is in the store, and the service plans its members. 200: it was already there, with the same rules. 409: another set has the id. 422: the set has an error.",
 			Errors:      []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
 		},
-		func(ctx context.Context, in *body[Submission]) (*taken, error) {
+		func(ctx context.Context, in *body[SetFile]) (*taken, error) {
 			v, fresh, err := s.Submit(ctx, in.Body, queue.AskerOf(ctx))
 			if err != nil {
 				return nil, queue.ProblemOf(err)

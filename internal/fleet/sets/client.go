@@ -12,7 +12,7 @@ import (
 type Client struct{ Queue *queue.Client }
 
 // Submit submits a set.
-func (c Client) Submit(ctx context.Context, asked Submission) (v View, err error) {
+func (c Client) Submit(ctx context.Context, asked SetFile) (v View, err error) {
 	err = c.Queue.Call(ctx, http.MethodPost, "sets", asked, &v)
 	return v, err
 }

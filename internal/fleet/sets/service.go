@@ -161,14 +161,14 @@ func bad(why, next string) *socket.Problem {
 	return &socket.Problem{Status: http.StatusUnprocessableEntity, Title: notTaken, Detail: why, Next: next}
 }
 
-// Submission is a set that somebody submits.
-type Submission struct {
+// SetFile is a set that somebody submits.
+type SetFile struct {
 	Text string `json:"text" maxLength:"1048576" doc:"the set: the text of its file (docs/change-sets.md)"`
 	By   string `json:"by,omitempty" maxLength:"200" doc:"who submits the set, in free text"`
 }
 
 // Submit takes a set, and reports whether it is a new one. It fails with a *socket.Problem, or with what the store says.
-func (s *Service) Submit(ctx context.Context, asked Submission, who queue.Asker) (View, bool, error) {
+func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (View, bool, error) {
 	rules, err := changeset.Parse("the set", []byte(asked.Text))
 	if err != nil {
 		return View{}, false, bad(err.Error(), "correct the file; docs/change-sets.md has an example")

@@ -81,7 +81,7 @@ func (s *Service) view(t *set, whole bool) View {
 
 // viewMembers adds the members, and counts them.
 func (s *Service) viewMembers(v *View, k *kept, whole bool) {
-	reports := map[string]queue.Member{}
+	reports := map[string]queue.MemberReport{}
 	if whole {
 		all, _ := s.cfg.Queue.Members(context.Background(), k.ID) // of this process: it does not fail
 		for _, m := range all {

@@ -50,6 +50,7 @@ type Submission struct {
 	NotBefore  *time.Time        `json:"not_before,omitempty" doc:"the run begins at this time at the earliest"`
 	Window     string            `json:"window,omitempty" maxLength:"200" doc:"the run begins only within these hours, and may then go on; the option cutover-window bounds the swap" example:"Tue-Thu 09:00-16:00 Europe/Berlin"`
 	By         string            `json:"by,omitempty" maxLength:"200" doc:"who submits the change, in free text"`
+	member     bool              // of a change set
 }
 
 // Change is one that was submitted.

@@ -109,13 +109,13 @@ func (c *Client) Unfreeze(ctx context.Context, server string) (f Freeze, err err
 }
 
 // Order sends an order to a member of a change set.
-func (c *Client) Order(ctx context.Context, o Order) (m Member, err error) {
+func (c *Client) Order(ctx context.Context, o Order) (m MemberReport, err error) {
 	err = c.call(ctx, http.MethodPost, "members", o, &m)
 	return m, err
 }
 
 // Members returns the members of a change set, as the service knows them.
-func (c *Client) Members(ctx context.Context, set string) (list []Member, err error) {
+func (c *Client) Members(ctx context.Context, set string) (list []MemberReport, err error) {
 	err = c.call(ctx, http.MethodGet, "members?set="+url.QueryEscape(set), nil, &list)
 	return list, err
 }

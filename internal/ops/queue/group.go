@@ -33,10 +33,11 @@ func grouped(asked Submission) Submission {
 	return asked
 }
 
-// reads are the arguments with which the statements of a change are read. The option file of its server may have what excludes a group.
+// reads are the arguments with which the statements of a change are read. The option file of its server may have what excludes a group,
+// and of a member of a change set it may have the database.
 func (s *Service) reads(server string, e *entry) []string {
 	args := e.arguments()
-	if e.Together {
+	if e.Together || e.Member != nil {
 		args = append(s.servers.of(server).flags(), args...)
 	}
 	return args

@@ -71,8 +71,8 @@ const (
 	MemberUndone   MemberStatus = "undone"
 )
 
-// Member is what a member of a change set reports.
-type Member struct {
+// MemberReport is what a member of a change set reports.
+type MemberReport struct {
 	Change    string       `json:"change" doc:"id of its change: SET@SERVER"`
 	Set       string       `json:"set" doc:"id of the change set"`
 	Server    string       `json:"server" doc:"name of the server"`
@@ -137,13 +137,13 @@ func (o Order) check() error {
 
 // Order takes an order for a member of a change set. When it returns, the order is stored, and counts. It fails with a *socket.Problem,
 // or with what the store says; the order may then be sent again.
-func (s *Service) Order(ctx context.Context, o Order) (Member, error) {
+func (s *Service) Order(ctx context.Context, o Order) (MemberReport, error) {
 	if err := o.check(); err != nil {
-		return Member{}, err
+		return MemberReport{}, err
 	}
 	e, err := s.takeOrder(ctx, o)
 	if err != nil {
-		return Member{}, err
+		return MemberReport{}, err
 	}
 	s.hurry()
 	s.instruct(ctx, e, nil)
@@ -221,7 +221,7 @@ func (e *entry) newest(o Order) *ordered {
 // newMember is the change of a member that has none yet. An order that is no start makes one that is over: the start that comes late
 // then has no effect.
 func (s *Service) newMember(e *entry, o Order, who Asker) (*entry, error) {
-	asked := tidied(Submission{ID: MemberID(o.Set, o.Server), Server: o.Server, Statement: o.Statement, Files: o.Files, Options: maps.Clone(o.Options)})
+	asked := tidied(Submission{ID: MemberID(o.Set, o.Server), Server: o.Server, Statement: o.Statement, Files: o.Files, Options: maps.Clone(o.Options), member: true})
 	changed := &entry{Texts: asked.Files, Sequence: s.last() + 1, Change: Change{
 		ID: asked.ID, Server: o.Server, Statement: asked.Statement, Files: fileNames(asked.Files), Options: asked.Options, After: asked.After,
 		Submitted: time.Now().UTC(), SubmittedBy: who.by(o.By), Author: access.Stated(o.By), Approval: o.Approval, Attempt: 1,
@@ -326,8 +326,8 @@ func (e *entry) mayPassLater(passes bool) {
 }
 
 // Members are the members of a set, as they are known here.
-func (s *Service) Members(_ context.Context, set string) ([]Member, error) {
-	list := []Member{}
+func (s *Service) Members(_ context.Context, set string) ([]MemberReport, error) {
+	list := []MemberReport{}
 	for _, e := range s.all() {
 		if e.Member != nil && e.Undoes == "" && e.Member.Set == set {
 			list = append(list, s.member(e))
@@ -337,9 +337,9 @@ func (s *Service) Members(_ context.Context, set string) ([]Member, error) {
 }
 
 // member is what a member reports.
-func (s *Service) member(e *entry) Member {
+func (s *Service) member(e *entry) MemberReport {
 	m := e.Member
-	r := Member{
+	r := MemberReport{
 		Change: e.ID, Set: m.Set, Server: e.Server, Version: m.Version, Order: m.Number, Attempt: m.Attempt,
 		Status: MemberStatus(e.State), ExitCode: e.ExitCode, Why: e.Why,
 	}
@@ -363,7 +363,7 @@ func (s *Service) member(e *entry) Member {
 }
 
 // memberUndone is what a member reports that is taken back.
-func (s *Service) memberUndone(r *Member, undo *entry) {
+func (s *Service) memberUndone(r *MemberReport, undo *entry) {
 	if undo.Member != nil {
 		r.Version += undo.Member.Version
 		r.Temporary = undo.Member.Passes
@@ -458,9 +458,9 @@ func (s *Service) registerMembers(api huma.API) {
 	huma.Register(
 		api,
 		huma.Operation{OperationID: "members", Method: http.MethodGet, Path: "/v1/members", Summary: "Members of a change set, as the queue knows them"},
-		func(ctx context.Context, in *ofSet) (*body[[]Member], error) {
+		func(ctx context.Context, in *ofSet) (*body[[]MemberReport], error) {
 			list, err := s.Members(ctx, in.Set)
-			return &body[[]Member]{list}, err
+			return &body[[]MemberReport]{list}, err
 		},
 	)
 	huma.Register(
@@ -469,12 +469,12 @@ func (s *Service) registerMembers(api huma.API) {
 			MaxBodyBytes: mostBody,
 			Description:  "The order counts once the answer is there. One whose number is not above the newest one of the member has no effect, so a driver may send an order again.",
 			Errors:       []int{http.StatusUnprocessableEntity, http.StatusInternalServerError}},
-		func(ctx context.Context, in *body[Order]) (*body[Member], error) {
+		func(ctx context.Context, in *body[Order]) (*body[MemberReport], error) {
 			m, err := s.Order(ctx, in.Body)
 			if err != nil {
 				return nil, problemOf(err)
 			}
-			return &body[Member]{m}, nil
+			return &body[MemberReport]{m}, nil
 		},
 	)
 }

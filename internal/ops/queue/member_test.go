@@ -20,7 +20,7 @@ func ordering(number uint64, verb OrderVerb, attempt int) Order {
 }
 
 // orders sends orders to a service, and returns the answer to the last one.
-func orders(t *testing.T, s *Service, all ...Order) (m Member) {
+func orders(t *testing.T, s *Service, all ...Order) (m MemberReport) {
 	t.Helper()
 	for _, o := range all {
 		if status := call(t, s, "POST", "/v1/members", o, &m); status != http.StatusOK {
@@ -66,7 +66,7 @@ func TestAMemberIgnoresLateOrders(t *testing.T) {
 	if m.Status != MemberStatus(StateWithdrawn) || m.Order != 4 {
 		t.Fatalf("%+v", m)
 	}
-	var list []Member
+	var list []MemberReport
 	if call(t, s, "GET", "/v1/members?set=s", nil, &list); len(list) != 1 || list[0].Version != m.Version {
 		t.Errorf("%+v", list)
 	}

@@ -177,6 +177,9 @@ func (s *Service) read(asked Submission) ([]schema.Name, error) {
 		return nil, bad(notQueued, "there are several statements, and together is not true", oneOrTogether)
 	}
 	e := &entry{Change: Change{Together: asked.Together, Statement: asked.Statement, Options: asked.Options}}
+	if asked.member {
+		e.Member = &ordered{}
+	}
 	if len(asked.Files) > 0 {
 		return s.readFiles(asked, e)
 	}
