@@ -14,7 +14,6 @@ import (
 	"midstream/internal/compat/ghost"
 	"midstream/internal/compat/ptosc"
 	"midstream/internal/fleet/sets"
-	"midstream/internal/ops/queue"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
