@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -124,17 +123,7 @@ func (s *serving) connect(reach []string) (cfg dbconn.Config, err error) {
 func (s *serving) check(ctx context.Context) []error {
 	problems := append(s.checks.Problems, s.listen.door.Check())
 	problems = append(problems, s.roster.Read(ctx)...)
-	for _, name := range slices.Sorted(maps.Keys(s.approve)) {
-		if name != queue.EveryServer {
-			problems = append(problems, s.roster.MayLack("approve", name))
-		}
-	}
-	for _, name := range s.keepOld.Named() {
-		problems = append(problems, s.roster.MayLack("keep-old", name))
-	}
-	if name, _, _ := strings.Cut(s.store, "/"); s.store != "" && !s.roster.Has(name) {
-		problems = append(problems, fmt.Errorf("--store %s: no --server has the name %s", s.store, name))
-	}
+	problems = append(problems, s.roster.Lacks(slices.Sorted(maps.Keys(s.approve)), s.keepOld.Named(), s.store)...)
 	folder, err := s.app.StateFolder(s.folder, "service")
 	if err == nil {
 		s.folder, err = filepath.Abs(folder)
@@ -157,7 +146,8 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	configs := s.roster.Configs()
 	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: configs}, queue.Config{
 		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.roster.Servers(), Inventory: s.roster.Found(), Limit: s.limit,
-		Read: s.read, Note: s.note, Approve: s.approve, Undos: undos.New(configs, s.control), KeepEnded: s.ended,
+		Read: s.read, Note: s.note, Approve: s.approve, FleetPlan: fleet.PlanOfServe(s.app.planMember),
+		Undos: undos.New(configs, s.control), KeepEnded: s.ended,
 	})
 	if err != nil {
 		return &exit.Error{Code: exit.Failed, Err: err, Left: "active runs continue; nothing was changed", Next: queue.Unopened(err)}

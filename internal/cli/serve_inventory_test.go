@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"midstream/internal/cli/exit"
+	"midstream/internal/fleet/fleetplan"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/queue"
 )
@@ -152,4 +153,37 @@ func TestInventoryCommandOfServe(t *testing.T) {
 	}
 	q.submit("a", q.name+" ADD COLUMN c INT", "--server=x")
 	q.becomes("a", queue.StateDone)
+}
+
+// TestFleetPlanOfServe: the API plans a change for the servers that a selector takes, and answers as midstream fleet plan --json does.
+// What is wrong with the question is refused, and so is who may only see.
+func TestFleetPlanOfServe(t *testing.T) {
+	sideBySide(t)
+	q := toInventory(t)
+	q.write("a", "labels = app=shop")
+	q.write("b", "labels = app=shop")
+	q.write("other", "labels = app=log")
+	q.write("wrong", "labels = app")
+	q.serve()
+	ask := func(body string) (status int, answer string) { return q.http("POST", "/v1/fleet/plan", body) }
+	status, text := ask(`{"selector":"app=shop","statement":"ALTER TABLE ` + q.name + ` ADD COLUMN note VARCHAR(40)","options":{"undo":"1h"}}`)
+	var r fleetplan.Report
+	if err := json.Unmarshal([]byte(text), &r); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %s: %v", status, text, err)
+	}
+	if r.Count(fleetplan.Fits) != 2 || r.Count(fleetplan.Wrong) != 1 || r.ExitCode != exit.WrongUsage || r.Selector != "app=shop" || len(r.Same) != 1 {
+		t.Errorf("%s", text)
+	}
+	for want, body := range map[string]string{
+		"takes none of 3 servers": `{"selector":"app=nothing","statement":"ALTER TABLE a.b ADD COLUMN c INT"}`,
+		"for ALTER TABLE":         `{"selector":"*","statement":"DROP TABLE a.b"}`,
+		"selector":                `{"selector":"a=","statement":"ALTER TABLE a.b ADD COLUMN c INT"}`,
+		"host":                    `{"selector":"*","statement":"ALTER TABLE a.b ADD COLUMN c INT","options":{"host":"x"}}`,
+	} {
+		if status, text := ask(body); status != http.StatusUnprocessableEntity || !strings.Contains(text, want) {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	q.submit("done", q.name+" ADD COLUMN c INT", "--server=a")
+	q.becomes("done", queue.StateDone)
 }

@@ -93,16 +93,21 @@ func (p *planVerb) parse(args []string) (selector.Selector, error) {
 	takes, err := selector.Parse(args[0])
 	problems = append(problems, err)
 	p.question.Statement = args[1]
-	statement, err := (&session.Target{Verb: "fleet plan"}).Parse(args[1:])
+	return takes, exit.UsageOf("midstream fleet plan --help", append(problems, checkStatement(args[1]))...)
+}
+
+// checkStatement returns the error in the statement of a fleet plan.
+func checkStatement(text string) error {
+	statement, err := (&session.Target{Verb: "fleet plan"}).Parse([]string{text})
 	if err != nil { // each option file may name the database
-		if within, parsed := (&session.Target{Verb: "fleet plan", Database: "one"}).Parse(args[1:]); parsed == nil {
+		if within, parsed := (&session.Target{Verb: "fleet plan", Database: "one"}).Parse([]string{text}); parsed == nil {
 			statement, err = within, nil
 		}
 	}
 	if err == nil && statement.Kind != ddl.KindAlter {
 		err = fmt.Errorf("midstream fleet plan is for ALTER TABLE, not for %s", statement.Kind)
 	}
-	return takes, exit.UsageOf("midstream fleet plan --help", append(problems, err)...)
+	return err
 }
 
 func (p *planVerb) run(ctx context.Context, args []string) error {
@@ -121,29 +126,40 @@ func (p *planVerb) run(ctx context.Context, args []string) error {
 	}
 	debug.SetGCPercent(gcPercent)
 	p.app.Stands("planning", fmt.Sprintf("%d servers", len(members)))
-	began := time.Now()
-	answers := fleetplan.Ask(ctx, members, p.limits, func(ctx context.Context, s inventory.Server) fleetplan.Answer {
-		if ctx.Err() != nil {
-			return fleetplan.Answer{}
-		}
-		return p.planner(ctx, p.question, s)
-	}, p.progress(len(members), began))
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	report, err := p.question.ask(ctx, p.planner, members, servers, p.limits, fleetplan.Asked{
+		Statement: args[1], Selector: takes.String(), AllowDrift: p.allowDrift,
+	}, p.progress(len(members), time.Now()))
+	if err != nil {
+		return err
 	}
-	for _, wrong := range servers.Problems { // its labels are not known: it may be one of those that are meant
-		answers = append(answers, fleetplan.Answer{Server: wrong.Name, Outcome: fleetplan.Wrong, ExitCode: exit.WrongUsage,
-			Error: wrong.Err.Error(), Next: "correct its option file, or its entry in the inventory"})
-	}
-	report := fleetplan.Of(fleetplan.Asked{
-		Statement: args[1], Selector: takes.String(), Checked: p.question.Check, AllowDrift: p.allowDrift,
-		SkipApplied: p.question.SkipApplied, Notes: servers.Notes,
-	}, answers, time.Since(began))
 	p.print(report)
 	if report.ExitCode == exit.Done {
 		return nil
 	}
 	return &exit.Error{Code: report.ExitCode, Err: errors.New(summary.FleetVerdict(report)), Left: "nothing was written", Next: summary.FleetNext(report)}
+}
+
+// ask asks the members, and makes the report.
+func (q Question) ask(
+	ctx context.Context, planner Planner, members []inventory.Server, all inventory.Inventory, limits fleetplan.Limits, asked fleetplan.Asked,
+	told func(done int),
+) (fleetplan.Report, error) {
+	began := time.Now()
+	answers := fleetplan.Ask(ctx, members, limits, func(ctx context.Context, s inventory.Server) fleetplan.Answer {
+		if ctx.Err() != nil {
+			return fleetplan.Answer{}
+		}
+		return planner(ctx, q, s)
+	}, told)
+	if ctx.Err() != nil {
+		return fleetplan.Report{}, context.Cause(ctx)
+	}
+	for _, wrong := range all.Problems { // its labels are not known: it may be one of those that are meant
+		answers = append(answers, fleetplan.Answer{Server: wrong.Name, Outcome: fleetplan.Wrong, ExitCode: exit.WrongUsage,
+			Error: wrong.Err.Error(), Next: "correct its option file, or its entry in the inventory"})
+	}
+	asked.Checked, asked.SkipApplied, asked.Notes = q.Check, q.SkipApplied, all.Notes
+	return fleetplan.Of(asked, answers, time.Since(began)), nil
 }
 
 // print writes the report.

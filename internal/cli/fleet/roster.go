@@ -112,8 +112,25 @@ func (r *Roster) Configs() map[string]dbconn.Config {
 	return configs
 }
 
-// MayLack fails if there is no server with the name of a flag's value. Of an inventory it may come later, and that is noted.
-func (r *Roster) MayLack(flag, name string) error {
+// Lacks returns an error for each value of --approve, --keep-old and --store that names no server. Of an inventory a server may come
+// later, and that is noted; the store is needed now.
+func (r *Roster) Lacks(approve, keepOld []string, store string) (problems []error) {
+	for _, name := range approve {
+		if name != queue.EveryServer {
+			problems = append(problems, r.mayLack("approve", name))
+		}
+	}
+	for _, name := range keepOld {
+		problems = append(problems, r.mayLack("keep-old", name))
+	}
+	if name, _, _ := strings.Cut(store, "/"); store != "" && !r.Has(name) {
+		problems = append(problems, fmt.Errorf("--store %s: no --server has the name %s", store, name))
+	}
+	return problems
+}
+
+// mayLack fails if there is no server with the name of a flag's value, unless it may come later.
+func (r *Roster) mayLack(flag, name string) error {
 	if r.Has(name) {
 		return nil
 	}

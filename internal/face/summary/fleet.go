@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/fleet/fleetplan"
 	"midstream/internal/mysql/ddl"
@@ -238,6 +239,8 @@ func FleetNext(r fleetplan.Report) string {
 		return ""
 	}
 	switch {
+	case r.Count(fleetplan.Refused) > 0 && openUndo(r) != "":
+		return openUndo(r)
 	case r.Count(fleetplan.Refused) > 0 && !r.SkipApplied:
 		return "remove the reasons, and plan again; add --skip-applied if servers may have the change already"
 	case r.Count(fleetplan.Refused) > 0:
@@ -256,4 +259,16 @@ func FleetNext(r fleetplan.Report) string {
 		return "the same command with --check reads every row first"
 	}
 	return "submit the change for these servers (docs/fleet.md)"
+}
+
+// openUndo is what to do if an open undo of the change before is why servers are refused; "" if none is.
+func openUndo(r fleetplan.Report) string {
+	for _, m := range r.Members {
+		for _, p := range m.Problems {
+			if m.Outcome == fleetplan.Refused && p.Code == string(plan.CodeUndo) && p.Fix != "" {
+				return fmt.Sprintf("%s (server %s)", p.Fix, m.Server)
+			}
+		}
+	}
+	return ""
 }

@@ -33,15 +33,18 @@ var embedded embed.FS
 // pages are read when the first is shown.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("pages").Funcs(template.FuncMap{
-		"path":    func(id string) string { return "/changes/" + url.PathEscape(id) },
-		"api":     func(id string) string { return "/v1/changes/" + url.PathEscape(id) },
-		"oneLine": func(text string) string { return humanize.OneLine(text, 160) },
-		"name":    func(table string) string { return schema.NameOf(table).String() },
-		"moment":  moment,
-		"mood":    moodOf,
-		"age":     func(since time.Time) string { return humanize.Age(time.Since(since)) },
-		"options": optionsText,
-		"join":    strings.Join,
+		"path":      func(id string) string { return "/changes/" + url.PathEscape(id) },
+		"api":       func(id string) string { return "/v1/changes/" + url.PathEscape(id) },
+		"oneLine":   func(text string) string { return humanize.OneLine(text, 160) },
+		"name":      func(table string) string { return schema.NameOf(table).String() },
+		"moment":    moment,
+		"mood":      moodOf,
+		"age":       func(since time.Time) string { return humanize.Age(time.Since(since)) },
+		"options":   optionsText,
+		"join":      strings.Join,
+		"plural":    humanize.Plural[int],
+		"setPath":   func(id string) string { return "/sets/" + url.PathEscape(id) },
+		"fleetMood": fleetMood, "countsText": countsText, "soakText": soakText, "sentence": sentence, "swapText": swapText, "askOf": askOf,
 		// truncates reports whether a statement empties a table.
 		"truncates": func(statement string) bool {
 			word, _, _ := strings.Cut(strings.TrimSpace(statement), " ")
@@ -141,7 +144,10 @@ func inside(to string) string {
 	if id, is := strings.CutPrefix(to, "/changes/"); is {
 		return "/changes/" + url.PathEscape(id)
 	}
-	if to == "/new" {
+	if id, is := strings.CutPrefix(to, "/sets/"); is {
+		return "/sets/" + url.PathEscape(id)
+	}
+	if to == "/new" || to == "/servers" || to == "/sets" {
 		return to
 	}
 	return "/"

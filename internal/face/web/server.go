@@ -144,6 +144,9 @@ func (s *Server) routes(mounted map[string]http.Handler) http.Handler {
 	if s.source.Queue {
 		inside.HandleFunc("GET /new", s.newPage)
 	}
+	if s.source.Queue {
+		s.fleetPages(inside)
+	}
 	inside.HandleFunc("GET /changes/{id}", s.changePage)
 	inside.HandleFunc("GET /parts/changes", s.listPart)
 	inside.HandleFunc("GET /parts/changes/{id}/blockers", s.blockersPart)

@@ -45,7 +45,7 @@ var house = []place{
 
 // testOnly packages may import every package, and only tests import them.
 var testOnly = []string{
-	"lab/cases", "lab/differ", "lab/fault", "lab/fleetsim", "lab/knobs", "lab/layout", "lab/mysqltest", "lab/oracle", "lab/sim", "lab/soak",
+	"lab/cases", "lab/differ", "lab/fault", "lab/fleetlab", "lab/fleetsim", "lab/knobs", "lab/layout", "lab/mysqltest", "lab/oracle", "lab/sim", "lab/soak",
 }
 
 // owners are the only importers of a library.

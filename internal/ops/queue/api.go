@@ -195,6 +195,7 @@ func (s *Service) registerChanges(api huma.API) {
 	s.registerFreezes(api)
 	s.registerMembers(api)
 	s.registerServers(api)
+	s.registerFleetPlan(api)
 	huma.Register(
 		api,
 		huma.Operation{

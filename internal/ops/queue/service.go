@@ -41,6 +41,9 @@ type Config struct {
 	// Read reads a statement as a verb with these arguments would, without a connection: run, or undo with the name of a
 	// table. It returns all tables that the statement is about. Its error says all that is wrong.
 	Read func(verb string, arguments []string, statement string) (tables []schema.Name, err error)
+	// FleetPlan plans a change for those of the servers that are asked for; nil if the service has none. It fails with a
+	// *socket.Problem.
+	FleetPlan func(ctx context.Context, servers []Server, found Inventory, asked FleetQuestion) (any, error)
 	// Approve has the servers whose changes wait for the consent of another person; EveryServer for all.
 	Approve map[string]bool
 	// KeepEnded is how long changes that have ended are kept; 0 for ever. Those whose undo may be possible are kept longer.
@@ -77,6 +80,7 @@ type Service struct {
 	journal    journal
 	freezes    freezer
 	servers    servers
+	fleetPlans sync.Mutex      // held by who makes a fleet plan
 	doubted    map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
 	pending    pending         // guarded by writing
 }
