@@ -9,7 +9,7 @@ import (
 
 // Set is a change set: one change for many servers, and the rules by which it reaches them.
 type Set struct {
-	// ID names the set. The change of a member has the id ID/server.
+	// ID names the set. The change of a member has the id ID@server.
 	ID string
 	// Statement is what each member runs. Files are given in its place.
 	Statement string
