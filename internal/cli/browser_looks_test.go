@@ -161,17 +161,23 @@ func (b *browser) listed(q *queueing) {
 	b.until("it shows what the run does", "/^(held|ready)$/.test(document.querySelector('#changes .state').textContent)")
 	b.pictures("list")
 	b.does("filter by state", chromedp.Click(`.counts a[href="/?state=failed"]`))
-	b.until("it has the failed change only", "document.querySelectorAll('#changes tbody tr').length === 1")
+	b.until("it has the failed change only", "location.search && document.readyState === 'complete' && document.querySelectorAll('#changes tbody tr').length === 1")
 	b.does("find a text", chromedp.SendKeys("#text", "REFUSED"), chromedp.Click("#filter button"))
 	b.until("both filters hold", "location.search === '?state=failed&text=REFUSED' && document.querySelectorAll('#changes tbody tr').length === 1")
 	b.does("find nothing", chromedp.Navigate(b.url+"/?text=%3Cimg%20src%3Dx%3E"))
 	b.sees("#changes", "No change matches")
 	b.does("go to the form", chromedp.Navigate(b.url), chromedp.Click(`a[href="/new"]`), chromedp.WaitVisible("#statement"))
-	b.does("fill it", chromedp.SendKeys("#statement", "ALTER TABLE "+q.name+" ADD COLUMN e INT"), chromedp.Click("#o-drop"),
+	b.does("fill it", chromedp.SendKeys("#statement", "ALTER TABLE "+q.name+" ADD COLUMN e INT COMMENT 'five'"), chromedp.Click("#o-drop"),
+		chromedp.SetValue("#not-before", "2026-01-02T03:04"), chromedp.SendKeys("#begin-window", "00:00-24:00"), chromedp.SendKeys("#priority", "7"),
 		chromedp.SendKeys("#o-window", "02:00-04:00"), chromedp.SendKeys("#o-slow", "7%"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
 	b.pictures("form")
+	b.does("see the command", chromedp.Click("#submit details:last-of-type summary"))
+	b.sees("#as-command", "midstream submit --service="+b.url+" --server=main --option=drop-old=true ")
+	contains(b.t, b.text("#as-command"), "--option=cutover-window=02:00-04:00 --option=max-slowdown=7% --not-before=2026-01-02T", "Z --window=00:00-24:00 --priority=7 'ALTER TABLE ", `'\''five'`)
 	b.does("submit it", chromedp.WaitEnabled("#send"), chromedp.Click("#send"), chromedp.WaitVisible("#change"))
-	contains(b.t, b.text("main"), "--cutover-window=02:00-04:00", "--drop-old=true", "--max-slowdown=7%")
+	contains(b.t, b.text("main"), "--cutover-window=02:00-04:00", "--drop-old=true", "--max-slowdown=7%",
+		"not before 2026-01-02 ", "begins only 00:00-24:00; cuts over only 02:00-04:00; priority 7")
+	b.journals()
 	var made string
 	b.does("find the change", chromedp.Evaluate("location.pathname.split('/').pop()", &made))
 	for _, id := range []string{"runs", made} {
@@ -183,6 +189,24 @@ func (b *browser) listed(q *queueing) {
 		})
 	}
 	q.becomes("waits", queue.StateDone)
+}
+
+// journals: the page of a change has who did what to it, and the commands that do what its buttons do.
+func (b *browser) journals() {
+	b.t.Helper()
+	b.does("open the journal of the change", chromedp.Click("#journal summary"), chromedp.WaitVisible("#journal-list li"))
+	b.sees("#journal-list", "submit")
+	b.does("see the commands", chromedp.Click("#commands summary"), chromedp.WaitVisible("#commands dd"))
+	contains(b.t, b.text("#commands"), "midstream withdraw --service="+b.url+" ", "midstream pause --control-dir=", "midstream submit --service="+b.url+" --undo=")
+	b.pictures("commands")
+	var page string
+	b.does("remember the page", chromedp.Location(&page))
+	b.does("go to the journal", chromedp.Navigate(b.url), chromedp.Click(`a[href="/audit"]`), chromedp.WaitVisible(".journal li"))
+	contains(b.t, b.text("main"), "midstream audit --service="+b.url, "submit", "kill")
+	b.pictures("audit")
+	b.does("filter", chromedp.SendKeys("#of-change", "blocked"), chromedp.Click(`[name="states"]`), chromedp.Click("form[role=search] button"))
+	b.until("it has the change", "location.search.includes('change=blocked') && document.querySelector('.journal').textContent.includes('running') && !document.querySelector('.journal').textContent.includes('refused (')")
+	b.does("go back", chromedp.Navigate(page), chromedp.WaitVisible("#change"))
 }
 
 // counts waits until an age is another one.

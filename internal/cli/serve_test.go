@@ -36,6 +36,7 @@ func TestQueue(t *testing.T) {
 	q.submit("c", q.database()+".u ADD COLUMN e INT", "--after=b")
 	q.submit("a", q.name+" ADD COLUMN c INT", held...) // it is there
 	a := q.holds("a")
+	q.linked("a")
 	contains(t, q.at("b").Why, "a, which was submitted earlier, also changes "+q.name)
 	contains(t, q.at("c").Why, "it waits for change b")
 	if a.Process == 0 || a.Began == nil || a.Ended != nil || a.ExitCode != nil || a.Table != q.name || a.SubmittedBy == "" {

@@ -125,6 +125,25 @@ func (q *queueing) ask(verb string, args ...string) (code int, stdout, stderr st
 	return code, r.stdout.String(), r.stderr.String()
 }
 
+// linked fails unless submit, queue and the status of the run name the page of a change that runs.
+func (q *queueing) linked(id string) {
+	q.t.Helper()
+	c := q.at(id)
+	again := []string{c.Statement, "--server=main", "--id=" + id}
+	for name, value := range c.Options {
+		again = append(again, "--option="+name+"="+value)
+	}
+	_, submitted, _ := q.ask("submit", again...)
+	_, one, _ := q.ask("queue", id)
+	for _, text := range []string{submitted, one} {
+		contains(q.t, text, "page      "+q.url+"/changes/"+id+"\n")
+	}
+	_, all, _ := q.ask("queue")
+	contains(q.t, all, "page      "+q.url+"/\n")
+	_, status, _ := midstream(q.t, "status", "--control-dir="+q.folder, q.name)
+	contains(q.t, status, "page      "+q.url+"/changes/"+id+"\n")
+}
+
 // submit puts a change of a table into the queue.
 func (q *queueing) submit(id, alter string, more ...string) {
 	q.t.Helper()

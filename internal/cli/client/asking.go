@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
 	"midstream/internal/face/summary"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/queue"
 )
 
@@ -58,6 +60,18 @@ func (q *asking) tell(c queue.Change) {
 		return
 	}
 	fmt.Fprintln(q.app.Stdout, summary.ChangeLine(c))
+}
+
+// shows prints the address of a change on the page; of "", that of the list.
+func (q *asking) shows(id string) {
+	if q.json {
+		return
+	}
+	at := strings.TrimSuffix(q.to, "/") + "/"
+	if id != "" {
+		at += "changes/" + url.PathEscape(id)
+	}
+	fmt.Fprintf(q.app.Stdout, "  %-9s %s\n", "page", escape.Line(at))
 }
 
 // check says all that is wrong with the command line.

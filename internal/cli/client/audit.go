@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/process"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/audit"
 	"midstream/internal/ops/queue"
@@ -52,14 +53,7 @@ func (q *asking) tellEntry(e audit.Entry) {
 	}
 	words := []string{fmt.Sprintf("%d  %s", e.ID, e.At.UTC().Format("2006-01-02 15:04:05 UTC"))}
 	if e.Action != "" {
-		who := e.Who
-		if who == "" {
-			who = "no name"
-		}
-		if e.From != "" {
-			who += " from " + e.From
-		}
-		words = append(words, e.Action, "by "+who)
+		words = append(words, e.Action, summary.EntryWho(e))
 	}
 	if e.Change != "" {
 		words = append(words, "change "+e.Change+" ("+e.Table+" on "+e.Server+")")
@@ -67,11 +61,5 @@ func (q *asking) tellEntry(e audit.Entry) {
 	if e.State != "" {
 		words = append(words, "is "+e.State)
 	}
-	text := strings.Join(words, "  ")
-	for _, more := range []string{e.Why, e.Detail, e.Error} {
-		if more != "" {
-			text += ": " + more
-		}
-	}
-	fmt.Fprintln(q.app.Stdout, escape.Line(text))
+	fmt.Fprintln(q.app.Stdout, escape.Line(strings.Join(words, "  ")+summary.EntryMore(e)))
 }

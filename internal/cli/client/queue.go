@@ -59,6 +59,9 @@ func queueCommand(a *process.Process) *cobra.Command {
 		} else if len(list) == 0 && !q.json {
 			fmt.Fprintln(q.app.Stdout, "The queue is empty.")
 		}
+		if len(list) > 0 {
+			q.shows("")
+		}
 		return nil
 	})
 	return cmd
@@ -78,6 +81,7 @@ func (q *asking) tellAll(c queue.Change) {
 		return
 	}
 	fmt.Fprint(q.app.Stdout, summary.OfChange(c))
+	q.shows(c.ID)
 }
 
 // oneID fails unless the arguments are an id.

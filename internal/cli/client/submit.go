@@ -95,6 +95,7 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 		return exit.Unanswered(ctx, err, s.to)
 	}
 	s.tell(c)
+	s.shows(c.ID)
 	if !s.wait {
 		return nil
 	}

@@ -1,13 +1,18 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"midstream/internal/engine/units"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/audit"
 	"midstream/internal/ops/queue"
 )
 
@@ -35,6 +40,44 @@ func ReadyOf(r queue.Ready) string {
 	return "ready, compared " + humanize.Span(time.Duration(*r.AgeMS)*time.Millisecond) + " ago"
 }
 
+// StartOf is what bounds when a change begins, copies and swaps, and its place in the order; empty if nothing does.
+func StartOf(c queue.Change) (list []string) {
+	if c.NotBefore != nil {
+		list = append(list, "not before "+units.Minute(*c.NotBefore))
+	}
+	for _, bound := range [][2]string{{"begins", c.Window}, {"copies", c.Options["copy-window"]}, {"cuts over", c.Options["cutover-window"]}} {
+		if bound[1] != "" {
+			list = append(list, bound[0]+" only "+escape.Line(bound[1]))
+		}
+	}
+	if c.Priority != 0 {
+		list = append(list, fmt.Sprintf("priority %d", c.Priority))
+	}
+	return list
+}
+
+// EntryWho is who did what an entry of the journal has, and from where; "" for a state that the service noted.
+func EntryWho(e audit.Entry) string {
+	if e.Action == "" {
+		return ""
+	}
+	text := "by " + cmp.Or(e.Who, "no name")
+	if e.From != "" {
+		text += " from " + e.From
+	}
+	return escape.Line(text)
+}
+
+// EntryMore is what an entry has beyond the person, the change and the state; "" for nothing.
+func EntryMore(e audit.Entry) (text string) {
+	for _, more := range []string{e.Why, e.Detail, e.Error} {
+		if more != "" {
+			text += ": " + more
+		}
+	}
+	return escape.Line(text)
+}
+
 // OfChange writes all that is known of a change, but for its line.
 func OfChange(c queue.Change) string {
 	var b strings.Builder
@@ -50,9 +93,10 @@ func OfChange(c queue.Change) string {
 		return t.Local().Format(time.DateTime)
 	}
 	line("change", c.Statement)
-	for name, value := range c.Options {
-		line("option", name+"="+value)
+	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
+		line("option", name+"="+c.Options[name])
 	}
+	line("start", strings.Join(StartOf(c), "; "))
 	line("undoes", c.Undoes)
 	line("after", strings.Join(c.After, ", "))
 	line("submitted", at(&c.Submitted)+" by "+c.SubmittedBy)

@@ -30,6 +30,7 @@ func OfStatus(s socket.Status) string {
 	)
 	line("kind", escape.Line(s.Rehearsal))
 	line("change", escape.Line(s.Alter))
+	line("page", escape.Line(s.Page))
 	if s.Into != "" {
 		line("new name", schema.NameOf(s.Into).Argument()+" after the swap")
 	}

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/report"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/access"
@@ -42,6 +43,8 @@ var pages = sync.OnceValue(func() *template.Template {
 		"age":       func(since time.Time) string { return humanize.Age(time.Since(since)) },
 		"options":   optionsText,
 		"join":      strings.Join,
+		"start":     summary.StartOf,
+		"shell":     schema.Shell,
 		"plural":    humanize.Plural[int],
 		"setPath":   func(id string) string { return "/sets/" + url.PathEscape(id) },
 		"fleetMood": fleetMood, "countsText": countsText, "soakText": soakText, "sentence": sentence, "swapText": swapText, "askOf": askOf,
@@ -99,8 +102,9 @@ func (s *Server) changePage(w http.ResponseWriter, r *http.Request) {
 	}
 	show(w, "change.html", http.StatusOK, struct {
 		queue.Change
-		Queue bool
-	}{c, s.source.Queue})
+		Queue    bool
+		Commands []command
+	}{c, s.source.Queue, s.commands(c)})
 }
 
 // blockersPart shows the sessions that hold the table's locks or wait for one.

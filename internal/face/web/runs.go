@@ -12,6 +12,7 @@ import (
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/access"
 	"midstream/internal/ops/queue"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
@@ -29,6 +30,7 @@ type Run struct {
 	change  queue.Change
 	control http.Handler // answers as its socket does
 	over    bool
+	reach   reach.Flags
 }
 
 // Begin adds a run with its history and what answers for it, as under /v1/ of its socket. The first
@@ -44,6 +46,7 @@ func (r *Runs) Begin(told record.Run, history string, answers http.Handler) *Run
 	run := &Run{
 		of:      r,
 		control: answers,
+		reach:   told.Reach,
 		change: queue.Change{
 			ID:          id,
 			Server:      told.Server,
@@ -110,7 +113,7 @@ func (r *Runs) Source() Source {
 			"use midstream serve for a queue",
 		)
 	})
-	return Source{API: mux, Histories: func(_ context.Context, id string) ([]string, bool, error) {
+	return Source{API: mux, Reach: r.reach, Histories: func(_ context.Context, id string) ([]string, bool, error) {
 		if run := r.get(id); run != nil {
 			return []string{run.change.History}, run.over, nil
 		}
@@ -133,6 +136,16 @@ func (r *Runs) Metrics() http.Handler {
 		}
 		newest.control.ServeHTTP(w, q)
 	})
+}
+
+// reach returns the flags that reach the runs.
+func (r *Runs) reach() reach.Flags {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.runs) == 0 {
+		return ""
+	}
+	return r.runs[len(r.runs)-1].reach
 }
 
 // get returns a copy of a run; nil if there is none.

@@ -17,6 +17,7 @@ import (
 	"midstream/internal/face/assets"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/access"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/socket"
 )
 
@@ -29,6 +30,8 @@ type Source struct {
 	Histories func(ctx context.Context, id string) (paths []string, over bool, err error)
 	// Stream sends the events of the queue; nil for none.
 	Stream http.Handler
+	// Reach returns the flags that reach the runs; nil for none.
+	Reach func() reach.Flags
 	// Queue says that changes may be submitted, and withdrawn.
 	Queue bool
 }
@@ -143,6 +146,8 @@ func (s *Server) routes(mounted map[string]http.Handler) http.Handler {
 	inside.HandleFunc("GET /{$}", s.listPage)
 	if s.source.Queue {
 		inside.HandleFunc("GET /new", s.newPage)
+		inside.HandleFunc("GET /audit", s.journalPage)
+		inside.HandleFunc("GET /parts/changes/{id}/audit", s.journalPart)
 	}
 	if s.source.Queue {
 		s.fleetPages(inside)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,6 +112,9 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 		s.command(e.verb(), e, filepath.Join(folder, filesFolder), "--json", "--history-dir="+filepath.Join(folder, historyPart), "--result-file="+filepath.Join(folder, resultFile),
 			"--cutover-when-gone="+s.freezes.file(e.Server))...)
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
+	if s.cfg.Page != nil {
+		cmd.Env = append(cmd.Env, socket.PageEnv+"="+s.cfg.Page()+"/changes/"+url.PathEscape(e.ID))
+	}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
 	ownSession(cmd)
 	if err := cmd.Start(); err != nil {

@@ -50,6 +50,8 @@ type Config struct {
 	KeepEnded time.Duration
 	// Undos knows how undos stand; nil if nothing is to be shown.
 	Undos *undos.Board
+	// Page returns the URL of the pages, once Run has begun; nil for none.
+	Page func() string
 	// Note tells what somebody should know who looks after the service.
 	Note func(text string)
 }
@@ -339,7 +341,7 @@ func (s *Service) waitsFor(e *entry) string {
 	}
 	running := slices.DeleteFunc(slices.Clone(s.board.running[e.Server]), func(one spot) bool { return s.soaks[one.id] })
 	if len(running) >= s.cfg.Limit {
-		return fmt.Sprintf("at most %d may run on %s at the same time (--limit), and %v does", s.cfg.Limit, e.Server, running.ids())
+		return fmt.Sprintf("at most %d may run on %s at the same time (--limit); at work: %s", s.cfg.Limit, e.Server, strings.Join(row(running).ids(), ", "))
 	}
 	return ""
 }

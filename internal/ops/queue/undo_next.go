@@ -97,6 +97,9 @@ func (e *entry) wayBack(path string) string {
 	return text
 }
 
+// Reach returns the flags that reach the runs of the service on this machine.
+func (s *Service) Reach() reach.Flags { return reach.Flags("").Sockets(s.ownFolder()) }
+
 // reach are the flags with which commands about a change reach its server, and the sockets of its run.
 func (s *Service) reach(e *entry) reach.Flags {
 	return reach.To(s.address(e.Server)).Sockets(s.ownFolder())

@@ -164,6 +164,7 @@ func (s *Session) serve(ctx context.Context, server *Server) error {
 			Version:   s.options.Version,
 			Reach:     s.options.Reach,
 			Began:     s.began,
+			Page:      os.Getenv(socket.PageEnv),
 		},
 		Control: s.control,
 		Emit:    s.tell,

@@ -19,6 +19,9 @@ import (
 	"midstream/internal/ops/record"
 )
 
+// PageEnv is the variable by which midstream serve gives a run the URL of its change.
+const PageEnv = "MIDSTREAM_PAGE"
+
 // About is what a run is; it doesn't change.
 type About struct {
 	Table     string      `json:"table" doc:"the table that is changed: database.table, a part with a dot or a backtick in backticks"`
@@ -34,6 +37,7 @@ type About struct {
 	Version   string      `json:"version" doc:"version of midstream"`
 	Reach     reach.Flags `json:"reach" doc:"flags that reach the server and the run, as they can be typed again, without a password; empty if the command line had none"`
 	Began     time.Time   `json:"began" doc:"when the run began"`
+	Page      string      `json:"page" doc:"URL of the change on the pages of midstream serve that began the run, as that one listened; empty for a run without it"`
 	Socket    string      `json:"socket" doc:"path of the socket that answers"`
 }
 

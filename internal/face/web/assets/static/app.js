@@ -93,6 +93,11 @@
     place.replaceChildren(...parts.map(part => part.since ? since(part.since) : visible(part.text)));
   };
 
+  // A command that asks the service has its URL, unless the service is where commands look for it.
+  const service = location.origin === "http://127.0.0.1:8385" ? " " : " --service=" + location.origin + " ";
+  for (const place of document.querySelectorAll("[data-service]")) put(place, place.textContent.replace("  ", service));
+  const shell = text => /^[\w.,:=%@/+-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+
   if ($("changes")) listPage();
   if ($("submit")) formPage();
   if ($("change")) changePage();
@@ -127,17 +132,32 @@
     const bothJoins = JSON.parse($("submit").dataset.joins);
     const asked = () => {
       const together = $("together").checked, joins = bothJoins[together ? 1 : 0];
-      const options = {};
+      const options = {}, lines = [];
       for (const field of document.querySelectorAll("[data-option]")) {
         const value = field.type === "checkbox" ? field.checked ? "true" : "" : field.value.trim();
-        if (value) options[field.dataset.option] = value;
+        if (value) options[field.dataset.option] = value, lines.push(field.dataset.option + "=" + value);
       }
       for (const line of $("options").value.split("\n").map(l => l.trim().replace(/^--/, "")).filter(Boolean)) {
         const at = line.indexOf("=");
         const name = at < 0 ? line : line.slice(0, at).trim(), value = at < 0 ? "true" : line.slice(at + 1).trim();
+        lines.push(name + "=" + value);
         options[name] = joins[name] && options[name] ? options[name] + joins[name] + value : value;
       }
+      asked.lines = lines;
       return { server: $("server").value, statement: $("statement").value, ...together && { together }, options };
+    };
+    const after = () => $("after").value.split(",").map(id => id.trim()).filter(Boolean);
+    // begins is what the plan does not depend on.
+    const begins = () => ({
+      after: after(), ...$("not-before").value && { not_before: new Date($("not-before").value).toISOString() },
+      ...$("begin-window").value.trim() && { window: $("begin-window").value.trim() }, ...Number($("priority").value) && { priority: Number($("priority").value) },
+    });
+    // command is what submits the same change on a command line.
+    const command = () => {
+      const it = asked(), when = begins();
+      const words = ["--server=" + it.server, it.together && "--together", ...asked.lines.map(line => "--option=" + line), ...when.after.map(id => "--after=" + id),
+        when.not_before && "--not-before=" + when.not_before, when.window && "--window=" + when.window, when.priority && "--priority=" + when.priority, it.statement.trim() || "ALTER TABLE ..."];
+      return "midstream submit" + service + words.filter(Boolean).map(shell).join(" ");
     };
     let shown = "", anyway = ""; // the change whose plan was shown, and the one that could not begin now
     const change = () => {
@@ -146,7 +166,9 @@
       put($("send"), anyway === now ? "Submit anyway" : "Submit");
       $("send").className = anyway === now ? "danger" : "main";
       $("first").hidden = !$("send").disabled;
+      put($("as-command"), command());
     };
+    change();
     $("submit").addEventListener("input", change);
     $("preview").addEventListener("click", () => {
       if (!$("submit").reportValidity()) return;
@@ -174,8 +196,7 @@
       event.preventDefault();
       busy($("send"), async () => {
         try {
-          const after = $("after").value.split(",").map(id => id.trim()).filter(Boolean);
-          const made = await ask("POST", "/v1/changes", { id: $("submit").dataset.id, ...asked(), after, by: $("by").value });
+          const made = await ask("POST", "/v1/changes", { id: $("submit").dataset.id, ...asked(), ...begins(), by: $("by").value });
           location.assign("/changes/" + encodeURIComponent(made.id));
         } catch (problem) {
           complain($("said"), problem);
@@ -501,6 +522,14 @@
         put($("blockers"), problem.message);
       }
     }));
+    $("journal")?.addEventListener("toggle", async () => {
+      if (!$("journal").open) return;
+      try {
+        $("journal-list").innerHTML = await ask("GET", api.replace("/v1/", "/parts/") + "/audit");
+      } catch (problem) {
+        put($("journal-list"), problem.message);
+      }
+    });
     let watched = false; // the undo
     if (page.dataset.state === "done") watchUndo();
 
