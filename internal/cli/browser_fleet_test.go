@@ -8,15 +8,36 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"midstream/internal/face/web"
+	"midstream/internal/fleet/fleetplan"
 	"midstream/internal/fleet/rollout"
 	"midstream/internal/lab/fleetlab"
 	"midstream/internal/ops/queue"
+	"midstream/internal/ops/record"
 )
+
+// mixedPlan is a plan with several outcomes and a definition that differs.
+func mixedPlan(text string) fleetplan.Report {
+	var answers []fleetplan.Answer
+	for i := range 42 {
+		a := fleetplan.Answer{Server: fmt.Sprintf("shard-%04d", i), Outcome: fleetplan.Fits, Method: "instant", LeastMS: 100, MostMS: 300}
+		a.Define([]string{"`a` int", "`b` int"})
+		switch i {
+		case 7, 8:
+			a.Outcome, a.Error, a.Next = fleetplan.Refused, "no room "+text, "free the disk"
+			a.Problems = []record.Risk{{Code: "disk", What: "no room " + text}}
+		case 9:
+			a.Define([]string{"`a` int", "`b` bigint"})
+		}
+		answers = append(answers, a)
+	}
+	return fleetplan.Of(fleetplan.Asked{Statement: "ALTER TABLE shop.orders ADD COLUMN note INT", Selector: "app=shop", Notes: []string{"note " + text}}, answers, time.Second)
+}
 
 // TestBrowserFleet: the page of a set follows the real core over 12 and over 500 simulated members: a person approves, looks at what
 // failed, skips, freezes and takes back. The texts of servers stay texts, and no page is cut off.
@@ -56,6 +77,14 @@ func TestBrowserFleet(t *testing.T) {
 	b.sees("#part", "by ann: the fair")
 	b.does("end that", chromedp.Click(`[data-ask="DELETE /v1/freezes/shard-0002"]`), chromedp.WaitVisible("#question"), chromedp.Click("#yes"))
 	b.until("it has ended", "!document.querySelector('#part').textContent.includes('the fair')")
+	api.Plan = mixedPlan(evil)
+	b.does("plan", chromedp.Navigate(b.url+"/fleet/plan?selector=app%3Dshop"), chromedp.WaitVisible("#statement"),
+		chromedp.SendKeys("#statement", "ALTER TABLE shop.orders ADD COLUMN note INT"), chromedp.Click("#check"), chromedp.Click("#ask-plan"),
+		chromedp.WaitVisible("#answer"))
+	contains(t, b.text("#answer"), "Not yet: of 42 servers, 2 cannot be changed, 1 with another definition", "instant", "and 34 more", "no room "+strings.TrimSuffix(evil, "\u202e'"),
+		"lacks `b` int", "has   `b` "+"bigint", "Next: free the disk")
+	b.until("texts are texts", "document.querySelectorAll('main img').length === 0")
+	b.pictures("fleet-plan")
 	for _, f := range api.Fleets {
 		n := len(f.State().Members)
 		b.does("open", chromedp.Navigate(fmt.Sprintf("%s/sets/orders-note-%d", b.url, n)), chromedp.WaitVisible(".waves"))

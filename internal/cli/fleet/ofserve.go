@@ -29,7 +29,9 @@ func PlanOfServe(planner Planner) func(context.Context, []queue.Server, queue.In
 		if err != nil {
 			return nil, no(err, "correct the selector or the statement (docs/fleet.md)")
 		}
-		q := Question{Statement: asked.Statement, Check: asked.Check, SkipApplied: asked.SkipApplied, TimeLimit: time.Minute, CheckLimit: time.Hour}
+		q := Question{
+			Statement: asked.Statement, Check: asked.Check, SkipApplied: asked.SkipApplied, TimeLimit: planTime, CheckLimit: time.Hour,
+		}
 		if q.Flags, err = queue.Arguments(asked.Options); err != nil {
 			return nil, no(err, "docs/serve.md lists the permitted options")
 		}

@@ -141,8 +141,8 @@ func (p *planVerb) run(ctx context.Context, args []string) error {
 
 // ask asks the members, and makes the report.
 func (q Question) ask(
-	ctx context.Context, planner Planner, members []inventory.Server, all inventory.Inventory, limits fleetplan.Limits, asked fleetplan.Asked,
-	told func(done int),
+	ctx context.Context, planner Planner, members []inventory.Server, all inventory.Inventory,
+	limits fleetplan.Limits, asked fleetplan.Asked, told func(done int),
 ) (fleetplan.Report, error) {
 	began := time.Now()
 	answers := fleetplan.Ask(ctx, members, limits, func(ctx context.Context, s inventory.Server) fleetplan.Answer {

@@ -258,7 +258,7 @@ func FleetNext(r fleetplan.Report) string {
 	case !r.Checked:
 		return "the same command with --check reads every row first"
 	}
-	return "submit the change for these servers (docs/fleet.md)"
+	return "submit a change set for these servers: midstream fleet submit (docs/change-sets.md)"
 }
 
 // openUndo is what to do if an open undo of the change before is why servers are refused; "" if none is.

@@ -61,10 +61,11 @@ func TestFleetNext(t *testing.T) {
 	ok := fleetplan.Answer{Server: "a", Outcome: fleetplan.Fits, Method: "instant"}
 	for want, c := range map[string]fleetplan.Report{
 		"with --check reads every row": fleetplan.Of(fleetplan.Asked{}, []fleetplan.Answer{ok}, 0),
-		"submit the change":            fleetplan.Of(fleetplan.Asked{Checked: true}, []fleetplan.Answer{ok}, 0),
+		"midstream fleet submit":       fleetplan.Of(fleetplan.Asked{Checked: true}, []fleetplan.Answer{ok}, 0),
 		"nothing":                      fleetplan.Of(fleetplan.Asked{}, []fleetplan.Answer{{Outcome: fleetplan.Done}}, 0),
 		"add --skip-applied":           fleetplan.Of(fleetplan.Asked{}, []fleetplan.Answer{ok, {Outcome: fleetplan.Refused}}, 0),
 		"the keys and a SELECT":        fleetplan.Of(fleetplan.Asked{}, []fleetplan.Answer{ok, {Outcome: fleetplan.Unfit}}, 0),
+		"undo  --end a.b (server c)":   fleetplan.Of(fleetplan.Asked{}, []fleetplan.Answer{ok, {Server: "c", Outcome: fleetplan.Refused, Problems: []record.Risk{{Code: "undo", Fix: "midstream undo  --end a.b"}}}}, 0),
 		"look (server b)":              fleetplan.Of(fleetplan.Asked{}, []fleetplan.Answer{ok, {Server: "b", Outcome: fleetplan.Failed, Next: "look"}}, 0),
 	} {
 		if next := FleetNext(c); !strings.Contains(next, want) {

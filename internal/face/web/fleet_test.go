@@ -54,7 +54,8 @@ func TestPagesOfAFleet(t *testing.T) {
 		s.wants(http.StatusSeeOther, "GET", page, func(r *http.Request) { r.Header.Set("Accept", "text/html") })
 		s.wants(http.StatusOK, "GET", page, withToken, "to approve</span>", "soaked 30 min", `data-ask="POST /v1/sets/`+id+`/approve" data-wave="canary"`, `data-role="approve"`)
 		f.Ask(rollout.Request{Ask: rollout.AskApprove, Wave: "canary", By: "bert"})
-		if _, err := f.Until(t.Context(), func(s rollout.State) bool { return s.Waves[1].Phase == rollout.WaveRunning && s.Swaps > 1 }); err != nil {
+		second := func(s rollout.State) bool { return s.Waves[1].Phase == rollout.WaveRunning && s.Swaps > 1 }
+		if _, err := f.Until(t.Context(), second); err != nil {
 			t.Fatal(err)
 		}
 		s.wants(http.StatusOK, "GET", page, withToken, "copy now", "at most 2 on a host", "approved by bert")

@@ -19,6 +19,7 @@ type API struct {
 	Fleets    []*Fleet
 	Servers   []queue.ServerInfo
 	Inventory queue.Inventory
+	Plan      any // the answer to a fleet plan
 
 	mu      sync.Mutex
 	freezes []queue.Freeze
@@ -63,6 +64,11 @@ func (a *API) Handler() http.Handler {
 		return &socket.Problem{Status: http.StatusNotFound, Title: "no such set", Detail: "there is no set " + r.PathValue("id"), Next: "midstream fleet sets"}
 	})
 	mux.HandleFunc("POST /v1/sets/{id}/{ask}", a.ask)
+	mux.HandleFunc("POST /v1/fleet/plan", func(w http.ResponseWriter, r *http.Request) {
+		var asked queue.FleetQuestion
+		a.note(r, &asked)
+		reply(w, a.Plan)
+	})
 	mux.HandleFunc("POST /v1/freezes", func(w http.ResponseWriter, r *http.Request) {
 		var asked queue.FreezeRequest
 		a.note(r, &asked)

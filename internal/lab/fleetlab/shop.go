@@ -28,7 +28,8 @@ func Shop(ctx context.Context, n int, text string) (*Fleet, error) {
 		ID: fmt.Sprintf("orders-note-%d", n), Statement: "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40) COMMENT '" + text + "'", Author: "ann", Selector: every,
 		Waves: []rollout.Wave{{Name: "canary", Selector: canary, Soak: 30 * time.Minute, Approve: true}, {Name: "a half " + text, Share: 5000, Soak: 2 * time.Hour},
 			{Name: "rest"}},
-		Limits: rollout.Limits{All: max(4, n/12), PerHost: 2, PerCell: 10}, StopAfter: 2, Undo: 24 * time.Hour, Retry: rollout.Retry{Attempts: 1},
+		Limits: rollout.Limits{All: max(4, n/12), PerHost: 2, PerCell: 10}, StopAfter: 2, Undo: 24 * time.Hour,
+		Retry: rollout.Retry{Attempts: 1},
 	}, servers)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ func (f *Fleet) View() sets.View {
 	v := sets.View{
 		ID: s.Set, State: string(s.Phase), Why: s.Why, Statement: rules.Statement, Selector: rules.Selector.String(), Author: rules.Author,
 		SubmittedBy: rules.Author + " from 10.0.0.7", Submitted: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC),
-		Limits: sets.Limits{All: rules.Limits.All, PerHost: rules.Limits.PerHost, PerCell: rules.Limits.PerCell}, StopAfter: rules.StopAfter,
-		Swap: string(rules.Swap.When), Counts: map[string]int{}, Size: len(s.Members),
+		Limits:    sets.Limits{All: rules.Limits.All, PerHost: rules.Limits.PerHost, PerCell: rules.Limits.PerCell},
+		StopAfter: rules.StopAfter, Swap: string(rules.Swap.When), Counts: map[string]int{}, Size: len(s.Members),
 	}
 	if rules.Undo > 0 {
 		v.Undo = rules.Undo.String()
@@ -23,7 +23,8 @@ func (f *Fleet) View() sets.View {
 	for i, w := range s.Waves {
 		of := rules.Waves[i]
 		v.Waves = append(v.Waves, sets.Wave{
-			Name: w.Name, State: string(w.Phase), Counts: map[string]int{}, SoakMS: of.Soak.Milliseconds(), SoakedMS: w.Soaked.Milliseconds(),
+			Name: w.Name, State: string(w.Phase), Counts: map[string]int{},
+			SoakMS: of.Soak.Milliseconds(), SoakedMS: w.Soaked.Milliseconds(),
 			Approve: of.Approve, Approvers: of.Approvers, ApprovedBy: w.ApprovedBy, Open: w.Open,
 		})
 		if w.Phase == rollout.WaveToApprove {

@@ -29,6 +29,7 @@
         part.querySelectorAll(".scrolls").forEach((e, i) => { e.scrollLeft = scrolled[i] ?? 0; });
         if (label) ([...part.querySelectorAll(label.tag)].find(e => label.id ? e.id === label.id : e.getAttribute("aria-label") === label.label &&
           e.getAttribute("href") === label.href && (label.label || e.textContent === label.text)) ?? $("named")).focus();
+        if ($("state")) document.title = $("named").textContent + ": " + $("state").textContent;
         last = text;
       }
     } catch (problem) {
