@@ -26,7 +26,8 @@ func OpenSets(ctx context.Context, service *queue.Service, planner Planner, note
 			if err != nil {
 				return fleetplan.Answer{Outcome: fleetplan.Wrong, ExitCode: exit.WrongUsage, Error: err.Error()}
 			}
-			q := Question{Statement: rules.Statement, Flags: append(slices.Clone(s.Reach), options...), SkipApplied: rules.SkipApplied, TimeLimit: planTime}
+			q := Question{Statement: rules.Statement, Flags: append(slices.Clone(s.Reach), options...), TimeLimit: planTime}
+			q.SkipApplied = rules.SkipApplied
 			return planner(ctx, q, inventory.Server{Name: s.Name, Labels: s.Labels})
 		},
 	})

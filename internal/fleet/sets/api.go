@@ -76,7 +76,10 @@ func (s *Service) Register(api huma.API) {
 			huma.Operation{
 				OperationID: one.ask + "-set", Method: http.MethodPost, Path: "/v1/sets/{id}/" + one.ask, Summary: one.summary,
 				Description: "The request counts once the answer is there. 409: it has no effect now, and the answer has the reason.",
-				Errors:      []int{http.StatusNotFound, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
+				Errors: []int{
+					http.StatusNotFound, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity,
+					http.StatusInternalServerError,
+				},
 			},
 			func(ctx context.Context, in *asking) (*body[View], error) {
 				v, err := s.Ask(ctx, in.ID, one.ask, in.Body, queue.AskerOf(ctx))

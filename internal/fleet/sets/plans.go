@@ -26,13 +26,22 @@ func (t *set) Plans(ctx context.Context, state rollout.State) (map[string]rollou
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known, wanted := map[string]rollout.Outcome{}, []string{}
+	if t.kept.Common == "" && allPlanned(state, t.kept.Plans) {
+		to := t.kept
+		if to.Common = mostCommon(to.Plans); to.Common != "" {
+			if err := t.change(ctx, to, audit.Entry{}); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for i := range state.Members {
 		m := &state.Members[i]
 		if m.Step != rollout.StepPlanned && m.Step != rollout.StepRetrying {
 			continue
 		}
-		p, is := t.kept.Plans[m.Server]
-		if !is || p.Outcome != rollout.OutcomeFit && time.Since(p.At) > replanEvery && m.Step == rollout.StepPlanned {
+		_, is := t.kept.Plans[m.Server]
+		p := t.kept.plan(m.Server)
+		if !is || p.Outcome != rollout.OutcomeFit && !p.At.IsZero() && time.Since(p.At) > replanEvery && m.Step == rollout.StepPlanned {
 			wanted = append(wanted, m.Server)
 		}
 		if p.Outcome != "" {
@@ -61,41 +70,75 @@ func (t *set) plan(ctx context.Context, names []string) {
 			servers[s.Name], asked = s, append(asked, inventory.Server{Name: s.Name, Labels: s.Labels})
 		}
 	}
-	answers := fleetplan.Ask(ctx, asked, fleetplan.Limits{Parallel: planParallel, PerHost: planPerHost},
+	fleetplan.Ask(ctx, asked, fleetplan.Limits{Parallel: planParallel, PerHost: planPerHost},
 		func(ctx context.Context, s inventory.Server) fleetplan.Answer {
-			return t.service.cfg.Plan(ctx, t.rules, servers[s.Name])
+			a := t.service.cfg.Plan(ctx, t.rules, servers[s.Name])
+			if ctx.Err() == nil {
+				t.keepPlan(ctx, s.Name, outcomeOf(&a))
+			}
+			return a
 		}, nil)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.planning = false; ctx.Err() != nil {
-		return
-	}
-	to := t.kept
-	if to.Common == "" {
-		if r := fleetplan.Of(fleetplan.Asked{Statement: t.rules.Statement}, answers, 0); r.Common != nil {
-			to.Common = r.Common.Fingerprint
-		}
-	}
-	to.Plans = maps.Clone(to.Plans)
-	for i := range answers {
-		to.Plans[answers[i].Server] = outcomeOf(&answers[i], to.Common)
-	}
-	if err := t.change(ctx, to, audit.Entry{}); err != nil {
-		t.service.cfg.Note(err.Error()) // they are planned again
-		return
-	}
+	t.planning = false
 	t.hurry()
 }
 
+// keepPlan keeps the plan of a member at once, so that a service that is killed does not begin again.
+func (t *set) keepPlan(ctx context.Context, server string, p planned) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	to := t.kept
+	to.Plans = maps.Clone(to.Plans)
+	to.Plans[server] = p
+	if err := t.change(ctx, to, audit.Entry{}); err != nil {
+		t.service.cfg.Note(err.Error()) // the member is planned again
+	}
+}
+
+// allPlanned reports whether each member has a plan that waits for one.
+func allPlanned(state rollout.State, plans map[string]planned) bool {
+	return !slices.ContainsFunc(state.Members, func(m rollout.Member) bool {
+		_, is := plans[m.Server]
+		return !is && m.Step == rollout.StepPlanned && !m.Gone
+	})
+}
+
+// mostCommon is the definition of most members; "" if none is known.
+func mostCommon(plans map[string]planned) (common string) {
+	counts := map[string]int{}
+	for _, p := range plans {
+		if p.Definition != "" {
+			counts[p.Definition]++
+		}
+	}
+	for _, definition := range slices.Sorted(maps.Keys(counts)) {
+		if counts[definition] > counts[common] {
+			common = definition
+		}
+	}
+	return common
+}
+
+// plan is what the fleet plan says of a member; nothing before the common definition is known.
+func (k *kept) plan(server string) planned {
+	p, is := k.Plans[server]
+	switch {
+	case !is || p.Outcome != rollout.OutcomeFit:
+	case p.Definition != "" && k.Common == "":
+		return planned{}
+	case p.Definition != "" && p.Definition != k.Common:
+		p.Outcome, p.Why = rollout.OutcomeDrifted, "its table is defined in another way than that of most members: midstream fleet plan shows the lines"
+	}
+	return p
+}
+
 // outcomeOf is what the plan of a member means for the set.
-func outcomeOf(a *fleetplan.Answer, common string) planned {
-	p := planned{Why: a.Error, At: time.Now().UTC()}
+func outcomeOf(a *fleetplan.Answer) planned {
+	p := planned{Why: a.Error, At: time.Now().UTC(), Definition: a.Fingerprint}
 	switch a.Outcome {
 	case fleetplan.Fits:
 		p.Outcome, p.Why = rollout.OutcomeFit, ""
-		if a.Fingerprint != "" && common != "" && a.Fingerprint != common {
-			p.Outcome, p.Why = rollout.OutcomeDrifted, "its table is defined in another way than that of most members: midstream fleet plan shows the lines"
-		}
 	case fleetplan.Done:
 		p.Outcome, p.Why = rollout.OutcomeApplied, "it has the change already"
 	case fleetplan.Failed:

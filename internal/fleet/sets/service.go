@@ -194,8 +194,8 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 		return View{}, false, bad(err.Error(), "correct the set, or the labels of the servers")
 	}
 	k := kept{
-		ID: rules.ID, Text: text, Author: rules.Author, SubmittedBy: who.Words(asked.By), Submitted: time.Now().UTC(), State: state, Revision: 1,
-		Plans: map[string]planned{},
+		ID: rules.ID, Text: text, Author: rules.Author, SubmittedBy: who.Words(asked.By), Submitted: time.Now().UTC(),
+		State: state, Revision: 1, Plans: map[string]planned{},
 	}
 	for _, m := range state.Members {
 		k.Proposed = k.Proposed || s.cfg.Queue.NeedsApproval(m.Server)

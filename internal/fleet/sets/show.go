@@ -41,7 +41,8 @@ func (s *Service) view(t *set, whole bool) View {
 		ID: k.ID, State: string(k.State.Phase), Why: k.State.Why, Statement: rules.Statement, Files: list(rules.Files),
 		Selector: rules.Selector.String(), Digest: digest(k.Text), Author: k.Author, SubmittedBy: k.SubmittedBy, Submitted: k.Submitted,
 		Limits:    Limits{rules.Limits.All, rules.Limits.PerHost, rules.Limits.PerCell},
-		StopAfter: rules.StopAfter, Swap: string(rules.Swap.When), StartWindow: rules.Start.String(), SwapWindow: rules.Swap.Window.String(),
+		StopAfter: rules.StopAfter, Swap: string(rules.Swap.When),
+		StartWindow: rules.Start.String(), SwapWindow: rules.Swap.Window.String(),
 		Counts: map[string]int{}, Size: len(k.State.Members), Members: []Member{}, Requests: []Request{},
 		Changed: []string{}, Unchanged: []string{}, Unknown: []string{},
 	}
@@ -54,8 +55,9 @@ func (s *Service) view(t *set, whole bool) View {
 	for i, w := range k.State.Waves {
 		of := rules.Waves[i]
 		v.Waves = append(v.Waves, Wave{
-			Name: w.Name, State: string(w.Phase), Counts: map[string]int{}, SoakMS: of.Soak.Milliseconds(), SoakedMS: w.Soaked.Milliseconds(),
-			Approve: of.Approve, Approvers: list(of.Approvers), ApprovedBy: w.ApprovedBy, Open: w.Open,
+			Name: w.Name, State: string(w.Phase), Counts: map[string]int{},
+			SoakMS: of.Soak.Milliseconds(), SoakedMS: w.Soaked.Milliseconds(), Approve: of.Approve,
+			Approvers: list(of.Approvers), ApprovedBy: w.ApprovedBy, Open: w.Open,
 		})
 	}
 	v.Requests = append(v.Requests, requests(&k, rules)...)
@@ -101,11 +103,12 @@ func (s *Service) viewMembers(v *View, k *kept, whole bool) {
 		if !whole {
 			continue
 		}
-		r, plan := reports[m.Server], k.Plans[m.Server]
+		r, plan := reports[m.Server], k.plan(m.Server)
 		one := Member{
-			Server: m.Server, Wave: wave.Name, State: state, Why: m.Why, Plan: string(cmp.Or(m.Outcome, plan.Outcome)), Attempt: m.Attempt, Change: r.Change,
-			Host: m.Labels[rollout.LabelHost], Cell: m.Labels[rollout.LabelCell], Labels: m.Labels, Gone: m.Gone, Failed: m.Failed, Working: working,
-			ExitCode: r.ExitCode, Requests: []string{},
+			Server: m.Server, Wave: wave.Name, State: state, Why: m.Why, Plan: string(cmp.Or(m.Outcome, plan.Outcome)),
+			Attempt: m.Attempt, Change: r.Change, ExitCode: r.ExitCode, Requests: []string{},
+			Host: m.Labels[rollout.LabelHost], Cell: m.Labels[rollout.LabelCell], Labels: m.Labels,
+			Gone: m.Gone, Failed: m.Failed, Working: working,
 		}
 		if m.Step == rollout.StepPlanned || m.Step == rollout.StepFailed && m.Attempt == 0 {
 			one.Why = cmp.Or(plan.Why, m.Why)

@@ -44,6 +44,8 @@ type planned struct {
 	Outcome rollout.Outcome `json:"outcome"` // empty if no plan could be made
 	Why     string          `json:"why"`
 	At      time.Time       `json:"at"`
+	// Definition is the fingerprint of its table without the change; empty if that is not known.
+	Definition string `json:"definition"`
 }
 
 // set is a set at work. It is a driver.Store, and the members.World of its fleet. It is safe for concurrent use.

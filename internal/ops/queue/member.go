@@ -221,9 +221,13 @@ func (e *entry) newest(o Order) *ordered {
 // newMember is the change of a member that has none yet. An order that is no start makes one that is over: the start that comes late
 // then has no effect.
 func (s *Service) newMember(e *entry, o Order, who Asker) (*entry, error) {
-	asked := tidied(Submission{ID: MemberID(o.Set, o.Server), Server: o.Server, Statement: o.Statement, Files: o.Files, Options: maps.Clone(o.Options), member: true})
+	asked := tidied(Submission{
+		ID: MemberID(o.Set, o.Server), Server: o.Server, Statement: o.Statement, Files: o.Files, Options: maps.Clone(o.Options),
+		member: true,
+	})
 	changed := &entry{Texts: asked.Files, Sequence: s.last() + 1, Change: Change{
-		ID: asked.ID, Server: o.Server, Statement: asked.Statement, Files: fileNames(asked.Files), Options: asked.Options, After: asked.After,
+		ID: asked.ID, Server: o.Server, Statement: asked.Statement, Files: fileNames(asked.Files), Options: asked.Options,
+		After:     asked.After,
 		Submitted: time.Now().UTC(), SubmittedBy: who.by(o.By), Author: access.Stated(o.By), Approval: o.Approval, Attempt: 1,
 	}}
 	if e != nil { // an order that came before its start
