@@ -200,6 +200,12 @@ func TestVersionTellsTheForm(t *testing.T) {
 			"parked_rows", "parked_table", "place", "priority", "process", "ready", "results", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table",
 			"tables", "taken", "texts", "together", "told", "undo", "undoes", "unfit", "why", "window",
 		},
+		6: {
+			"after", "again", "again_by", "approval", "attempt", "attempts", "author", "began", "ended", "exit_code", "files", "history", "id",
+			"kept", "member", "next", "not_before", "options", "parked_rows", "parked_table", "place", "priority", "process", "ready", "results",
+			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "taken", "texts", "together", "told",
+			"undo", "undoes", "unfit", "why", "window",
+		},
 	}
 	text, err := json.Marshal(entry{})
 	var there map[string]any

@@ -122,7 +122,7 @@ type entry struct {
 	// Told is the number of the attempt whose history the store has.
 	Told int `json:"told"`
 	// Member is of a change of a change set; nil for another one.
-	Member *ordered `json:"member,omitempty"`
+	Member *ordered `json:"member"`
 }
 
 // asks says that a submission is the one that this change was made of.

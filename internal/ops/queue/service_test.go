@@ -436,8 +436,8 @@ func TestFileStoreVersions(t *testing.T) {
 	store = file(t, path)
 	kept(t, store)
 	store.Close()
-	is("6")
-	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 6, this midstream has 5") {
+	is("7")
+	if _, err := OpenFile(path); !errors.Is(err, ErrStoreNewer) || !strings.Contains(err.Error(), "the store has version 7, this midstream has 6") {
 		t.Errorf("%v", err)
 	}
 	is("two")

@@ -141,10 +141,10 @@ func TestTableStoreVersions(t *testing.T) {
 	store = d.mustOpen()
 	kept(t, store)
 	closes(t, store)
-	if now := d.value("SELECT body FROM midstream_service WHERE id = ''"); !strings.Contains(now, `"version":5`) {
+	if now := d.value("SELECT body FROM midstream_service WHERE id = ''"); !strings.Contains(now, `"version":6`) {
 		t.Error(now)
 	}
-	for text, want := range map[string]error{`{"version":6,"owner":"later"}`: ErrStoreNewer, "nonsense": ErrNotStore} {
+	for text, want := range map[string]error{`{"version":7,"owner":"later"}`: ErrStoreNewer, "nonsense": ErrNotStore} {
 		d.exec("UPDATE midstream_service SET body = '" + text + "' WHERE id = ''")
 		if _, err := d.open(); !errors.Is(err, want) {
 			t.Errorf("%s: %v", text, err)
