@@ -243,7 +243,7 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	c.refuses(exit.NotNow, "pause", nil, "can't be paused: the run is paused since", c.at("resume")+"continues it")
-	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "waits     paused by ")
+	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "state     paused: by ")
 	c.obeys("resume", nil, "resumed")
 	c.refuses(exit.NotNow, "resume", nil, "the run is not paused", c.at("cutover")+c.name)
 	c.stopWriting()

@@ -20,7 +20,7 @@ func Explained(e event.Explained) string {
 	switch n := len(e.Worse); {
 	case e.Checked == 0:
 	case n == 0:
-		text += ", none is worse"
+		text += ", none has a worse execution plan"
 	default:
 		text += fmt.Sprintf(", %d worse", n)
 	}

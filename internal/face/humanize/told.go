@@ -472,6 +472,10 @@ func ETA(p event.Progress) string {
 			return "caught up"
 		}
 		return "caught up in " + About(p.ETA)
+	case event.PhaseCatchUp: // the run may wait for its lock, and is then not done
+		if p.ETA >= 0 && p.ETA < time.Second {
+			return "caught up"
+		}
 	}
 	if p.ETA < 0 {
 		return "time left unknown"

@@ -46,13 +46,13 @@ func OfStatus(s socket.Status) string {
 	}
 	state := s.State
 	if s.Why != "" {
-		state += ": " + s.Why
+		state += ": " + strings.TrimPrefix(s.Why, s.State+" ")
 	}
 	if s.State == "paused" {
 		state += ", since " + s.Since.Local().Format(time.DateTime)
 	}
 	line("state", escape.Line(state))
-	if e, is := record.EventOf(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
+	if e, is := record.EventOf(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 && s.State != "paused" {
 		line("waits", strings.TrimPrefix(humanize.Throttled(e), "waiting: "))
 	}
 	if e, is := record.EventOf(s.Blocked).(event.Blocked); is {
@@ -61,6 +61,9 @@ func OfStatus(s socket.Status) string {
 		line("next", s.Reach.In(remedy))
 	}
 	if e, is := record.EventOf(s.Progress).(event.Progress); is {
+		if s.State == "paused" || s.State == "stopped" { // nobody knows when it goes on
+			e.ETA = -1
+		}
 		line("progress", humanize.Progress(e))
 		if e.Unfit != nil && e.Unfit.Rows > 0 {
 			line("unfit", escape.Line(Unfit(e.Unfit.Rows, e.Unfit.Keys)))

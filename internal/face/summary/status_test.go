@@ -41,3 +41,25 @@ func TestStatusNamesEachPhaseAsTheDisplays(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusOfAPausedRun: the pause is there once, without an end that nobody knows, and with the page of the change.
+func TestStatusOfAPausedRun(t *testing.T) {
+	since := time.Date(2026, 12, 1, 19, 0, 0, 0, time.Local)
+	p := event.Progress{Phase: event.PhaseVerify, ETA: time.Second / 2, RowsTotal: 10, Verified: 5}
+	text := summary.OfStatus(socket.Status{
+		About: socket.About{Table: "shop.orders", Page: "http://127.0.0.1:8385/changes/a\x1b"}, State: "paused", Why: "paused by ann", PausedBy: "ann", Since: since,
+		CopyShare: "100%", Progress: record.Of(p),
+		Throttled: record.Of(event.Throttled{Gates: []event.Gate{{Why: "paused by ann", Since: since}}}),
+	})
+	for _, want := range []string{"  page      http://127.0.0.1:8385/changes/a\\", "  state     paused: by ann, since 2026-12-01 19:00:00\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if strings.Count(text, "ann") != 1 || strings.Contains(text, "done in") || strings.Contains(text, "\x1b") {
+		t.Error(text)
+	}
+	if got := humanize.ETA(event.Progress{Phase: event.PhaseCatchUp, ETA: time.Millisecond}); got != "caught up" {
+		t.Error(got)
+	}
+}
