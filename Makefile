@@ -14,7 +14,7 @@ TURN = $(or $(MIDSTREAM_TEST_TURN),$(shell git rev-list --count HEAD 2>/dev/null
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test browser matrix judges check contrib prose race vuln short soak fleet-sim fuzz docs bench cases differ nightly
+.PHONY: help build release release-twice container demo test browser matrix judges check contrib prose race vuln short soak fleet-sim fleet fleet-test fuzz docs bench cases differ nightly
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -85,7 +85,7 @@ differ: check ## random cases compared with the server's own ALTER (DIFFER="-ver
 cases: check ## every case of internal/lab/cases on every server that it names, about ten minutes
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 60m ./internal/lab/cases -args -every
 
-nightly: matrix cases differ race fuzz judges soak fleet-sim ## the tests that take hours: every server, every case, random cases, the race detector, fuzzing, judges, soak
+nightly: matrix cases differ race fuzz judges soak fleet-sim fleet-test ## the tests that take hours: every server, every case, random cases, the race detector, fuzzing, judges, soak
 
 judges: build ## gh-ost's and Vitess's own tests, and programs that call such a tool, about half an hour (JUDGES="--suites vitess --only '^enum'")
 	go build -o bin/judge ./judge && bin/judge $(JUDGES)
@@ -99,6 +99,15 @@ soak: ## random changes, kills and faults for hours, then gigabytes of binlog (S
 fleet-sim: ## the decisions of change sets: ten million steps, then every rule broken once, five minutes
 	go test -count=1 -v -timeout 30m -run TestRollout ./internal/lab/fleetsim -args -fleetsim.total=10000000 -fleetsim.first=$$(date +%s)
 	go test -count=1 -v -timeout 30m -run TestMutations ./internal/lab/fleetsim -args -fleetsim.mutants
+
+fleet: ## bin/midstream-fleet: change sets on Temporal (docs/fleet-temporal.md), a module of its own
+	cd temporal && CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/midstream-fleet .
+
+# The first build of Temporal's server takes about three minutes of processor time.
+fleet-test: bin/golangci-lint ## midstream-fleet: its linters, and all its tests with 50 kills, on real servers (FLEET="-short" for the short ones)
+	cd temporal && GOWORK=off ../bin/golangci-lint run --allow-parallel-runners ./...
+	cd temporal && MIDSTREAM_TEST_STRICT=1 GOWORK=off go test -vet=off -count=1 -timeout 60m ./flow ./activities ./lab $(FLEET)
+	cd temporal && MIDSTREAM_TEST_STRICT=1 GOWORK=off go test -vet=off -count=1 -timeout 60m . $(FLEET) -args -kills $(if $(FLEET),3,50)
 
 fuzz: ## every fuzz target, for two minutes each (FUZZ=10s for another time)
 	@set -e; grep -rho --include='*_test.go' '^func Fuzz[A-Za-z]*' internal | sed 's/func //' | sort | while read -r target; do \

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/fleet/changeset"
+	"midstream/internal/fleet/members"
 	"midstream/internal/fleet/rollout"
 	"midstream/internal/fleet/selector"
 )
@@ -176,6 +177,8 @@ type Status struct {
 	Run    int
 	// Away are the names of the agents that have not confirmed an order for a while.
 	Away []string
+	// Trouble has why orders could not be given, by server.
+	Trouble map[string]string
 }
 
 // Result is that of the workflow.
@@ -241,6 +244,9 @@ func First(set rollout.Set, servers map[string]map[string]string, tuning Tuning)
 	}
 	if n := len(state.Members); n > MostMembers {
 		return Input{}, fmt.Errorf("the set has %d members, and may have %d: divide it by another selector", n, MostMembers)
+	}
+	if err := members.CheckIDs(set, state); err != nil {
+		return Input{}, err
 	}
 	packed, err := Pack(Carried{State: state})
 	return Input{Rules: Rules{Text: changeset.Format(set), Author: set.Author}, Packed: packed, Tuning: tuning}, err

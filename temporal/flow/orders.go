@@ -61,6 +61,10 @@ func (c *conductor) order(ctx workflow.Context, a *agents, batch []rollout.Actio
 		c.inFlight--
 		for _, action := range batch {
 			delete(a.sending, action.Key())
+			delete(c.trouble, action.Server)
+			if why := out.Errors[action.Key()]; why != "" {
+				c.trouble[action.Server] = why
+			}
 		}
 		a.away = err != nil
 		c.reports = append(c.reports, out.Reports...)

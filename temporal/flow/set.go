@@ -32,6 +32,8 @@ type conductor struct {
 	inFlight int
 	showing  bool
 	phase    string // that the search attributes have
+	// trouble has why orders could not be given, by server.
+	trouble map[string]string
 }
 
 // agents are those with one name, and the servers that they serve.
@@ -93,7 +95,7 @@ func Set(ctx workflow.Context, in Input) (Result, error) {
 
 func newConductor(in Input) (*conductor, error) {
 	c := &conductor{in: in, tuning: in.Tuning.Defaults()}
-	c.agents, c.of, c.planTurns = map[string]*agents{}, map[string]*agents{}, map[string]int{}
+	c.agents, c.of, c.planTurns, c.trouble = map[string]*agents{}, map[string]*agents{}, map[string]int{}, map[string]string{}
 	var err error
 	if c.set, err = in.Rules.Set(); err != nil {
 		return nil, err
@@ -203,7 +205,7 @@ func (c *conductor) attributes(ctx workflow.Context) error {
 }
 
 func (c *conductor) status() (Status, error) {
-	s := Status{Rules: c.in.Rules, Run: c.in.Run}
+	s := Status{Rules: c.in.Rules, Run: c.in.Run, Trouble: c.trouble}
 	for _, name := range c.names {
 		if c.agents[name].away {
 			s.Away = append(s.Away, name)

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -194,23 +196,56 @@ func (s signals) SignalWorkflow(_ context.Context, _, _, signal string, arg any)
 	return nil
 }
 
-// temporally drives a set by the workflow, in a test environment that skips the time.
-func temporally(t *testing.T, c sameCase, w *lab.World, set rollout.Set, tuning flow.Tuning) (result flow.Result) {
+// temporally drives a set by the workflow.
+func temporally(t *testing.T, c sameCase, w *lab.World, set rollout.Set, tuning flow.Tuning) flow.Result {
+	t.Helper()
+	result, _ := drive(t, c, w, set, tuning)
+	return result
+}
+
+// drive drives a set by the workflow through all its runs, in a test environment that skips the time.
+func drive(t *testing.T, c sameCase, w *lab.World, set rollout.Set, tuning flow.Tuning) (result flow.Result, runs int) {
 	t.Helper()
 	in, err := flow.First(set, w.Labels(), tuning)
 	if err != nil {
 		t.Fatal(err)
 	}
+	person, clock := c.person(), first()
+	for runs = 1; ; runs++ {
+		env := environment(t, w, person, clock)
+		env.ExecuteWorkflow(flow.SetWorkflow, in)
+		err := env.GetWorkflowError()
+		var next *workflow.ContinueAsNewError
+		if errors.As(err, &next) {
+			if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
+				t.Fatal(err)
+			}
+			clock = env.Now()
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := env.GetWorkflowResult(&result); err != nil {
+			t.Fatal(err)
+		}
+		return result, runs
+	}
+}
+
+// environment is one run of the workflow, from a time on.
+func environment(t *testing.T, w *lab.World, person lab.Person, from time.Time) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetStartTime(first())
+	env.SetStartTime(from)
 	env.SetTestTimeout(time.Minute)
 	agent := &activities.Agent{Members: w, Client: signals{env}, Turns: 1}
 	agent.Register(env)
 	cards := func(context.Context, []flow.Card) error { return nil }
 	env.RegisterActivityWithOptions(cards, activity.RegisterOptions{Name: flow.CardActivity})
 	env.RegisterWorkflowWithOptions(flow.Set, workflow.RegisterOptions{Name: flow.SetWorkflow})
-	person, number := c.person(), 0
+	number := 0
 	var look func()
 	look = func() {
 		if env.IsWorkflowCompleted() {
@@ -219,16 +254,12 @@ func temporally(t *testing.T, c sameCase, w *lab.World, set rollout.Set, tuning 
 		state := carried(t, env).State
 		if r := person(state); r != nil {
 			number++
-			env.SignalWorkflow(string(r.Ask), flow.Request{ID: fmt.Sprint(number), Wave: r.Wave, Server: r.Server, By: r.By})
+			env.SignalWorkflow(string(r.Ask), flow.Request{ID: fmt.Sprint(from, number), Wave: r.Wave, Server: r.Server, By: r.By})
 		}
 		env.RegisterDelayedCallback(look, 10*time.Second)
 	}
 	env.RegisterDelayedCallback(look, 10*time.Second)
-	env.ExecuteWorkflow(flow.SetWorkflow, in)
-	if err := env.GetWorkflowResult(&result); err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return env
 }
 
 func carried(t *testing.T, env *testsuite.TestWorkflowEnvironment) (c flow.Carried) {

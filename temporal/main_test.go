@@ -1,0 +1,402 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"midstream/internal/fleet/rollout"
+	"midstream/temporal/activities"
+	"midstream/temporal/flow"
+	"midstream/temporal/lab"
+	"midstream/temporal/verbs"
+)
+
+// worldVariable has the folder of the members of a process that is this test as midstream-fleet.
+const worldVariable = "MIDSTREAM_FLEET_WORLD"
+
+var (
+	kills  = flag.Int("kills", 6, "kills of TestKilled")
+	record = flag.String("record", "", "file that gets the history of TestKilled")
+	seed   = flag.Uint64("seed", uint64(time.Now().Unix()), "seed of TestKilled")
+)
+
+func TestMain(m *testing.M) {
+	folder := os.Getenv(worldVariable)
+	if folder == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := verbs.Main(ctx, env(), func(a verbs.Agent) (activities.Members, error) { return lab.Open(folder, a.Queue) })
+	stop()
+	os.Exit(code)
+}
+
+// fleet are the processes of a test: a Temporal server, a worker, and agents, over members in files.
+type fleet struct {
+	t       *testing.T
+	folder  string
+	at      string
+	running map[string]*exec.Cmd
+	// program is midstream-fleet: this one, unless it was built. agents has more arguments of agents, by their queue.
+	program string
+	agents  map[string][]string
+}
+
+func newFleet(t *testing.T, members map[string]*lab.Member) *fleet {
+	t.Helper()
+	f := &fleet{t: t, folder: t.TempDir(), running: map[string]*exec.Cmd{}, program: os.Args[0], agents: map[string][]string{}}
+	if err := lab.New(members).Keep(f.folder); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.at = listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for name := range f.running {
+			f.kill(name)
+		}
+	})
+	return f
+}
+
+// parts are the processes that may be killed.
+func parts() []string { return []string{"dev", "worker", "agent a", "agent b"} }
+
+// arguments are those of a process.
+func (f *fleet) arguments(name string) []string {
+	kind, queue, _ := strings.Cut(name, " ")
+	switch kind {
+	case "dev":
+		return []string{"dev", "--file", filepath.Join(f.folder, "temporal.db"), "--listen", f.at}
+	case "agent":
+		return append([]string{"agent", "--queue", queue, "--temporal", f.at}, f.agents[queue]...)
+	}
+	return []string{kind, "--temporal", f.at}
+}
+
+// command is a call of midstream-fleet.
+func (f *fleet) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(f.program, args...)
+	cmd.Env = append(os.Environ(), worldVariable+"="+f.folder)
+	return cmd
+}
+
+// start starts a process, and waits until it is ready. Without a server, workers end; they are started again.
+func (f *fleet) start(name string) {
+	f.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		cmd := f.command(f.arguments(name)...)
+		var complaint strings.Builder
+		cmd.Stderr = &complaint
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			f.t.Fatal(err)
+		}
+		if bufio.NewScanner(out).Scan() {
+			f.running[name] = cmd
+			return
+		}
+		f.t.Logf("%s: %v: %s", name, cmd.Wait(), complaint.String())
+	}
+	f.t.Fatalf("%s does not start", name)
+}
+
+func (f *fleet) kill(name string) {
+	cmd := f.running[name]
+	delete(f.running, name)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// call calls a verb that asks, and returns its exit code and its output.
+func (f *fleet) call(args ...string) (int, string) {
+	f.t.Helper()
+	out, err := f.command(append(args, "--temporal", f.at)...).CombinedOutput()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		f.t.Fatal(err)
+	}
+	if failed != nil {
+		return failed.ExitCode(), string(out)
+	}
+	return 0, string(out)
+}
+
+func (f *fleet) client() client.Client {
+	f.t.Helper()
+	c, err := client.Dial(client.Options{HostPort: f.at, Logger: silent{}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(c.Close)
+	return c
+}
+
+type silent struct{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}
+
+// submit writes a set and an inventory command, and submits the set.
+func (f *fleet) submit(rules string) {
+	f.t.Helper()
+	world, err := lab.Open(f.folder, "")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	account := filepath.Join(f.folder, "account.cnf")
+	var servers []string
+	for name, labels := range world.Labels() {
+		servers = append(servers, fmt.Sprintf(`{"name": %q, "file": %q, "labels": {"cell": %q}}`, name, account, labels[rollout.LabelCell]))
+	}
+	list, set := filepath.Join(f.folder, "inventory"), filepath.Join(f.folder, "set.yaml")
+	for path, text := range map[string]string{account: "[client]\n", list: `{"servers": [` + strings.Join(servers, ",") + `]}`, set: rules} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	if code, out := f.call("submit", set, "--inventory-command", "cat "+list); code != 0 {
+		f.t.Fatalf("submit: %d: %s", code, out)
+	}
+}
+
+func twoCells(n int) map[string]*lab.Member {
+	members := map[string]*lab.Member{}
+	for i := range n {
+		members[fmt.Sprintf("s%02d", i)] = &lab.Member{Labels: map[string]string{"cell": string(rune('a' + i%2))}}
+	}
+	return members
+}
+
+// TestKilled: server, worker and agents are killed at any moment, and started again. Nothing runs twice, and nothing is lost.
+func TestKilled(t *testing.T) {
+	members := twoCells(10)
+	members["s03"].Script, members["s04"].Script = "fail:1", "lost:1"
+	f := newFleet(t, members)
+	for _, name := range parts() {
+		f.start(name)
+	}
+	f.submit("id: killed\nstatement: ALTER TABLE t ADD COLUMN n INT\nselector: \"*\"\nwaves:\n" +
+		"  - {name: canary, selector: server=s00, soak: 2s}\n  - {name: half, share: 50%, soak: 3s}\n  - {name: rest}\n" +
+		"limits: {all: 1}\nretry: {wait: 1s}\nundo: 1h\n")
+	random := rand.New(rand.NewPCG(*seed, 0))
+	t.Logf("seed %d", *seed)
+	for range *kills {
+		time.Sleep(time.Duration(random.IntN(2500)) * time.Millisecond)
+		victim := parts()[random.IntN(4)]
+		t.Logf("%s kill %s", time.Now().Format("05.000"), victim)
+		f.kill(victim)
+		time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
+		f.start(victim)
+	}
+	f.until("killed", rollout.PhaseFinished)
+	f.right(10, 1, 0)
+	if code, out := f.call("undo", "killed"); code != 0 {
+		t.Fatalf("undo: %d: %s", code, out)
+	}
+	for range *kills / 3 {
+		victim := parts()[random.IntN(4)]
+		t.Logf("%s kill %s", time.Now().Format("05.000"), victim)
+		f.kill(victim)
+		f.start(victim)
+		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+	}
+	f.until("killed", rollout.PhaseUndone)
+	f.right(10, 1, 1)
+	f.cards("killed", rollout.StepUndone, 10)
+	f.replay("killed")
+}
+
+// replay replays the history of a set: the workflow decides the same again. With -record, it keeps the history.
+func (f *fleet) replay(set string) {
+	f.t.Helper()
+	var all history.History
+	events := f.client().GetWorkflowHistory(f.t.Context(), flow.SetID(set), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		all.Events = append(all.Events, event)
+	}
+	f.t.Logf("%d events, %d bytes", len(all.Events), proto.Size(&all))
+	if err := replayer().ReplayWorkflowHistory(nil, &all); err != nil {
+		f.t.Errorf("the replay differs: %v", err)
+	}
+	if *record == "" {
+		return
+	}
+	text, err := protojson.Marshal(&all)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(*record, text, 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func replayer() worker.WorkflowReplayer {
+	r := worker.NewWorkflowReplayer()
+	r.RegisterWorkflowWithOptions(flow.Set, workflow.RegisterOptions{Name: flow.SetWorkflow})
+	return r
+}
+
+// TestRecordedHistories: sets that began with an earlier build go on. If a change of the decisions breaks it, give the
+// workflow another number (flow.SetWorkflow), and record: go test -run TestKilled . -args -record testdata/NAME.json
+func TestRecordedHistories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no history", err)
+	}
+	for _, file := range files {
+		if err := replayer().ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// until waits until a set is in a phase.
+func (f *fleet) until(set string, phase rollout.Phase) {
+	f.t.Helper()
+	var out string
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+		if _, out = f.call("status", set); strings.Contains(out, set+": "+string(phase)+"\n") {
+			return
+		}
+	}
+	f.t.Fatalf("the set is not %s: %s", phase, out)
+}
+
+// right checks what has happened to the members.
+func (f *fleet) right(n, swaps, undos int) {
+	f.t.Helper()
+	world, err := lab.Open(f.folder, "")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for name, m := range world.Members() {
+		if m.Swaps != swaps || m.Undos != undos {
+			f.t.Errorf("%s swapped %d times, and was undone %d times: %v", name, m.Swaps, m.Undos, m.Seen)
+		}
+		n--
+	}
+	if n != 0 {
+		f.t.Errorf("%d members are missing", n)
+	}
+	for _, wrong := range world.Wrong() {
+		f.t.Error(wrong)
+	}
+}
+
+// cards waits until the search attributes show so many members of a set in a state.
+func (f *fleet) cards(set string, state rollout.Step, want int) {
+	f.t.Helper()
+	c := f.client()
+	query := fmt.Sprintf("WorkflowType = '%s' AND MidstreamSet = '%s' AND MidstreamState = '%s'", flow.CardWorkflow, set, state)
+	found := -1
+	for range 100 {
+		n, err := c.CountWorkflow(context.Background(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})
+		if err == nil && int(n.GetCount()) >= want {
+			return
+		}
+		if err == nil {
+			found = int(n.GetCount())
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	f.t.Errorf("%d of %d members have a card as %s", found, want, state)
+}
+
+// TestVerbs: the verbs ask, and their errors have what, why and next.
+func TestVerbs(t *testing.T) {
+	members := twoCells(4)
+	f := newFleet(t, members)
+	if code, out := f.call("status"); code != 1 || !strings.Contains(out, "next") {
+		t.Errorf("without a server: %d: %s", code, out)
+	}
+	for _, name := range parts() {
+		f.start(name)
+	}
+	f.submit("id: verbs\nstatement: ALTER TABLE t ADD COLUMN n INT\nselector: \"*\"\nwaves:\n  - {name: canary, selector: server=s00, approve: true}\n" +
+		"  - {name: rest}\nswap: {when: released}\n")
+	wait := func(text string) {
+		t.Helper()
+		var out string
+		for range 100 {
+			if _, out = f.call("status", "verbs", "--verbose"); strings.Contains(out, text) {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Fatalf("no %q: %s", text, out)
+	}
+	wait("1 ready")
+	for _, c := range []struct {
+		args []string
+		code int
+		out  string
+	}{
+		{[]string{"approve", "verbs", "canary"}, 19, "it can be approved once it has swapped"},
+		{[]string{"approve", "none", "canary"}, 18, "no such set"},
+		{[]string{"approve", "verbs"}, 10, "expected"},
+		{[]string{"freeze", "verbs"}, 10, "--reason"},
+		{[]string{"freeze", "verbs", "--reason", "a sale", "--server", "s00"}, 0, "server s00"},
+		{[]string{"release", "verbs"}, 0, "takes the release"},
+		{[]string{"status", "verbs"}, 0, "frozen: server s00"},
+		{[]string{"unfreeze", "verbs", "--server", "s00"}, 0, "server s00"},
+	} {
+		if code, out := f.call(c.args...); code != c.code || !strings.Contains(out, c.out) {
+			t.Errorf("%v: %d: %s", c.args, code, out)
+		}
+	}
+	wait("to approve")
+	if code, out := f.call("approve", "verbs", "canary"); code != 19 || !strings.Contains(out, "another person must approve") {
+		t.Errorf("the author approves: %d: %s", code, out)
+	}
+	err := f.client().SignalWorkflow(t.Context(), flow.SetID("verbs"), "", string(rollout.AskApprove), flow.Request{ID: "x", Wave: "canary", By: "bert"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.until("verbs", rollout.PhaseFinished)
+	if code, out := f.call("status"); code != 0 || !slices.Contains(strings.Fields(out), "finished") {
+		t.Errorf("the list: %d: %s", code, out)
+	}
+	if code, out := f.call("submit", filepath.Join(f.folder, "set.yaml"), "--inventory-command", "cat "+filepath.Join(f.folder, "inventory")); code != 0 ||
+		!strings.Contains(out, "exists with the same rules") {
+		t.Errorf("again: %d: %s", code, out)
+	}
+	f.right(4, 1, 0)
+}

@@ -1,0 +1,125 @@
+package verbs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"midstream/internal/fleet/fleetplan"
+	"midstream/internal/fleet/members"
+	"midstream/internal/fleet/rollout"
+	"midstream/internal/ops/queue"
+	"midstream/temporal/activities"
+	"midstream/temporal/flow"
+)
+
+// served are the members of a midstream serve.
+type served struct {
+	client    *queue.Client
+	midstream string
+	inventory string
+}
+
+// MembersOf are the members that an agent serves.
+func MembersOf(a Agent) (activities.Members, error) {
+	at, err := url.Parse(a.Service)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+		err = fmt.Errorf("--service %s: must be a URL that begins with http:// or https://", a.Service)
+	}
+	if a.Inventory == "" {
+		err = errors.Join(err, errors.New("--inventory is missing: the fleet plan needs the option files of the servers"))
+	}
+	if _, lacking := exec.LookPath(a.Midstream); lacking != nil {
+		err = errors.Join(err, fmt.Errorf("--midstream: %w", lacking))
+	}
+	trusting, untrusted := queue.Trusting(a.TLSCA)
+	if untrusted != nil {
+		err = errors.Join(err, fmt.Errorf("--tls-ca %s: %w", a.TLSCA, untrusted))
+	}
+	if err != nil {
+		return nil, err
+	}
+	client := &queue.Client{At: a.Service, HTTP: trusting, Token: func() (string, error) { return a.Token.Read(a.Program) }}
+	return &served{client: client, midstream: a.Midstream, inventory: a.Inventory}, nil
+}
+
+// Do gives a member its order.
+func (s *served) Do(ctx context.Context, set rollout.Set, action rollout.Action) error {
+	return (&members.Fleet{Set: set, Queue: s.client}).Do(ctx, action)
+}
+
+// Reports has the reports of the members of a set.
+func (s *served) Reports(ctx context.Context, set rollout.Set) (reports []rollout.Report, err error) {
+	list, err := s.client.Members(ctx, set.ID)
+	for _, m := range list {
+		reports = append(reports, members.ReportOf(m))
+	}
+	return reports, err
+}
+
+// Plan plans servers by midstream fleet plan. Servers that have the change already are always found.
+func (s *served) Plan(ctx context.Context, set rollout.Set, servers []string) (plans []flow.Planned, err error) {
+	args := []string{"fleet", "plan", "server in (" + strings.Join(servers, ",") + ")", set.Statement,
+		"--inventory=" + s.inventory, "--skip-applied", "--allow-drift", "--json"}
+	for name, value := range members.Options(set) {
+		if name != "hold" { // of a run
+			args = append(args, "--option="+name+"="+value)
+		}
+	}
+	cmd := exec.CommandContext(ctx, s.midstream, args...)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err = cmd.Run() // its exit code is about the servers
+	var report fleetplan.Report
+	if json.Unmarshal(out.Bytes(), &report) != nil || len(report.Members) == 0 {
+		return nil, fmt.Errorf("midstream fleet plan: %w: %s", cause(err), flow.Cut(strings.TrimSpace(complaint.String())))
+	}
+	for i := range report.Members {
+		m := &report.Members[i]
+		if slices.Contains(servers, m.Server) {
+			plans = append(plans, flow.Planned{Server: m.Server, Outcome: outcomeOf(m.Outcome), Definition: m.Fingerprint, Why: why(&report, m)})
+		}
+	}
+	return plans, nil
+}
+
+func cause(err error) error {
+	if err == nil {
+		return errors.New("its output cannot be read")
+	}
+	return err
+}
+
+// outcomeOf is an outcome for the decisions; a server that was not reached has none.
+func outcomeOf(o fleetplan.Outcome) rollout.Outcome {
+	switch o {
+	case fleetplan.Fits:
+		return rollout.OutcomeFit
+	case fleetplan.Done:
+		return rollout.OutcomeApplied
+	case fleetplan.Failed:
+		return ""
+	}
+	return rollout.OutcomeRefused
+}
+
+// why is why a server does not fit.
+func why(r *fleetplan.Report, m *fleetplan.Answer) string {
+	for _, g := range r.Groups {
+		if m.Outcome != fleetplan.Fits && slices.Contains(g.Servers, m.Server) {
+			return g.Reason
+		}
+	}
+	for _, d := range r.Drift {
+		if slices.Contains(d.Servers, m.Server) {
+			return "another definition: has " + strings.Join(d.Has, ", ") + "; lacks " + strings.Join(d.Lacks, ", ")
+		}
+	}
+	return ""
+}
