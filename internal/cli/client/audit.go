@@ -55,6 +55,9 @@ func (q *asking) tellEntry(e audit.Entry) {
 	if e.Action != "" {
 		words = append(words, e.Action, summary.EntryWho(e))
 	}
+	if e.Change == "" && e.Set != "" {
+		words = append(words, "set "+e.Set)
+	}
 	if e.Change != "" {
 		words = append(words, "change "+e.Change+" ("+e.Table+" on "+e.Server+")")
 	}

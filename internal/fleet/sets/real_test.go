@@ -21,6 +21,7 @@ import (
 	"midstream/internal/lab/ledger"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/queue"
 )
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
@@ -275,8 +276,22 @@ swap: {when: wave_ready}
 	f.says(code, texts, append([]string{"submit", path}, more...)...)
 }
 
-// TestASetOnEightServers: a drifted member is named before anything is written, a member whose server goes away stops the set, and then
-// the set goes on, and is taken back. Each table equals its ledger.
+// killRun kills the run of a change.
+func (f *fleet) killRun(id string) {
+	f.t.Helper()
+	var c queue.Change
+	for end := time.Now().Add(time.Minute); c.Process == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if out, err := f.command("queue", id, "--json", "--service="+f.url).Output(); err == nil {
+			_ = json.Unmarshal(out, &c)
+		}
+	}
+	if err := syscall.Kill(c.Process, syscall.SIGKILL); c.Process == 0 || err != nil {
+		f.t.Fatalf("%+v: %v", c, err)
+	}
+}
+
+// TestASetOnEightServers: a drifted member is named before anything is written, a run that is killed goes on, a member whose server goes
+// away stops the set, and then the set goes on, and is taken back. Each table equals its ledger.
 func TestASetOnEightServers(t *testing.T) {
 	mysqltest.Seldom(t)
 	f := newFleet(t, 3000)
@@ -285,6 +300,7 @@ func TestASetOnEightServers(t *testing.T) {
 	f.submit(11, "note", "note", []string{"m5 does not fit", "drifted"}, "--wait")
 	f.proves("note", -1)
 	f.says(0, nil, "skip", "note", "--server=m5")
+	f.killRun("note@m1")
 	f.until("note", func(v sets.View) bool {
 		for _, m := range v.Members {
 			if m.Server == "m7" && m.State == "started" {
@@ -293,6 +309,9 @@ func TestASetOnEightServers(t *testing.T) {
 		}
 		return false
 	})
+	if got := mysqltest.Text(f.dbs[1], "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'orders' AND column_name = 'note'"); got != "1" {
+		t.Errorf("the member whose run was killed has %s columns", got)
+	}
 	f.doors[7].set(true)
 	f.says(16, []string{"m7: failed"}, "status", "note", "--wait")
 	f.doors[7].set(false)
