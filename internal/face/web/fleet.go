@@ -171,6 +171,14 @@ func (p setPage) LimitText() string {
 	return text
 }
 
+// UndoText is how long an undo is kept, for people; "" for never.
+func (p setPage) UndoText() string {
+	if kept, err := time.ParseDuration(p.Undo); err == nil && kept > 0 {
+		return humanize.About(kept)
+	}
+	return p.Undo
+}
+
 // used is the largest number of members at work with one value of a label.
 func (p setPage) used(label string) (most int, where string) {
 	counts := map[string]int{}

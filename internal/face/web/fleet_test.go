@@ -64,7 +64,7 @@ func TestPagesOfAFleet(t *testing.T) {
 		}
 		failed := f.Names(rollout.StepFailed)
 		for _, path := range []string{page, "/parts" + page} {
-			text := s.wants(http.StatusOK, "GET", path, withToken, "stopped</span>", "2 failed; 2 stop the set", "value too long",
+			text := s.wants(http.StatusOK, "GET", path, withToken, "stopped</span>", "2 failed; 2 stop the set", "kept for 24 h", "value too long",
 				`data-ask="POST /v1/sets/`+id+`/again" data-server="`+failed[0]+`"`, "/skip", "/cancel", "/undo", "failed 2</h3>", `href="/changes/`+id+"%2F"+failed[0])
 			lacks(t, path, text, "<script>alert", "<img src", "\x1b", "\x07", "\u202e")
 			if got := strings.Count(text, `<li class="`); got != n {

@@ -35,7 +35,7 @@
     $("groups").replaceChildren(...plan.groups.map(g => {
       const row = make("tr"), state = make("td"), why = make("td", "", "why"), of = make("td");
       state.append(make("span", g.outcome, "state " + (mood[g.outcome] ?? "warn")));
-      why.append(make("strong", g.outcome === "fits" ? g.method + ", " + time(g.least_ms) + (g.most_ms > g.least_ms ? " to " + time(g.most_ms) : "") : g.reason));
+      why.append(make("strong", g.outcome === "fits" ? g.method + ", " + time(g.least_ms) + (time(g.most_ms) !== time(g.least_ms) ? " to " + time(g.most_ms) : "") : g.reason));
       for (const reason of g.reasons ?? []) why.append(make("br"), make("span", (reason.text ?? reason.reason ?? "") + (reason.servers ? " (" + reason.servers + ")" : ""), "quiet"));
       if (g.next) why.append(make("br"), make("span", "Next: " + g.next, "quiet"));
       of.append(make("strong", String(g.servers.length)), document.createTextNode(" "), names(g.servers));
