@@ -85,7 +85,7 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes, or add --together for several", len(args)))
 	}
 	if s.undo == "" && !only && s.asked.Server == "" {
-		problems = append(problems, errors.New("name a server of the service: --server main"))
+		problems = append(problems, errors.New("name a server of the service, such as --server main (the form of its page lists them)"))
 	}
 	if err := s.check(problems...); err != nil {
 		return err
