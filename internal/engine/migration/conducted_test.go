@@ -43,6 +43,11 @@ type party struct {
 	round    int // that it is prepared for
 	hold     time.Duration
 	answered []string // what its run has answered
+	undo     bool     // its change can be taken back
+	fails    bool     // its run is killed at its release, and does not come again
+	follower *child   // follows the table for a warm undo, once it is swapped
+	undoes   bool     // the follower is released
+	tookBack time.Duration
 }
 
 // fleet is the members of a set, with the state of the set in memory (driver.Store, driver.Fleet).
@@ -56,6 +61,7 @@ type fleet struct {
 	state    []byte
 	revision uint64
 	ended    bool
+	requests []rollout.Request
 	// at is called before and after each step of the protocol. If it returns an error, the conductor dies there.
 	at func(step string) error
 }
@@ -88,7 +94,8 @@ func (f *fleet) begin(id, clauses string, when rollout.When) {
 	}
 	f.set = rollout.Set{
 		Selector: all, ID: id, Statement: "ALTER TABLE t " + clauses, Author: "anna", Waves: []rollout.Wave{{Name: "all"}}, StopAfter: 4,
-		Swap: rollout.Swap{When: when, Hold: 400 * time.Millisecond, Margin: 30 * time.Millisecond}, Retry: rollout.Retry{Attempts: 5, Wait: 10 * time.Millisecond},
+		Swap:  rollout.Swap{When: when, Hold: 400 * time.Millisecond, Margin: 30 * time.Millisecond},
+		Retry: rollout.Retry{Attempts: 5, Wait: 10 * time.Millisecond},
 	}.Defaults()
 	state, err := rollout.Begin(f.set, f.servers())
 	if err != nil {
@@ -154,6 +161,9 @@ func (f *fleet) Facts(context.Context, rollout.State) (rollout.Facts, error) {
 		facts.Plans[name] = rollout.OutcomeFit
 		facts.Reports = append(facts.Reports, p.report(name))
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	facts.Requests = f.requests
 	return facts, nil
 }
 
@@ -171,6 +181,7 @@ func (f *fleet) Do(ctx context.Context, a rollout.Action) error {
 	if fresh {
 		p.order, p.attempt, p.round = a.Order, a.Attempt, 0
 		p.version++
+		p.undoes = p.undoes || a.Verb == rollout.VerbUndo
 	}
 	p.mu.Unlock()
 	if fresh {
@@ -186,6 +197,10 @@ func (p *party) report(name string) rollout.Report {
 	status := p.status
 	switch {
 	case p.child == nil:
+	case p.undoes && p.follower.ended():
+		status = rollout.StatusUndone
+	case p.undoes:
+		status = rollout.StatusUndoing
 	case p.child.ended() && p.child.cmd.ProcessState != nil:
 		status = rollout.StatusDone
 		if p.child.cmd.ProcessState.ExitCode() != 0 {
@@ -203,7 +218,8 @@ func (p *party) report(name string) rollout.Report {
 	}
 	p.status = status
 	return rollout.Report{
-		Server: name, Version: p.version, Order: p.order, Attempt: p.attempt, Status: status, Temporary: true, Round: p.round, Hold: p.hold,
+		Server: name, Version: p.version, Order: p.order, Attempt: p.attempt, Status: status, Temporary: !p.fails,
+		Round: p.round, Hold: p.hold,
 	}
 }
 
@@ -211,7 +227,11 @@ func (p *party) report(name string) rollout.Report {
 func (p *party) obey(a rollout.Action, hold time.Duration) {
 	switch a.Verb {
 	case rollout.VerbStart:
-		c := p.bench.child(p.clauses, "", nil, "--hold", "--control-dir="+p.sockets, "--drop-old", "--lock-wait=100ms")
+		flags := []string{"--hold", "--control-dir=" + p.sockets, "--lock-wait=100ms", "--drop-old"}
+		if p.undo {
+			flags[3] = "--undo=1h"
+		}
+		c := p.bench.child(p.clauses, "", nil, flags...)
 		p.mu.Lock()
 		p.child, p.ran, p.round = c, append(p.ran, c), 0
 		p.mu.Unlock()
@@ -229,7 +249,22 @@ func (p *party) obey(a rollout.Action, hold time.Duration) {
 	case rollout.VerbHold:
 		_, _ = p.tell(a, "hold", struct{}{})
 	case rollout.VerbRelease:
+		if p.fails {
+			p.child.kill()
+			return
+		}
 		_, _ = p.tell(a, "cutover", struct{}{})
+	case rollout.VerbUndo:
+		began := time.Now()
+		if code, last := p.releasing("--control-dir=" + p.sockets).wait(); code != 0 {
+			p.Errorf("undo: exit code %d: %s", code, last)
+		}
+		if code, last := p.follower.wait(); code != 0 {
+			p.Errorf("the follower: exit code %d: %s", code, last)
+		}
+		p.mu.Lock()
+		p.tookBack = time.Since(began)
+		p.mu.Unlock()
 	}
 }
 
@@ -472,6 +507,79 @@ func TestABarrierSurvivesItsParties(t *testing.T) {
 				t.Errorf("nothing happened %s", step)
 			}
 			f.mustBeWhole(column)
+		}
+	}
+	f.mustMatch()
+}
+
+// TestAGateThatFailsIsTakenBack: all four members are ready before the first one swaps. The last one fails, and the warm undo of the set
+// takes the others back, each in a second.
+func TestAGateThatFailsIsTakenBack(t *testing.T) {
+	mysqltest.Seldom(t)
+	f := newFleet(t)
+	defer f.say()
+	f.begin("gate", "ADD COLUMN gate INT", rollout.WhenWaveReady)
+	f.set.Undo, f.set.StopAfter = time.Hour, 1
+	for _, p := range f.parties {
+		p.undo = true
+	}
+	last := f.parties["s3"]
+	last.fails = true
+	released := 0
+	f.at = func(step string) error {
+		if step == "before release" {
+			released++
+		}
+		for name, p := range f.parties {
+			p.mu.Lock()
+			if released == 1 && p.status != rollout.StatusReady && p.status != rollout.StatusDone {
+				t.Errorf("a member is released while %s is %s", name, p.status)
+			}
+			p.mu.Unlock()
+		}
+		return nil
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	ended := make(chan error, 1)
+	d := &driver.Driver{Set: f.set, Store: f, Fleet: f, Every: 20 * time.Millisecond, Trouble: func(err error) { t.Error(err) }}
+	go func() { ended <- d.Run(ctx) }()
+	for len(f.swapped("gate")) < 3 && ctx.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	for name, p := range f.parties {
+		if p == last {
+			continue
+		}
+		<-p.child.done
+		c := p.undoing("--hold", "--control-dir="+p.sockets)
+		c.await(phaseLine(event.PhaseHold))
+		p.mu.Lock()
+		p.follower = c
+		p.mu.Unlock()
+		p.probe.since()
+		t.Logf("%s follows", name)
+	}
+	f.mu.Lock()
+	f.requests = append(f.requests, rollout.Request{Number: 1, Ask: rollout.AskUndo, By: "bert"})
+	f.mu.Unlock()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	f.going.Wait()
+	if names := f.swapped("gate"); len(names) > 0 {
+		t.Errorf("still swapped: %v", names)
+	}
+	for name, p := range f.parties {
+		if p == last {
+			p.exec("DROP TABLE "+p.schema+".t_shadow", "DROP TABLE "+p.schema+".t_midstream") // as midstream cleanup does
+			continue
+		}
+		p.exec("DROP TABLE " + p.schema + ".t_undo")
+		stall, beside := p.probe.since()
+		t.Logf("%s was taken back in %s, and its application waited for %s (%s on another table)", name, p.tookBack, stall, beside)
+		if p.tookBack > time.Second+4*beside+slack || stall > mostStall+slack+beside {
+			t.Errorf("%s: too long", name)
 		}
 	}
 	f.mustMatch()

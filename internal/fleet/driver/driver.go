@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"sync"
 	"time"
 
 	"midstream/internal/fleet/rollout"
@@ -27,7 +29,8 @@ type Store interface {
 type Fleet interface {
 	// Facts returns what is known now. The requests are those with a number above state.Handled.
 	Facts(ctx context.Context, state rollout.State) (rollout.Facts, error)
-	// Do sends an order to its member, or reports the end of the set. It may be called again with the same order.
+	// Do sends an order to its member, or reports the end of the set. It may be called again with the same order, and for several
+	// members at once. Of a barrier it does not wait until the member is prepared.
 	Do(ctx context.Context, action rollout.Action) error
 }
 
@@ -72,8 +75,20 @@ func (d *Driver) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
+		case <-d.Soon():
 		}
 	}
+}
+
+// soonAgain is the time between two steps while members of a barrier hold their locks.
+const soonAgain = 5 * time.Millisecond
+
+// Soon tells when another step is due before its usual time: while a round of a barrier is under way. Otherwise it is nil.
+func (d *Driver) Soon() <-chan time.Time {
+	if !slices.ContainsFunc(d.state.Waves, func(w rollout.WaveState) bool { return w.Preparing }) {
+		return nil
+	}
+	return time.After(soonAgain)
 }
 
 // Step is one turn. It reports whether the set has ended, and its end was reported. After an error the state is
@@ -109,16 +124,24 @@ func (d *Driver) Step(ctx context.Context) (ended bool, err error) {
 	return d.act(ctx, newest(next, append(orders, actions...)))
 }
 
-// act sends orders. One that fails does not hold up the others.
+// act sends orders. One that fails does not hold up the others. Those of a barrier go side by side: meanwhile tables are locked.
 func (d *Driver) act(ctx context.Context, actions []rollout.Action) (ended bool, err error) {
-	var errs []error
-	for _, a := range actions {
-		if err := d.Fleet.Do(ctx, a); err != nil {
-			errs = append(errs, fmt.Errorf("%s of %s: %w", a.Verb, a.Key(), err))
-		} else if a.Verb == rollout.VerbFinish {
-			ended = true
+	errs := make([]error, len(actions))
+	send := func(i int) {
+		if err := d.Fleet.Do(ctx, actions[i]); err != nil {
+			errs[i] = fmt.Errorf("%s of %s: %w", actions[i].Verb, actions[i].Key(), err)
 		}
 	}
+	var sending sync.WaitGroup
+	for i, a := range actions {
+		if a.Verb == rollout.VerbPrepare || a.Verb == rollout.VerbCommit {
+			sending.Go(func() { send(i) })
+			continue
+		}
+		send(i)
+		ended = ended || a.Verb == rollout.VerbFinish && errs[i] == nil
+	}
+	sending.Wait()
 	return ended, errors.Join(errs...)
 }
 

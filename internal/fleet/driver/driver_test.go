@@ -279,3 +279,48 @@ func starts(w *world) (all []int) {
 	}
 	return all
 }
+
+// prompt is a fleet whose members hold their locks only while all of them are asked.
+type prompt struct {
+	*world
+	come, all chan struct{}
+}
+
+func (p *prompt) Do(context.Context, rollout.Action) error {
+	<-p.come
+	<-p.all
+	return nil
+}
+
+func (p *prompt) Facts(context.Context, rollout.State) (rollout.Facts, error) {
+	return rollout.Facts{Now: p.now}, nil
+}
+
+// TestOrdersOfABarrierGoSideBySide: a member that answers late does not hold up the commit of the others.
+func TestOrdersOfABarrierGoSideBySide(t *testing.T) {
+	w, set := newWorld(t)
+	set.Swap.When = rollout.WhenBarrier
+	var s rollout.State
+	if err := json.Unmarshal(w.state, &s); err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Members {
+		m := &s.Members[i]
+		m.Last = rollout.Action{Verb: rollout.VerbCommit, Set: set.ID, Server: m.Server, Order: 1}
+	}
+	w.state, _ = json.Marshal(s)
+	p := &prompt{w, make(chan struct{}), make(chan struct{})}
+	stepped := make(chan error, 1)
+	go func() {
+		d := &driver.Driver{Set: set, Store: w, Fleet: p}
+		_, err := d.Step(t.Context())
+		stepped <- err
+	}()
+	for range s.Members { // none is answered before all have come
+		p.come <- struct{}{}
+	}
+	close(p.all)
+	if err := <-stepped; err != nil {
+		t.Error(err)
+	}
+}

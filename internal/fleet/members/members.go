@@ -106,6 +106,9 @@ func Options(set rollout.Set) map[string]string {
 	if !set.Swap.Window.IsZero() {
 		options["cutover-window"] = set.Swap.Window.String()
 	}
+	if set.Swap.When == rollout.WhenBarrier {
+		options["method"] = "shadow" // only such a run has a lock before it swaps
+	}
 	if set.Undo > 0 {
 		options["undo"] = set.Undo.String()
 	}

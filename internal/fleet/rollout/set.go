@@ -75,7 +75,7 @@ type Swap struct {
 	Window window.Window
 	// Hold is how long a member of a barrier may hold its lock. Defaults to 2 s.
 	Hold time.Duration
-	// Margin is the time that a barrier's decision leaves for the way to its members. Defaults to 200 ms.
+	// Margin is the time that a barrier's decision leaves for the way to its members. Defaults to 50 ms.
 	Margin time.Duration
 }
 
@@ -101,7 +101,7 @@ func (s Set) Defaults() Set {
 	fill(&s.StopAfter, 1)
 	fill(&s.Swap.When, WhenReady)
 	fill(&s.Swap.Hold, 2*time.Second)
-	fill(&s.Swap.Margin, 200*time.Millisecond)
+	fill(&s.Swap.Margin, 50*time.Millisecond)
 	fill(&s.Retry.Attempts, 3)
 	fill(&s.Retry.Wait, time.Minute)
 	return s

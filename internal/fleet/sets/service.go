@@ -129,6 +129,7 @@ func (t *set) drive(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-d.Soon():
 		case <-t.wake:
 		}
 	}

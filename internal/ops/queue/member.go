@@ -145,7 +145,9 @@ func (s *Service) Order(ctx context.Context, o Order) (MemberReport, error) {
 	if err != nil {
 		return MemberReport{}, err
 	}
-	s.hurry()
+	if o.Verb != OrderPrepare && o.Verb != OrderCommit { // no change begins by them
+		s.hurry()
+	}
 	s.instruct(ctx, e, nil)
 	return s.member(s.find(e.ID)), nil
 }
@@ -215,6 +217,9 @@ func (e *entry) newest(o Order) *ordered {
 		m = *e.Member
 	}
 	m.Number, m.Verb, m.Attempt, m.Round, m.Until, m.HoldMS, m.Refused = o.Number, o.Verb, o.Attempt, o.Round, o.Until, o.HoldMS, ""
+	if o.Verb == OrderPrepare {
+		m.Version++ // for the answer, which is not stored (rounds)
+	}
 	return &m
 }
 
@@ -352,6 +357,7 @@ func (s *Service) member(e *entry) MemberReport {
 		r.Status = MemberStatus(StateWaiting)
 	case e.Ready != nil && e.State == StateRunning:
 		r.Status = MemberReady
+		s.rounds.report(e, &r)
 	}
 	r.Temporary = e.State == StateFailed && (m.Passes || mayPass(e.ExitCode))
 	if e.State == StateWaiting || e.State == StateRunning {
@@ -411,6 +417,15 @@ func (s *Service) instruct(ctx context.Context, e *entry, status *socket.Status)
 	if operation == "" || e.State != StateRunning || e.Place != s.place || e.Process == 0 || operation == "cutover" && s.frozenSwap(e) != nil {
 		return
 	}
+	if operation == "hold" && status != nil && status.State == "held" {
+		return
+	}
+	if operation == "prepare" {
+		if status == nil { // one that was lost is not sent again: its round is over soon
+			s.prepare(ctx, e, asked)
+		}
+		return
+	}
 	now := telling{number: e.Member.Number, process: e.Process, operation: operation, at: time.Now()}
 	s.mu.RLock()
 	last := s.instructed[e.ID]
@@ -451,8 +466,10 @@ func (e *entry) commanded(now time.Time) (operation string, asked any) {
 		return "hold", struct{}{}
 	case OrderAbort:
 		return "abort", socket.AbortCommand{}
-	case OrderPrepare, OrderCommit:
-		// The barrier: the run's own commands for it come here, and its answer is StatusPrepared with Round and HoldMS in member.
+	case OrderPrepare:
+		return "prepare", socket.PrepareCommand{Round: m.Round, HoldMS: m.HoldMS}
+	case OrderCommit:
+		return "commit", socket.CommitCommand{Round: m.Round}
 	}
 	return "", nil
 }

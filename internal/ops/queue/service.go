@@ -76,8 +76,9 @@ type Service struct {
 	braked  map[string]time.Time     // the freezes that runs know, by id. Guarded by mu
 
 	instructed map[string]telling // the last commands to the runs of members, by id. Guarded by mu
-	finding    chan struct{}      // bounds how many look for one
-	followers  *followers.Keeper  // of tables with a warm undo
+	rounds     rounds
+	finding    chan struct{}     // bounds how many look for one
+	followers  *followers.Keeper // of tables with a warm undo
 	planners   planners
 	journal    journal
 	freezes    freezer
@@ -422,6 +423,7 @@ func (s *Service) show(changed *entry) {
 		delete(s.soaks, changed.ID)
 		delete(s.braked, changed.ID)
 		delete(s.instructed, changed.ID)
+		s.rounds.forget(changed.ID)
 	}
 }
 
