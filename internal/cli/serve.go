@@ -110,13 +110,20 @@ func (s *serving) connect(reach []string) (cfg dbconn.Config, err error) {
 	if err = cmd.ParseFlags(reach); err == nil {
 		cfg, _, err = c.connection.config()
 	}
-	if c.settings.When.Gone != "" { // the run would have the file of a freeze instead
-		err = errors.Join(err, errors.New("its option file has cutover-when-gone, which serve sets itself: midstream freeze holds the swaps of a server"))
-	}
+	err = errors.Join(err, queue.NotTwice(c.settings.When.Gone))
 	if c.connection.ask {
 		err = errors.Join(err, errors.New("has a password without a value, and serve has no terminal to ask for it"))
 	}
 	return cfg, err
+}
+
+// settled refuses what the option file may have got since serve began. The run reports other errors.
+func (s *serving) settled(reach []string) error {
+	c, cmd := s.app.alone().newRun()
+	if err := cmd.ParseFlags(reach); err == nil {
+		_, _, _ = c.connection.config()
+	}
+	return queue.NotTwice(c.settings.When.Gone)
 }
 
 // check says all that is wrong with the command line and the option files.
@@ -146,7 +153,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	configs := s.roster.Configs()
 	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: configs}, queue.Config{
 		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.roster.Servers(), Inventory: s.roster.Found(), Limit: s.limit,
-		Read: s.read, Note: s.note, Approve: s.approve, FleetPlan: fleet.PlanOfServe(s.app.planMember),
+		Read: s.read, Settled: s.settled, Note: s.note, Approve: s.approve, FleetPlan: fleet.PlanOfServe(s.app.planMember),
 		Undos: undos.New(configs, s.control), KeepEnded: s.ended, Page: s.listen.url,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
+	"midstream/internal/engine/operator"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/queue"
@@ -50,6 +51,22 @@ func moment(to **time.Time) func(text string) error {
 		}
 		*to = &at
 		return nil
+	}
+}
+
+// momentOrAfter is a flag's value that is a time, or how long it is until then.
+func momentOrAfter(to **time.Time) func(text string) error {
+	return func(text string) error {
+		after, err := operator.ReadDuration(text, time.Minute, 366*24*time.Hour)
+		if err == nil {
+			at := time.Now().Add(after).Truncate(time.Second)
+			*to = &at
+			return nil
+		}
+		if moment(to)(text) == nil {
+			return nil
+		}
+		return fmt.Errorf("must be a time such as 2026-12-01T20:00:00+01:00 (RFC 3339), or a duration such as 2h: %w", err)
 	}
 }
 

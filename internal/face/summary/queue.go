@@ -29,6 +29,9 @@ func ChangeLine(c queue.Change) string {
 	if why != "" {
 		text += ": " + why
 	}
+	if c.State == queue.StateProposed && c.Next != "" {
+		text += "; next: " + c.Next
+	}
 	return escape.Line(text)
 }
 

@@ -106,7 +106,7 @@ func (s *Server) URL() string { return s.url }
 // TokenFile is where the single token is; "" if there is none.
 func (s *Server) TokenFile() string { return s.token }
 
-// Tokens says by which tokens people get in.
+// Tokens says by which tokens people get in, and warns if none has the role operate.
 func (s *Server) Tokens() string {
 	var all []string
 	if s.token != "" {
@@ -114,6 +114,10 @@ func (s *Server) Tokens() string {
 	}
 	if s.gate.book != nil {
 		all = append(all, "tokens made by midstream token open it, by their digests in "+s.gate.book.Path())
+	}
+	if s.token == "" && s.gate.book != nil && !s.gate.book.Has(access.Operate) {
+		all = append(all, "no token has the role operate, so no one can pause, release, abort or freeze: midstream token NAME --role operate --tokens "+
+			s.gate.book.Path()+" adds one")
 	}
 	return strings.Join(all, "; ")
 }

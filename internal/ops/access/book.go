@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,6 +70,11 @@ func (b *Book) Find(digest Digest) (found Person, there bool) {
 		}
 	}
 	return found, there
+}
+
+// Has reports whether a token of the file has a role.
+func (b *Book) Has(role Role) bool {
+	return slices.ContainsFunc(b.current(), func(e entry) bool { return e.person.May(role) })
 }
 
 // current are the lines of the file as it is now. A file that cannot be read has none: who removes it locks everyone out.

@@ -55,7 +55,7 @@ func (f followed) wanted() (all []followers.Wanted) {
 		all = append(all, followers.Wanted{
 			Change: id, Server: e.Server, Address: s.address(e.Server), Table: schema.NameOf(e.Kept.Table),
 			Open: f.open(e), Stop: f.disturbed(e),
-			Arguments: append(s.connects(e.Server), arguments(options, false)...),
+			Arguments: append(append(s.connects(e.Server), arguments(options, false)...), "--cutover-when-gone="+s.freezes.file(e.Server)),
 		})
 	}
 	return all

@@ -79,6 +79,14 @@ type freezer struct {
 	left   []string // servers that had a file when the service was started: it may no longer have them, but their runs go on
 }
 
+// NotTwice refuses cutover-when-gone in the option file of a server: its runs have the file of a freeze instead.
+func NotTwice(file string) error {
+	if file == "" {
+		return nil
+	}
+	return errors.New("its option file has cutover-when-gone, which serve sets itself: midstream freeze holds the swaps of a server")
+}
+
 // file is that of a server.
 func (f *freezer) file(server string) string { return filepath.Join(f.folder, server) }
 

@@ -44,6 +44,8 @@ type Config struct {
 	// FleetPlan plans a change for those of the servers that are asked for; nil if the service has none. It fails with a
 	// *socket.Problem.
 	FleetPlan func(ctx context.Context, servers []Server, found Inventory, asked FleetQuestion) (any, error)
+	// Settled returns why no run of a server may begin, by the option file that the flags name as it is now; it may be nil.
+	Settled func(reach []string) error
 	// Approve has the servers whose changes wait for the consent of another person; EveryServer for all.
 	Approve map[string]bool
 	// KeepEnded is how long changes that have ended are kept; 0 for ever. Those whose undo may be possible are kept longer.
@@ -343,6 +345,11 @@ func (s *Service) waitsFor(e *entry) string {
 	running := slices.DeleteFunc(slices.Clone(s.board.running[e.Server]), func(one spot) bool { return s.soaks[one.id] })
 	if len(running) >= s.cfg.Limit {
 		return fmt.Sprintf("at most %d may run on %s at the same time (--limit); at work: %s", s.cfg.Limit, e.Server, strings.Join(row(running).ids(), ", "))
+	}
+	if s.cfg.Settled != nil {
+		if err := s.cfg.Settled(s.servers.of(e.Server).flags()); err != nil {
+			return fmt.Sprintf("server %s: %v", e.Server, err)
+		}
 	}
 	return ""
 }

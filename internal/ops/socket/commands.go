@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/operator"
@@ -148,6 +149,17 @@ func (s *Server) undo(ctx context.Context, _ string, c UndoCommand) (string, err
 			What: "the undo cannot be released", Why: "its process waits for its server: " + lost,
 			Next: "give this command again once midstream status  shows that the process follows the table",
 		}
+	}
+	held, err := operator.When{Gone: s.run.Control.Settings().When.Gone}.Closed(time.Now())
+	if err == nil && held != "" {
+		err = &operator.NotNow{
+			What: "the undo is held", Why: held + ": its server is frozen, or an operator holds the swap (cutover-when-gone)",
+			Next: "wait until it is gone (midstream unfreeze); or, to take the change back all the same: midstream set  " + s.table() +
+				" cutover-when-gone= and midstream undo  " + s.table(),
+		}
+	}
+	if err != nil {
+		return "", err
 	}
 	if err := s.run.Control.Release(ctx, c.Park); err != nil {
 		return "", err
