@@ -112,7 +112,7 @@ func TestShadowTakesOver(t *testing.T) {
 		if code != exit.Done {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
-		contains(t, stdout, `"method":"inplace"`, "a shadow takes over", `"phase":"cutover"`, `"method":"shadow","outcome":"done"`)
+		contains(t, stdout, `"method":"inplace"`, "the run copies to a new table instead", `"phase":"cutover"`, `"method":"shadow","outcome":"done"`)
 		if got := query(
 			"SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'",
 		); got != "1" {

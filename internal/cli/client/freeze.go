@@ -20,7 +20,7 @@ func freezeCommand(a *process.Process) *cobra.Command {
 	var asked queue.FreezeRequest
 	q.checks.Flags.StringVar(&asked.Server, "server", "", "name of the server; all: every server")
 	q.checks.Flags.StringVar(&asked.Reason, "reason", "", "why, for the others (required)")
-	q.checks.Add("", "until", "time", "", "end by itself at this time, such as 2026-12-01T20:00:00+01:00, or after a duration, such as 2h", momentOrAfter(&asked.Until))
+	q.checks.Add("", "until", "time", "", "end by itself at this time, such as 2026-12-01T20:00:00+01:00, or after 2h", momentOrAfter(&asked.Until))
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		lists := asked.Server == "" && asked.Reason == "" && asked.Until == nil
 		problem := noArguments(args)

@@ -163,7 +163,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 func (c *checker) warnOfBuild(choice Choice) {
 	takesOver, without := "", ""
 	if choice.Shadow {
-		takesOver = fmt.Sprintf("a shadow takes over, which ends with the old table as %s", c.names.Old.Table)
+		takesOver = fmt.Sprintf("the run copies to a new table instead, and keeps the old table as %s", c.names.Old.Table)
 		if len(c.table.Checks) > 0 && !c.facts.Version.MariaDB {
 			takesOver += ", and renames the CHECK constraints"
 		}

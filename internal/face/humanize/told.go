@@ -182,7 +182,7 @@ func Swapped(e event.SwapDone) string {
 		text = fmt.Sprintf("%s, attempt %d", text, e.Attempts)
 	}
 	if e.Position != "" {
-		text += "; readers of the binlog see the new definition from " + e.Position
+		text += "; in the binlog, the new definition begins at " + e.Position
 	}
 	return text
 }

@@ -310,10 +310,25 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 		s.pending.when(e.ID, next)
 		return nil
 	}
+	if s.servers.has(e.Server) && s.unsettled(e) != "" {
+		s.pending.when(e.ID, time.Now().Add(retry))
+		return nil
+	}
 	if s.waitsFor(e) != "" {
 		return nil
 	}
 	return s.begin(ctx, e)
+}
+
+// unsettled is why no run of a change's server may begin, by its option file; "" if one may.
+func (s *Service) unsettled(e *entry) string {
+	if s.cfg.Settled == nil {
+		return ""
+	}
+	if err := s.cfg.Settled(s.servers.of(e.Server).flags()); err != nil {
+		return fmt.Sprintf("server %s: %v", e.Server, err)
+	}
+	return ""
 }
 
 // waitsFor is what a waiting change waits for, for people; "" if it may begin.
@@ -346,12 +361,7 @@ func (s *Service) waitsFor(e *entry) string {
 	if len(running) >= s.cfg.Limit {
 		return fmt.Sprintf("at most %d may run on %s at the same time (--limit); at work: %s", s.cfg.Limit, e.Server, strings.Join(row(running).ids(), ", "))
 	}
-	if s.cfg.Settled != nil {
-		if err := s.cfg.Settled(s.servers.of(e.Server).flags()); err != nil {
-			return fmt.Sprintf("server %s: %v", e.Server, err)
-		}
-	}
-	return ""
+	return s.unsettled(e)
 }
 
 // all are the changes of this moment, in the order of submission.

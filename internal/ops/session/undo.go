@@ -91,7 +91,7 @@ var always = []string{
 // others are the flags of the command line that are not among the permitted ones, nor always permitted.
 func others(given []string, permitted ...string) (names []string) {
 	for _, flag := range given {
-		ofServe := flag == "history-dir" && slices.Contains(given, "result-file")
+		ofServe := (flag == "history-dir" || flag == "cutover-when-gone") && slices.Contains(given, "result-file")
 		if !ofServe && !slices.Contains(always, flag) && !slices.Contains(permitted, flag) {
 			names = append(names, "--"+flag)
 		}
