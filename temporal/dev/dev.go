@@ -56,7 +56,8 @@ func Run(ctx context.Context, o Options, ready func()) error {
 	}
 	logger := log.NewZapLogger(log.BuildZapLogger(log.Config{Level: "fatal"}))
 	server, err := temporal.NewServer(
-		temporal.WithConfig(c), temporal.ForServices(temporal.DefaultServices), temporal.WithLogger(logger), temporal.WithAuthorizer(authorizer),
+		temporal.WithConfig(c), temporal.ForServices(temporal.DefaultServices), temporal.WithLogger(logger),
+		temporal.WithAuthorizer(authorizer),
 		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
 			dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): []dynamicconfig.ConstrainedValue{{Value: true}},
 		}),
@@ -129,7 +130,9 @@ func configuration(o Options, host string, port int) *config.Config {
 		},
 		ClusterMetadata: &cluster.Config{
 			FailoverVersionIncrement: 10, MasterClusterName: clusterName, CurrentClusterName: clusterName,
-			ClusterInformation: map[string]cluster.ClusterInformation{clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: own}},
+			ClusterInformation: map[string]cluster.ClusterInformation{
+				clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: own},
+			},
 		},
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
 		Services: map[string]config.Service{

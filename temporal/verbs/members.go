@@ -83,7 +83,8 @@ func (s *served) Plan(ctx context.Context, set rollout.Set, servers []string) (p
 	for i := range report.Members {
 		m := &report.Members[i]
 		if slices.Contains(servers, m.Server) {
-			plans = append(plans, flow.Planned{Server: m.Server, Outcome: outcomeOf(m.Outcome), Definition: m.Fingerprint, Why: why(&report, m)})
+			p := flow.Planned{Server: m.Server, Outcome: outcomeOf(m.Outcome), Definition: m.Fingerprint, Why: why(&report, m)}
+			plans = append(plans, p)
 		}
 	}
 	return plans, nil

@@ -68,7 +68,8 @@ func (v *verb) searchable(ctx context.Context, c client.Client) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: v.namespace, SearchAttributes: missing})
+	add := &operatorservice.AddSearchAttributesRequest{Namespace: v.namespace, SearchAttributes: missing}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, add)
 	if err != nil {
 		return &exit.Error{Code: exit.Refused, Err: fmt.Errorf("register search attributes: %w", err), Left: "no worker runs",
 			Next: "let an operator of Temporal register the missing ones of MidstreamSet, MidstreamWave, MidstreamServer and MidstreamState, of type Keyword"}

@@ -190,8 +190,10 @@ func (v View) text(to io.Writer, all bool) {
 // steps are in the order in which members go through them.
 func steps() []rollout.Step {
 	return []rollout.Step{
-		rollout.StepPlanned, rollout.StepStarted, rollout.StepReady, rollout.StepReleased, rollout.StepRetrying, rollout.StepUnknown, rollout.StepFailed,
-		rollout.StepUndoing, rollout.StepStuck, rollout.StepDone, rollout.StepApplied, rollout.StepSkipped, rollout.StepWithdrawn, rollout.StepUndone,
+		rollout.StepPlanned, rollout.StepStarted, rollout.StepReady, rollout.StepReleased,
+		rollout.StepRetrying, rollout.StepUnknown, rollout.StepFailed,
+		rollout.StepUndoing, rollout.StepStuck, rollout.StepDone, rollout.StepApplied,
+		rollout.StepSkipped, rollout.StepWithdrawn, rollout.StepUndone,
 	}
 }
 
