@@ -37,10 +37,11 @@ func measure(ctx context.Context, members int, takes time.Duration) error {
 	for name, labels := range servers {
 		asked = append(asked, inventory.Server{Name: name, Labels: labels})
 	}
-	answers := fleetplan.Ask(ctx, asked, fleetplan.Limits{Parallel: 32, PerHost: 4}, func(context.Context, inventory.Server) fleetplan.Answer {
+	plan := func(context.Context, inventory.Server) fleetplan.Answer {
 		time.Sleep(takes)
 		return fleetplan.Answer{Outcome: fleetplan.Fits, Method: "instant"}
-	}, nil)
+	}
+	answers := fleetplan.Ask(ctx, asked, fleetplan.Limits{Parallel: 32, PerHost: 4}, plan, nil)
 	fmt.Printf("planned %d members in %s (%s each, 32 at a time)\n", len(answers), time.Since(began).Round(time.Millisecond), takes)
 
 	every, err := selector.Parse("*")
@@ -67,7 +68,8 @@ func measure(ctx context.Context, members int, takes time.Duration) error {
 		return err
 	}
 	fmt.Printf("drove %d members in %s: %d steps, %s each; the set is %s, with %d swaps; its state has %d KB\n", len(s.Members),
-		time.Since(began).Round(time.Millisecond), steps, (time.Since(began) / time.Duration(steps)).Round(time.Microsecond), s.Phase, s.Swaps, len(text)>>10)
+		time.Since(began).Round(time.Millisecond), steps, (time.Since(began) / time.Duration(steps)).Round(time.Microsecond),
+		s.Phase, s.Swaps, len(text)>>10)
 	began = time.Now()
 	f.Ask(rollout.Request{Ask: rollout.AskUndo, By: "bert"})
 	if _, err := f.Step(ctx, time.Second); err != nil {

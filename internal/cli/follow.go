@@ -30,8 +30,8 @@ func (c *change) follows(result migration.Result, err error) bool {
 // followOn begins an undo that is held, and follows the table until it is released, or its operator or its time ends it.
 func (c *change) followOn(ctx context.Context, undo *leftovers.Undoable) error {
 	c.undo, c.target = &planning.Undo{Lazy: true}, session.Target{Verb: "undo", Undo: true}
-	c.options, c.settings.When, c.wishes = plan.Options{Limits: c.options.Limits}, operator.When{Hold: true, Gone: c.settings.When.Gone}, session.Wishes{}
-	c.options.Again = session.AgainAfter(c.checks.Flags)
+	c.options, c.wishes = plan.Options{Limits: c.options.Limits, Again: session.AgainAfter(c.checks.Flags)}, session.Wishes{}
+	c.settings.When = operator.When{Hold: true, Gone: c.settings.When.Gone}
 	c.config.Undo, c.config.Warm, c.config.DropOld, c.risks = 0, false, false, nil
 	c.output.note(summary.Follows(undo))
 	err := c.conduct(ctx, []string{undo.Table.Dotted()}, doing{c.migrate, c.runTables})

@@ -152,8 +152,8 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	}
 	configs := s.roster.Configs()
 	store, where, service, err := queue.OpenPatiently(ctx, queue.Place{Table: s.store, Configs: configs}, queue.Config{
-		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.roster.Servers(), Inventory: s.roster.Found(), Limit: s.limit,
-		Read: s.read, Settled: s.settled, Note: s.note, Approve: s.approve, FleetPlan: fleet.PlanOfServe(s.app.planMember),
+		Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.roster.Servers(), Inventory: s.roster.Found(),
+		Limit: s.limit, Read: s.read, Settled: s.settled, Note: s.note, Approve: s.approve, FleetPlan: fleet.PlanOfServe(s.app.planMember),
 		Undos: undos.New(configs, s.control), KeepEnded: s.ended, Page: s.listen.url,
 	})
 	if err != nil {
@@ -167,7 +167,8 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	source := web.Source{API: service.Handler(changeSets.Register), Histories: service.Histories, Stream: service.Stream(), Reach: service.Reach, Queue: true}
+	api := service.Handler(changeSets.Register)
+	source := web.Source{API: api, Histories: service.Histories, Stream: service.Stream(), Reach: service.Reach, Queue: true}
 	stop, err := s.listen.serve(s.app, source, service.Metrics(), end, "active runs continue; nothing was changed")
 	if err != nil {
 		return err
