@@ -28,17 +28,17 @@ func TestU3_TheListShowsWhatTheUndoDoes(t *testing.T) {
 			r := newFlagRig(t, i)
 			database, _, _ := strings.Cut(r.name, ".")
 			r.with(exit.Done, "run", "--undo=1h", "--method=shadow", "ALTER TABLE t MODIFY a BIGINT")
-			contains(t, r.with(exit.Done, "undo", "--list", r.name), "Mode lazy: an undo syncs the rows that have changed since the swap")
+			contains(t, r.with(exit.Done, "undo", "--list", r.name), "How an undo syncs the rows that have changed since the swap (lazy)")
 			executing(t, i, database)(prepared...)
 			why := "foreign keys change rows of the table without a trace in the binlog"
 			if server == "9.7" {
 				r.with(exit.Done, "undo", "--park", r.name)
-				contains(t, r.with(exit.Done, "undo", "--list", r.name), "Mode lazy: the redo syncs")
+				contains(t, r.with(exit.Done, "undo", "--list", r.name), "How the redo syncs")
 				contains(t, r.with(exit.Done, "undo", "--list", "--quiet", r.name), " lazy - redo")
 				contains(t, r.with(exit.Done, "undo", r.name), "To undo it, by all rows, as long as "+r.name+"_old exists: midstream undo --cold "+r.name)
 				why = "rows have come back that had been parked, and the old table lacks them"
 			}
-			contains(t, r.with(exit.Done, "undo", "--list", r.name), ": revoked, because "+why, "Mode cold: an undo syncs all rows",
+			contains(t, r.with(exit.Done, "undo", "--list", r.name), ": revoked, because "+why, "How an undo syncs all rows (cold)",
 				"midstream undo --cold "+r.name+" takes it back, by all rows, as long as "+r.name+"_old exists")
 			contains(t, r.with(exit.Done, "undo", "--list", "--json", r.name), `"state":"revoked"`, `"mode":"cold"`)
 			contains(t, r.with(exit.Done, "undo", "--list", "--quiet", r.name), r.name+" revoked - cold - undo")

@@ -34,7 +34,7 @@ func TestUndoSpeaksOfTheUndo(t *testing.T) {
 		}
 		contains(t, stdout, "it gives up the values of the new column added", "To undo it, until ", "midstream undo ")
 		_, stdout, _ = with("undo", "--list", name)
-		contains(t, stdout, "open until ", "ADD COLUMN added INT", "Mode       lazy", "Unfit rows not checked", "the values of column added")
+		contains(t, stdout, "open until ", "ADD COLUMN added INT", "How        an undo syncs the rows that have changed", "Unfit rows not checked", "the values of column added")
 		_, stdout, _ = with("undo", "--list", "--quiet", name)
 		contains(t, stdout, name+" open ", " lazy - ")
 		_, stdout, _ = with("undo", "--list", "--json", name)
@@ -167,7 +167,7 @@ func TestU4_ThePlanNamesWhatAnUndoNeeds(t *testing.T) {
 func redoneIsAChange(t *testing.T, with func(verb string, args ...string) (code int, stdout, stderr string), name string) {
 	t.Helper()
 	_, stdout, _ := with("undo", "--list", name)
-	contains(t, stdout, "Change     undo of ", "Mode       lazy: the redo syncs", "is the redo: it makes")
+	contains(t, stdout, "Change     undo of ", "How        the redo syncs", "is the redo: it makes")
 	code, _, stderr := with("run", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN other INT")
 	if code != exit.Refused {
 		t.Errorf("a change during an open redo: exit code %d", code)
@@ -178,7 +178,7 @@ func redoneIsAChange(t *testing.T, with func(verb string, args ...string) (code 
 	}
 	contains(t, stdout, "redo: it takes back the undo", "To undo it, until ")
 	_, stdout, _ = with("undo", "--list", name)
-	contains(t, stdout, "Change     change of ", "Mode       lazy: an undo syncs", "takes it back")
+	contains(t, stdout, "Change     change of ", "How        an undo syncs", "takes it back")
 	_, stdout, _ = with("undo", "--list", "--json", name)
 	contains(t, stdout, `"redo":false`)
 	if code, stdout, stderr = with("undo", "--no-color", name); code != exit.Done {

@@ -155,18 +155,18 @@ func briefUndoables(all []undos.Standing) string {
 func modeOf(s undos.Standing) string {
 	switch {
 	case s.Follows():
-		return "warm: a process follows, and is " + humanize.Span(s.Follower.Behind) + " behind"
+		return "a process follows, and is " + humanize.Span(s.Follower.Behind) + " behind (warm)"
 	case s.Kept.Record.Ledger != nil:
 		if s.Kept.Record.Back {
-			return "statement: a RENAME makes the change again"
+			return "a RENAME makes the change again"
 		}
-		return "statement: a RENAME takes the change back"
+		return "a RENAME takes the change back"
 	case s.Kept.Record.Mode == plan.UndoNative:
-		return "native: the server alters the table back"
+		return "the server alters the table back (native)"
 	case s.Kept.State == leftovers.UndoOpen && s.Kept.Record.Mode != plan.UndoCold:
-		return "lazy: " + anUndo(s.Kept.Record.Back) + " syncs the rows that have changed since the swap"
+		return anUndo(s.Kept.Record.Back) + " syncs the rows that have changed since the swap (lazy)"
 	}
-	return "cold: " + anUndo(s.Kept.Record.Back) + " syncs all rows"
+	return anUndo(s.Kept.Record.Back) + " syncs all rows (cold)"
 }
 
 // unfitOf is what is known of rows that the old definition refuses; "" if there can be none.

@@ -99,7 +99,7 @@ func (one standing) describe(s *sheet) {
 		s.line("Soaking", "the first act of a drop; the second act follows: %s", escape.Line(u.Record.Soak.Clauses))
 	}
 	if u.State == leftovers.UndoOpen || u.State == leftovers.UndoRevoked {
-		s.line("Mode", "%s", modeOf(one.Standing))
+		s.line("How", "%s", modeOf(one.Standing))
 	}
 	if rows := unfitOf(one.Standing); rows != "" && u.State == leftovers.UndoOpen {
 		s.line("Unfit rows", "%s", rows)

@@ -105,7 +105,7 @@ func (s *Service) viewMembers(v *View, k *kept, whole bool) {
 		}
 		r, plan := reports[m.Server], k.plan(m.Server)
 		one := Member{
-			Server: m.Server, Wave: wave.Name, State: state, Why: m.Why, Plan: string(cmp.Or(m.Outcome, plan.Outcome)),
+			Server: m.Server, Wave: wave.Name, State: state, Why: m.Why, Plan: string(m.Outcome),
 			Attempt: m.Attempt, Change: r.Change, ExitCode: r.ExitCode, Requests: []string{},
 			Host: m.Labels[rollout.LabelHost], Cell: m.Labels[rollout.LabelCell], Labels: m.Labels,
 			Gone: m.Gone, Failed: m.Failed, Working: working,
