@@ -172,6 +172,35 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 }
 
+// TestAHostileFileIsRefusedAtOnce: neither the time nor the answer grows without bound, and a name is one line that a request can have.
+func TestAHostileFileIsRefusedAtOnce(t *testing.T) {
+	const top = "id: a\nstatement: ALTER TABLE t ADD c INT\nselector: '*'\n"
+	named := func(name string) string { return top + "waves:\n  - {name: " + name + "}\n" }
+	for text, want := range map[string]string{
+		top + "waves: [" + strings.Repeat("{},", 300_000) + "]\n":                     "waves has 300000 entries: a list may have 1000",
+		top + "waves: [{name: a}]\n" + strings.Repeat("? []\n", 100_000):              "more problems",
+		top + "waves: [{name: a, approve: [" + strings.Repeat("b,", 10_000) + "]}]\n": "waves[0].approve has 10000 entries",
+		"id: \"" + strings.Repeat("\\e", 300_000) + "\"\n":                            `id is "\x1b`,
+		"id: " + strings.Repeat("[", 500_000):                                         "exceeded max depth",
+		"a: &a [x,x]\n" + "b: &b [*a,*a]\nc: &c [*b,*b]\n" + top:                      "an anchor or an alias",
+		named(`"a\e[2J"`):               `waves[0].name is "a\x1b[2J": requests, pages and logs have this name`,
+		named(`"a\u202eb"`):             "use at most 200 characters that can be seen",
+		named(`"a\nb"`):                 "on one line",
+		named(strings.Repeat("x", 201)): "use at most 200 characters",
+		top + "waves: [{name: a, approve: [\"b\\rc\"]}]\n":                   "waves[0].approve[0] is \"b\\rc\"",
+		top + "waves: [{name: a}]\nundo: 24h\n" + strings.Repeat("#", 1<<20): "it may have 1048576 bytes",
+	} {
+		began := time.Now()
+		_, err := changeset.Parse("f", []byte(text))
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 100_000 || took > 5*time.Second {
+			t.Errorf("%.80q: %s, %.300v; want %s", text, took, err, want)
+		}
+	}
+	if _, err := changeset.Parse("f", []byte(named("'Kanarienvögel: 金丝雀 '"))); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(orders)
 	f.Add("a: &x [1]\nb: *x\n")

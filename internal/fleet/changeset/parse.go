@@ -28,6 +28,10 @@ func Parse(file string, text []byte) (rollout.Set, error) {
 	}
 	if len(r.problems) > 0 {
 		slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
+		if more := r.found - len(r.problems); more > 0 {
+			last := r.problems[len(r.problems)-1].Line
+			r.problems = append(r.problems, Problem{last, fmt.Sprintf("%d more problems", more), "only the first are listed", "correct these first"})
+		}
 		return rollout.Set{}, &Error{file, r.problems}
 	}
 	return set.Defaults(), nil
@@ -108,9 +112,9 @@ func (r *reader) set(root *yaml.Node, set *rollout.Set) {
 		entry{"selector", func(path string, n *yaml.Node) { r.selector(path, n, &set.Selector) }},
 		entry{"waves", func(path string, n *yaml.Node) {
 			waves = n
-			before := len(r.problems)
+			before := r.found
 			r.list(path, n, func(path string, n *yaml.Node) { set.Waves = append(set.Waves, r.wave(path, n)) })
-			wavesFit = len(r.problems) == before
+			wavesFit = r.found == before
 		}},
 		entry{"limits", func(path string, n *yaml.Node) {
 			r.mapping(path, n,
@@ -204,7 +208,7 @@ func percent(hundredths int) string {
 // wave reads one wave.
 func (r *reader) wave(path string, n *yaml.Node) (w rollout.Wave) {
 	r.mapping(path, n,
-		entry{"name", func(path string, n *yaml.Node) { w.Name, _ = r.text(path, n) }},
+		entry{"name", func(path string, n *yaml.Node) { w.Name, _ = r.name(path, n) }},
 		entry{"selector", func(path string, n *yaml.Node) { r.selector(path, n, &w.Selector) }},
 		entry{"share", func(path string, n *yaml.Node) { r.share(path, n, &w.Share) }},
 		entry{"soak", func(path string, n *yaml.Node) { r.duration(path, n, &w.Soak) }},
@@ -215,7 +219,7 @@ func (r *reader) wave(path string, n *yaml.Node) (w rollout.Wave) {
 			}
 			w.Approve = true
 			r.list(path, n, func(path string, n *yaml.Node) {
-				if text, ok := r.text(path, n); ok {
+				if text, ok := r.name(path, n); ok {
 					w.Approvers = append(w.Approvers, text)
 				}
 			})

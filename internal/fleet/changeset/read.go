@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -15,9 +17,29 @@ import (
 )
 
 // reader collects what is wrong.
-type reader struct{ problems []Problem }
+type reader struct {
+	problems []Problem // the first of them
+	found    int       // how many there are
+}
+
+const (
+	// mostProblems are reported of a file: nobody reads more, and a hostile file has one in each three bytes.
+	mostProblems = 100
+	// longestWhat bounds what a problem quotes of the file, in bytes.
+	longestWhat = 400
+	// mostEntries bounds a list: a set of 2,000 members has a few waves.
+	mostEntries = 1000
+	// longestName is that of a wave or a person, in characters. A request names it.
+	longestName = 200
+)
 
 func (r *reader) wrong(n *yaml.Node, what, why, next string) {
+	if r.found++; r.found > mostProblems {
+		return
+	}
+	if len(what) > longestWhat {
+		what = strings.ToValidUTF8(what[:longestWhat], "") + "..."
+	}
 	r.problems = append(r.problems, Problem{n.Line, what, why, next})
 }
 
@@ -104,6 +126,10 @@ func (r *reader) list(path string, n *yaml.Node, each func(path string, n *yaml.
 		r.wrong(n, path+" is no list", "it has one entry or more", "begin each entry with a dash")
 		return
 	}
+	if len(n.Content) > mostEntries {
+		r.wrong(n, fmt.Sprintf("%s has %d entries", path, len(n.Content)), fmt.Sprintf("a list may have %d", mostEntries), "remove entries, or split the set")
+		return
+	}
 	for i, one := range n.Content {
 		each(fmt.Sprintf("%s[%d]", path, i), one)
 	}
@@ -122,6 +148,19 @@ func (r *reader) text(path string, n *yaml.Node) (text string, ok bool) {
 		return strings.TrimSpace(n.Value), true
 	}
 	return "", false
+}
+
+// name reads what a request of a person names: one line, which everybody can see and type.
+func (r *reader) name(path string, n *yaml.Node) (text string, ok bool) {
+	if text, ok = r.text(path, n); !ok {
+		return "", false
+	}
+	if strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) || utf8.RuneCountInString(text) > longestName {
+		r.wrong(n, fmt.Sprintf("%s is %q", path, text), "requests, pages and logs have this name",
+			fmt.Sprintf("use at most %d characters that can be seen, on one line", longestName))
+		return "", false
+	}
+	return text, true
 }
 
 func kindOf(n *yaml.Node) string {
