@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,29 +39,25 @@ type Service struct {
 	begun   context.Context // of Run
 	mu      sync.Mutex
 	sets    map[string]*set
+	doubted map[string]bool // ids whose submission the store has failed to answer. Guarded by mu
 }
 
 // Open reads the sets of the store.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
-	s := &Service{cfg: cfg, sets: map[string]*set{}}
-	err := cfg.Queue.Kept(ctx, func(text []byte) error {
-		var k kept
-		if err := json.Unmarshal(text, &k); err != nil {
-			return fmt.Errorf("%w: %w", queue.ErrNotStore, err)
-		}
-		t, err := read(s, k)
-		if err == nil {
-			s.sets[k.ID] = t
-		}
-		return err
-	})
+	s := &Service{cfg: cfg, sets: map[string]*set{}, doubted: map[string]bool{}}
+	all, err := stored(ctx, cfg.Queue)
 	if err != nil {
-		return nil, fmt.Errorf("read the change sets: %w", err)
+		return nil, err
+	}
+	for _, k := range all {
+		if s.sets[k.ID], err = read(s, k); err != nil {
+			return nil, fmt.Errorf("read the change sets: %w", err)
+		}
 	}
 	return s, nil
 }
 
-// Run drives all sets that have not ended, until ctx ends.
+// Run drives all sets that have not ended, until ctx ends, and takes back what was answered with an error.
 func (s *Service) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.begun = ctx
@@ -71,8 +66,29 @@ func (s *Service) Run(ctx context.Context) {
 	for _, t := range all {
 		s.drive(t)
 	}
-	<-ctx.Done()
-	s.working.Wait()
+	defer s.working.Wait()
+	ticker := time.NewTicker(cmp.Or(s.cfg.Every, time.Second))
+	defer ticker.Stop()
+	trouble := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			trouble = s.complain("change sets", trouble, s.settleDoubts(ctx))
+		}
+	}
+}
+
+// complain notes an error that is not the one before, and returns its text; "" for none.
+func (s *Service) complain(of, before string, err error) string {
+	if err == nil {
+		return ""
+	}
+	if err.Error() != before {
+		s.cfg.Note(fmt.Sprintf("%s: %v", of, err))
+	}
+	return err.Error()
 }
 
 // all are the sets, the newest first. REQUIRES: mu is held.
@@ -116,12 +132,7 @@ func (t *set) drive(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && err.Error() != trouble {
-			t.service.cfg.Note(fmt.Sprintf("set %s: %v", t.rules.ID, err))
-		}
-		if trouble = ""; err != nil {
-			trouble = err.Error()
-		}
+		trouble = t.service.complain("set "+t.rules.ID, trouble, err)
 		if ended && err == nil && t.rests() {
 			return
 		}
@@ -181,10 +192,11 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	text := changeset.Format(rules)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if there := s.sets[rules.ID]; there != nil {
-		if there.now().Text == text {
+	if there := s.sets[rules.ID]; there != nil && there.now().Text == text {
+		if there.now().Rejected != unanswered {
 			return s.view(there, true), false, nil
 		}
+	} else if there != nil {
 		return View{}, false, &socket.Problem{Status: http.StatusConflict, Title: notTaken, Detail: "another set has the id " + rules.ID, Next: "use another id"}
 	}
 	state, err := rollout.Begin(rules, labelsOf(s.cfg.Queue.Current()))
@@ -211,8 +223,10 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	err = t.change(ctx, k, told)
 	t.mu.Unlock()
 	if err != nil {
+		s.doubted[k.ID] = true
 		return View{}, false, err
 	}
+	delete(s.doubted, k.ID)
 	s.sets[k.ID] = t
 	s.cfg.Note(fmt.Sprintf("set %s has %d members", k.ID, len(state.Members)))
 	go s.drive(t) // it takes mu

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"midstream/internal/fleet/fleetplan"
 	"midstream/internal/fleet/rollout"
@@ -19,10 +23,31 @@ import (
 // ofTwo has two servers, whose changes need an approval if approve has one. Nothing is begun.
 func ofTwo(t *testing.T, folder string, approve map[string]bool) *sets.Service {
 	t.Helper()
-	store, err := queue.OpenFile(filepath.Join(folder, "s.db"))
+	s, _, _ := ofTwoOver(t, folder, approve)
+	return s
+}
+
+// unheard is a store whose answers are lost for a while.
+type unheard struct {
+	queue.Store
+	lost atomic.Bool
+}
+
+func (u *unheard) Put(ctx context.Context, rows ...queue.Row) error {
+	if err := u.Store.Put(ctx, rows...); err != nil || !u.lost.Load() {
+		return err
+	}
+	return errors.New("the answer is lost")
+}
+
+// ofTwoOver is ofTwo with its store, and what ends both.
+func ofTwoOver(t *testing.T, folder string, approve map[string]bool) (s *sets.Service, store *unheard, end func()) {
+	t.Helper()
+	opened, err := queue.OpenFile(filepath.Join(folder, "s.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	store = &unheard{Store: opened}
 	q, err := queue.Open(t.Context(), queue.Config{
 		Executable: "/nowhere", Folder: folder, ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Approve: approve,
 		Servers: []queue.Server{{Name: "a", Labels: map[string]string{"app": "shop"}}, {Name: "b", Labels: map[string]string{"app": "shop"}}},
@@ -34,8 +59,8 @@ func ofTwo(t *testing.T, folder string, approve map[string]bool) *sets.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sets.Open(t.Context(), sets.Config{
-		Queue: q, Note: func(text string) { t.Log(text) },
+	s, err = sets.Open(t.Context(), sets.Config{
+		Queue: q, Every: 5 * time.Millisecond, Note: func(text string) { t.Log(text) },
 		Plan: func(context.Context, rollout.Set, queue.Server) fleetplan.Answer {
 			return fleetplan.Answer{Outcome: fleetplan.Fits, Fingerprint: "f"}
 		},
@@ -43,8 +68,9 @@ func ofTwo(t *testing.T, folder string, approve map[string]bool) *sets.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { q.Close(); store.Close() })
-	return s
+	end = sync.OnceFunc(func() { q.Close(); store.Close() })
+	t.Cleanup(end)
+	return s, store, end
 }
 
 func by(name string) queue.Asker { return queue.Asker{Person: access.Everyone(name), From: "here"} }
@@ -101,5 +127,45 @@ func TestAnAuthorDoesNotApprove(t *testing.T) {
 	}
 	if v, err = s.Ask(t.Context(), "note", "approve", sets.Ask{}, by("Bert")); err != nil || v.State != "checking" || v.ApprovedBy != "Bert from here" {
 		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// TestWhatWasAnsweredWithAnErrorDoesNotComeBack: the store may have a set or a request although its answer was lost. The next service does
+// not begin it; a set may be submitted again.
+func TestWhatWasAnsweredWithAnErrorDoesNotComeBack(t *testing.T) {
+	folder, approve := t.TempDir(), map[string]bool{"b": true}
+	s, store, end := ofTwoOver(t, folder, approve)
+	other := strings.Replace(shop, "id: note", "id: other", 1)
+	if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: shop}, by("Ada")); err != nil {
+		t.Fatal(err)
+	}
+	store.lost.Store(true)
+	if _, err := s.Ask(t.Context(), "note", "approve", sets.Ask{}, by("Bert")); err == nil {
+		t.Error("the approval is taken")
+	}
+	if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: other}, by("Ada")); err == nil {
+		t.Error("the set is taken")
+	}
+	store.lost.Store(false)
+	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer stop()
+	s.Run(ctx)
+	end()
+
+	s, _, _ = ofTwoOver(t, folder, approve)
+	if v, err := s.Get("note"); err != nil || v.State != "proposed" || v.ApprovedBy != "" {
+		t.Errorf("an approval has come back: %s, %q, %v", v.State, v.ApprovedBy, err)
+	}
+	if v, err := s.Get("other"); err != nil || v.State != "cancelled" || !strings.Contains(v.Why, "with an error, because the store") {
+		t.Errorf("a set has come back: %s, %q, %v", v.State, v.Why, err)
+	}
+	if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: other + "undo: 24h\n"}, by("Ada")); status(err) != http.StatusConflict {
+		t.Errorf("another set has its id: %v", err)
+	}
+	if v, fresh, err := s.Submit(t.Context(), sets.SetFile{Text: other}, by("Ada")); err != nil || !fresh || v.State != "proposed" {
+		t.Errorf("%s %t %v", v.State, fresh, err)
+	}
+	if _, fresh, err := s.Submit(t.Context(), sets.SetFile{Text: other}, by("Ada")); err != nil || fresh {
+		t.Errorf("it is taken twice: %v", err)
 	}
 }

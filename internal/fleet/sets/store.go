@@ -58,6 +58,7 @@ type set struct {
 	kept     kept
 	driven   bool
 	planning bool
+	doubted  bool // the store has failed to answer a write: it may have another row than kept
 }
 
 // read makes a set of its row.
@@ -82,7 +83,7 @@ func (t *set) change(ctx context.Context, to kept, told audit.Entry) error {
 		}
 		err = t.service.cfg.Queue.Keep(ctx, told, queue.Row{ID: queue.SetKey(to.ID), Text: text})
 	}
-	if err != nil {
+	if t.doubted = err != nil; t.doubted {
 		return fmt.Errorf("keep the set %s: %w", to.ID, err)
 	}
 	t.kept = to

@@ -82,8 +82,10 @@ func (s *Service) Approve(ctx context.Context, id string, who Asker) (Change, er
 	changed.State, changed.Sequence = StateWaiting, s.last()+1
 	changed.Approval = &Approval{By: who.by(""), At: time.Now().UTC()}
 	if err := s.replace(ctx, &changed, who.act("approve", "", "")); err != nil {
+		s.doubted[id] = true
 		return Change{}, err
 	}
+	delete(s.doubted, id)
 	s.hurry()
 	return s.view(&changed), nil
 }

@@ -94,3 +94,31 @@ func TestAnApprovalOutlivesAnAttempt(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// TestAnApprovalThatWasAnsweredWithAnErrorDoesNotComeBack: the store may have it all the same. The change waits for another one, also after
+// a restart.
+func TestAnApprovalThatWasAnsweredWithAnErrorDoesNotComeBack(t *testing.T) {
+	store := &unheard{Store: file(t, filepath.Join(t.TempDir(), "q.db"))}
+	s := queue(t, store)
+	s.cfg.Approve = map[string]bool{"db1": true}
+	asked := Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}
+	if _, _, err := s.Submit(t.Context(), asked, Asker{Person: tokenOf("ann", access.Submit)}); err != nil {
+		t.Fatal(err)
+	}
+	bob := Asker{Person: tokenOf("bob", access.Approve)}
+	store.lost = true
+	if _, err := s.Approve(t.Context(), "a", bob); err == nil {
+		t.Error("it is approved")
+	}
+	store.lost = false
+	if err := s.step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := queue(t, store)
+	if e := again.find("a"); e.State != StateProposed || e.Approval != nil {
+		t.Errorf("%s %+v", e.State, e.Approval)
+	}
+	if c, err := again.Approve(t.Context(), "a", bob); err != nil || c.State != StateWaiting {
+		t.Errorf("%s %v", c.State, err)
+	}
+}

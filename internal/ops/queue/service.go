@@ -86,7 +86,7 @@ type Service struct {
 	freezes    freezer
 	servers    servers
 	fleetPlans sync.Mutex      // held by who makes a fleet plan
-	doubted    map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
+	doubted    map[string]bool // ids whose submission or approval the store has failed to answer. Guarded by writing
 	pending    pending         // guarded by writing
 }
 

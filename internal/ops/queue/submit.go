@@ -108,7 +108,8 @@ const unanswered = "the service answered its submission with an error, because t
 
 // settleDoubts looks for the submissions that were answered with an error: the store may have them
 // all the same, where its answer was lost. Nobody counts on such a one any more, so it is
-// withdrawn, lest it runs weeks later. REQUIRES: writing is held.
+// withdrawn, lest it runs weeks later. After such an approval, the change is kept as proposed again.
+// REQUIRES: writing is held.
 func (s *Service) settleDoubts(ctx context.Context) error {
 	if len(s.doubted) == 0 {
 		return nil
@@ -121,7 +122,11 @@ func (s *Service) settleDoubts(ctx context.Context) error {
 		if !s.doubted[e.ID] || e.State != StateWaiting && e.State != StateProposed {
 			continue
 		}
-		e.end(StateWithdrawn, unanswered, e.answerAgain())
+		if there := s.find(e.ID); there != nil && there.State == StateProposed {
+			e = there
+		} else {
+			e.end(StateWithdrawn, unanswered, e.answerAgain())
+		}
 		if err := s.replace(ctx, e); err != nil {
 			return err
 		}
