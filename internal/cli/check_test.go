@@ -53,7 +53,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 		"list: SELECT `id`, `a` FROM", "fix:  MODIFY `a` int NULL", "3 rows sharing the value of unique key u (a)",
 		"keys: id=7; id=8; id=9\n", "fix:  change or delete all but one row of each value; without uniqueness: ADD KEY `u` (`a`)", "1,000 rows too long for column b, varchar(50)",
 		"keys: id=1; id=2; id=3; id=4; id=5; id=6; id=7; id=8; id=9; id=10, ...", "fix:  MODIFY `b` varchar(200)",
-		"1/5 prepare   3 problems found",
+		"  3 problems found",
 	)
 	contains(t, stderr, "failed in phase prescan", "some rows don't fit the altered table", "nothing is left on the server", "next:")
 

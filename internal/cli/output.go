@@ -43,10 +43,9 @@ func (s shown) Abandon() {}
 type output struct {
 	app     *app
 	own     presentation // nil: in midstream's words
-	json    bool
-	quiet   bool
-	verbose bool
-	noColor bool
+	oneStep bool         // the run only prepares, so no step has a number
+
+	json, quiet, verbose, noColor bool
 	// format is how a plan is written, "" as a text. Of sql, nothing but statements goes to standard output.
 	format planFormat
 	// table is in each line, if the lines are those of several tables; else "".
@@ -101,9 +100,9 @@ func (o *output) display(table string) display {
 	case o.json:
 		return &session.Lines{Out: o.app.Stdout, Table: o.table}
 	case o.table == "" && onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
-		return tui.New(o.app.Env.Stdout, table, o.quiet, o.colors())
+		return tui.New(o.app.Env.Stdout, table, o.quiet, o.colors(), o.oneStep)
 	}
-	return &tui.Lines{Out: o.app.Stdout, Quiet: o.quiet, Verbose: o.verbose, Table: o.table}
+	return &tui.Lines{Out: o.app.Stdout, Quiet: o.quiet, Verbose: o.verbose, Table: o.table, OneStep: o.oneStep}
 }
 
 func (o *output) colors() bool { return !o.noColor && o.app.Getenv("NO_COLOR") == "" }

@@ -191,6 +191,7 @@ func (a *app) checkCommand() *cobra.Command {
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
+	c.output.oneStep = true
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return conductAny(ctx, c, args, checking) })
 	return cmd
 }

@@ -28,6 +28,7 @@ type reporting struct {
 	checks  flags.Set
 	history Flags
 	list    bool
+	limit   int // of list; 0 for all
 	json    bool
 	form    string
 	out     string
@@ -41,24 +42,28 @@ func ReportCommand(a *process.Process) *cobra.Command {
 		Long:  help.Text("report"),
 		Example: `  midstream report --list
   midstream report shop.orders --out=orders.html
-  midstream report --format=md`,
+  midstream report | less`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	r := &reporting{app: a, checks: flags.Set{Flags: cmd.Flags()}}
 	r.checks.Flags.SortFlags = false
 	r.checks.Flags.BoolVar(&r.list, "list", false, "list the runs, the newest first")
+	r.checks.Flags.IntVar(&r.limit, "limit", mostListed, "largest number of runs that --list prints; 0 for all; no effect with --json")
 	r.checks.Flags.BoolVar(&r.json, "json", false, "with --list: print one JSON object a line, with the run and its result")
 	var names []string
 	for _, form := range report.Forms() {
 		names = append(names, form.Name)
 	}
 	r.form = names[0]
-	r.checks.Enum("format", r.form, names, "format of the report; without this flag, md on a terminal", func(word string) { r.form = word })
+	r.checks.Enum("format", r.form, names, "format of the report; without this flag and --out, md", func(word string) { r.form = word })
 	r.checks.Flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
 	r.checks.Flags.StringVar(&r.history.Folder, "history-dir", "", DirUse)
 	cmd.RunE = a.Verb(func(_ context.Context, args []string) error {
 		if err := exit.UsageOf("midstream report --help", r.checks.Problems...); err != nil {
 			return err
+		}
+		if r.limit < 0 {
+			return exit.UsageOf("midstream report --help", fmt.Errorf("--limit must not be negative, got %d", r.limit))
 		}
 		a.Stands("report", strings.Join(args, ""))
 		if r.list {
@@ -69,14 +74,17 @@ func ReportCommand(a *process.Process) *cobra.Command {
 	return cmd
 }
 
+// mostListed is the default of --limit.
+const mostListed = 50
+
 func (r *reporting) write(word string) error {
 	story, err := r.history.story(r.app, word)
 	if err != nil {
 		return err
 	}
 	terminal := r.out == "-" && r.app.Env.Stdout != nil && term.IsTerminal(int(r.app.Env.Stdout.Fd()))
-	if terminal && !r.checks.Flags.Changed("format") {
-		r.form = "md" // the page is not for reading there
+	if r.out == "-" && !r.checks.Flags.Changed("format") {
+		r.form = "md" // the page is not for reading on a terminal, or in less
 	}
 	made, form := report.Of(story), report.FormOf(r.form)
 	if r.out == "-" {
@@ -107,7 +115,7 @@ func (r *reporting) listRuns(table string) error {
 	}
 	entries = slices.DeleteFunc(entries, func(e history.Entry) bool { return table != "" && !e.Of(table) })
 	if !r.json {
-		fmt.Fprint(r.app.Stdout, summary.OfEntries(entries))
+		fmt.Fprint(r.app.Stdout, summary.OfEntries(entries, r.limit))
 		return nil
 	}
 	for _, e := range entries {

@@ -8,27 +8,41 @@ import (
 	"midstream/internal/mysql/escape"
 )
 
+// Fails is how the reason of a statement begins that the new table would refuse.
+const Fails = "fails: "
+
 // widestQuery is how many letters of a query are printed in a line.
 const widestQuery = 100
 
 // Explained reports how the server would run the application's queries on the new table, with a line for each query that is worse.
 func Explained(e event.Explained) string {
 	if e.Why != "" {
-		return escape.Line("explain: the application's queries were not checked: " + e.Why)
+		return escape.Line("EXPLAIN: the application's queries were not checked: " + e.Why)
 	}
-	text := "explain: " + Plural(e.Checked, "statement") + " of the application checked on the new table"
-	switch n := len(e.Worse); {
-	case e.Checked == 0:
-	case n == 0:
+	text := "EXPLAIN: " + Plural(e.Checked, "statement") + " of the application checked on the new table"
+	fail := 0
+	for _, w := range e.Worse {
+		if strings.HasPrefix(w.How, Fails) {
+			fail++
+		}
+	}
+	if e.Checked > 0 && len(e.Worse) == 0 {
 		text += ", none has a worse execution plan"
-	default:
-		text += fmt.Sprintf(", %d worse", n)
+	}
+	if fail > 0 {
+		text += fmt.Sprintf(", %d would fail", fail)
+	}
+	if slower := len(e.Worse) - fail; slower > 0 {
+		text += fmt.Sprintf(", %d would have a worse execution plan", slower)
 	}
 	if not := unchecked(e); not != "" {
 		text += "; not checked: " + not
 	}
 	for _, w := range e.Worse {
 		text += fmt.Sprintf("\n          %s\n            %s (%s)", escape.Line(Query(w.Query)), escape.Line(w.How), Plural(w.Runs, "run"))
+	}
+	if len(e.Worse) > 0 {
+		text += "\n          change these statements before the swap; --explain=hold lets the swap wait for midstream cutover then"
 	}
 	return text
 }

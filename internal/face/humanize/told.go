@@ -442,6 +442,30 @@ func Slower(p event.Progress) string {
 	return ""
 }
 
+// Term is a short word of a line of progress.
+type Term struct{ Word, Meaning string }
+
+// Terms are the short words of Progress that need an explanation.
+func Terms() []Term {
+	return []Term{
+		{"app", "the application's statements take so much longer because of the run"},
+		{"backlog", "rows that the application has changed, and that the run has still to apply; in parentheses, how many it applies"},
+		{"capture", "how late the run reads changes from the binlog"},
+	}
+}
+
+// Slowed writes what holds the row copy of a run back that works, for people; "" if nothing does.
+func Slowed(p event.Progress) string {
+	if p.Phase != event.PhaseCopy && p.Phase != event.PhaseRows || p.Workers <= 0 || p.Workers >= 1 {
+		return ""
+	}
+	text := "the row copy works " + Percent(p.Workers) + " of its time, because the application needs the server"
+	if p.Slowdown >= 0 {
+		text += fmt.Sprintf(": its statements take %.0f %% longer", 100*p.Slowdown)
+	}
+	return text
+}
+
 // Built writes how far the server's own build is.
 func Built(p event.Progress) string {
 	text := escape.Line(cmp.Or(p.BuildStep, "building"))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/units"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -73,16 +74,20 @@ func (i Idle) Lines() string {
 		shown = shown[:mostDone-1]
 	}
 	for _, e := range shown {
-		list := e.Run.Reach.In("midstream undo  --list " + schema.NameOf(e.Run.Table).Argument())
-		fmt.Fprintf(&b, "%s: %s; to check: %s\n", schema.NameOf(e.Run.Table), leftUndo(&e, i.now), list)
+		table, how := schema.NameOf(e.Run.Table), ""
+		if e.Result.Undo.State == string(leftovers.UndoRevoked) {
+			how = " with --cold"
+		}
+		fmt.Fprintf(&b, "%s on %s: %s%s possible until %s; midstream status %s shows more\n", table, escape.Line(e.Run.Server),
+			undoOrRedo(&e), how, units.Minute(e.Result.Undo.Until), table.Argument())
 	}
 	if more := i.Done[len(shown):]; len(more) > 0 {
 		var names []string
 		for _, e := range more {
 			names = append(names, schema.NameOf(e.Run.Table).String())
 		}
-		fmt.Fprintf(&b, "%d more tables have a change that can be undone or redone: %s; midstream status  TABLE shows one\n", len(more),
-			humanize.OneLine(strings.Join(names, ", "), 200))
+		fmt.Fprintf(&b, "%d more tables have a change that can be undone or redone: %s; midstream status TABLE shows one\n", len(more),
+			humanize.OneLine(strings.Join(names, ", "), 60))
 	}
 	return b.String()
 }

@@ -42,5 +42,5 @@ func TestStatusHasTheFlagsOfTheRun(t *testing.T) {
 	contains(left.Lines(), "COMMENT 'midstream undo a.", "; midstream cleanup --host=db2 shop.orders removes its work")
 	open := &record.Open{Until: time.Now().Add(time.Hour)}
 	done := Idle{now: time.Now(), Done: []history.Entry{{Run: run, Result: &record.Result{Undo: open}}}}
-	contains(done.Lines()+done.of(), "; to check: midstream undo --host=db2 --list shop.orders\n", "To undo: midstream undo --host=db2 shop.orders\n")
+	contains(done.Lines()+done.of(), "; midstream status shop.orders shows more\n", "To check that on the server: midstream undo --host=db2 --list shop.orders.", "To undo: midstream undo --host=db2 shop.orders\n")
 }

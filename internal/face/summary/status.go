@@ -48,10 +48,14 @@ func OfStatus(s socket.Status) string {
 	if s.Why != "" {
 		state += ": " + strings.TrimPrefix(s.Why, s.State+" ")
 	}
+	table := schema.NameOf(s.Table).Argument()
 	if s.State == "paused" {
 		state += ", since " + s.Since.Local().Format(time.DateTime)
 	}
 	line("state", escape.Line(state))
+	if s.State == "paused" || s.State == "stopped" {
+		line("next", s.Reach.In("midstream resume  "+table+" lets the run go on"))
+	}
 	if e, is := record.EventOf(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 && s.State != "paused" {
 		line("waits", strings.TrimPrefix(humanize.Throttled(e), "waiting: "))
 	}
@@ -65,6 +69,11 @@ func OfStatus(s socket.Status) string {
 			e.ETA = -1
 		}
 		line("progress", humanize.Progress(e))
+		if s.State == "running" && s.CopyShare == "100%" {
+			if slowed := humanize.Slowed(e); slowed != "" {
+				line("slower", s.Reach.In(slowed+"; to change that: midstream set  "+table+" max-slowdown=20%"))
+			}
+		}
 		if e.Unfit != nil && e.Unfit.Rows > 0 {
 			line("unfit", escape.Line(Unfit(e.Unfit.Rows, e.Unfit.Keys)))
 		}
@@ -76,7 +85,7 @@ func OfStatus(s socket.Status) string {
 		line("held", escape.Line(s.Held))
 	}
 	if s.CopyShare != "100%" {
-		line("throttle", "the row copy works at most "+s.CopyShare+" of its time")
+		line("slower", s.Reach.In("the row copy works at most "+s.CopyShare+" of its time, until midstream throttle  "+table+" 100%"))
 	}
 	line("command", escape.Line(s.Command))
 	line("socket", escape.Line(s.Socket))
@@ -117,10 +126,14 @@ func OfSettings(s socket.Status, settings []socket.Setting) string {
 	return text
 }
 
-// OfEntries is the list of histories.
-func OfEntries(entries []history.Entry) string {
+// OfEntries is the list of histories, the newest first: at most limit of them, or all if limit is 0.
+func OfEntries(entries []history.Entry, limit int) string {
 	if len(entries) == 0 {
 		return "No run has a history in this folder. The runs of midstream serve are listed by midstream queue.\n"
+	}
+	older := 0
+	if limit > 0 && len(entries) > limit {
+		older, entries = len(entries)-limit, entries[:limit]
 	}
 	lines := [][]string{{"WHEN", "RESULT", "TOOK", "TABLE", "SERVER", "CHANGE", "ID"}}
 	for _, e := range entries {
@@ -128,9 +141,13 @@ func OfEntries(entries []history.Entry) string {
 		if e.Result != nil {
 			result, took = e.Result.Outcome, humanize.Span(e.Result.ElapsedMS.Duration())
 		}
+		change := humanize.OneLine(e.Run.Alter, 60)
+		if change == "" && e.Run.Undoes {
+			change = "undo, or redo, of the last change"
+		}
 		lines = append(lines, []string{
 			e.Run.Time().Local().Format("2006-01-02 15:04"), escape.Line(result), took, schema.NameOf(e.Run.Table).String(),
-			escape.Line(e.Run.Server), humanize.OneLine(e.Run.Alter, 60), escape.Line(e.Run.ID),
+			escape.Line(e.Run.Server), change, escape.Line(e.Run.ID),
 		})
 	}
 	widest := make([]int, len(lines[0]))
@@ -146,6 +163,9 @@ func OfEntries(entries []history.Entry) string {
 			text += cell + strings.Repeat(" ", widest[i]-utf8.RuneCountInString(cell)+2)
 		}
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	if older > 0 {
+		fmt.Fprintf(&b, "%s: --limit=0 lists all\n", humanize.Plural(older, "older run"))
 	}
 	return b.String()
 }

@@ -63,3 +63,28 @@ func TestStatusOfAPausedRun(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestStatusNamesWhatSlowsTheRun: the pace next to the application, the share that a person chose and a pause are there in one line each,
+// with the command that changes them.
+func TestStatusNamesWhatSlowsTheRun(t *testing.T) {
+	p := event.Progress{Phase: event.PhaseCopy, RowsTotal: 10, RowsCopied: 5, Workers: 0.35, Slowdown: 0.08, ETA: time.Minute}
+	for _, c := range []struct {
+		state, share string
+		workers      float64
+		want         string
+	}{
+		{"running", "100%", 0.35, "slower the row copy works 35 % of its time, because the application needs the server: its statements take 8 % longer; " +
+			"to change that: midstream set --control-dir=/run/m shop.orders max-slowdown=20%"},
+		{"running", "30%", 0.35, "slower the row copy works at most 30% of its time, until midstream throttle --control-dir=/run/m shop.orders 100%"},
+		{"paused", "100%", 0, "next midstream resume --control-dir=/run/m shop.orders lets the run go on"},
+		{"running", "100%", 2, ""},
+	} {
+		p.Workers = c.workers
+		text := strings.Join(strings.Fields(summary.OfStatus(socket.Status{
+			About: socket.About{Table: "shop.orders", Reach: reach.Flags("").Sockets("/run/m")}, State: c.state, CopyShare: c.share, Progress: record.Of(p),
+		})), " ")
+		if !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "slower") {
+			t.Errorf("%q is missing in %s", c.want, text)
+		}
+	}
+}

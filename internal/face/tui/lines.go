@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type Lines struct {
 	Out     io.Writer
 	Quiet   bool   // only what may need an operator
 	Verbose bool   // each phase and each lock attempt too
+	OneStep bool   // the run has one step only, which needs no number
 	Table   string // in each line, if the lines are those of several tables; else ""
 
 	shown   time.Time      // of the last line of progress, or of the first phase
@@ -28,6 +30,8 @@ type Lines struct {
 	entered time.Time      // of the current phase
 	resumed time.Time      // when an operator has resumed it
 	copied  time.Time      // when an undo began to copy
+
+	explained []string // short words that were explained
 }
 
 // Show prints an event, or nothing.
@@ -39,6 +43,7 @@ func (l *Lines) Show(e event.Event) {
 		}
 		l.shown, l.last = e.At, e
 		l.print(e.At, humanize.Progress(e))
+		l.explain(e)
 	case event.PhaseEntered:
 		l.enter(e)
 	default:
@@ -109,9 +114,20 @@ func (l *Lines) enter(e event.PhaseEntered) {
 	}
 }
 
+// explain prints once what the short words of a line of progress mean.
+func (l *Lines) explain(p event.Progress) {
+	text := humanize.Progress(p)
+	for _, term := range humanize.Terms() {
+		if strings.Contains(text, "  "+term.Word+" ") && !slices.Contains(l.explained, term.Word) {
+			l.explained = append(l.explained, term.Word)
+			l.print(p.At, "("+term.Word+": "+term.Meaning+")")
+		}
+	}
+}
+
 // print writes a line.
 func (l *Lines) print(at time.Time, text string) {
-	line := lineOf(at, text)
+	line := lineOf(at, text, l.OneStep)
 	if l.Table != "" {
 		line = line[:clock] + "  " + l.Table + line[clock:]
 	}
@@ -121,10 +137,13 @@ func (l *Lines) print(at time.Time, text string) {
 // clock is the length of a line's time.
 const clock = len("15:04:05")
 
-// lineOf is a text with its time of day. A text that begins with a step gets the number of the step.
-func lineOf(at time.Time, text string) string {
+// lineOf is a text with its time of day. A text that begins with a step gets the number of the step, unless the run
+// has one step only.
+func lineOf(at time.Time, text string, oneStep bool) string {
 	if step, rest, is := strings.Cut(text, ": "); is && humanize.IsStep(step) {
-		text = humanize.Numbered(step) + "  " + rest
+		if text = rest; !oneStep {
+			text = humanize.Numbered(step) + "  " + rest
+		}
 	}
 	return at.Local().Format("15:04:05") + "  " + text
 }

@@ -28,6 +28,7 @@ type model struct {
 	height   int // 0: not known
 	phase    event.Phase
 	undo     bool          // the run takes a change back
+	oneStep  bool          // the run has one step only, which needs no number
 	entered  []event.Phase // so far, in their order
 	progress event.Progress
 	most     int          // keys in the backlog so far: the backlog's bar is a part of it

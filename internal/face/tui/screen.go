@@ -23,24 +23,28 @@ type Screen struct {
 	out     io.Writer
 	done    chan struct{}
 	quiet   bool
+	oneStep bool
 	release func()      // gives the keyboard back
 	obeys   bool        // it hears keys
 	asking  atomic.Bool // what Ctrl-C means
 }
 
-// New begins to draw. table names the run; quiet leaves out what needs no operator.
-func New(out *os.File, table string, quiet, colors bool) *Screen {
+// New begins to draw. table names the run; quiet leaves out what needs no operator; oneStep omits the numbers of the steps.
+func New(out *os.File, table string, quiet, colors, oneStep bool) *Screen {
 	options := []tea.ProgramOption{
 		tea.WithOutput(out), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithFPS(20),
 	}
 	if !colors {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
+	m := newModel(escape.Line(table))
+	m.oneStep = oneStep
 	b := &Screen{
-		program: tea.NewProgram(newModel(escape.Line(table)), options...),
+		program: tea.NewProgram(m, options...),
 		out:     out,
 		done:    make(chan struct{}),
 		quiet:   quiet,
+		oneStep: oneStep,
 		release: func() {},
 	}
 	go func() {
@@ -71,7 +75,7 @@ func (b *Screen) Show(e event.Event) {
 }
 
 func (b *Screen) print(at time.Time, text string) {
-	b.program.Send(scrolled(lineOf(at, text)))
+	b.program.Send(scrolled(lineOf(at, text, b.oneStep)))
 }
 
 // Close returns when all is printed.

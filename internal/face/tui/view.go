@@ -123,12 +123,15 @@ func (m model) headline() string {
 	case len(m.gates) > 0:
 		return bold.Render("WAITING " + humanize.Age(m.progress.At.Sub(m.gates[0].Since)))
 	}
+	if m.oneStep {
+		return humanize.PhaseOf(m.phase, m.undo)
+	}
 	return humanize.Headline(m.phase, m.undo)
 }
 
 // rail lists all steps. The current step is bold.
 func (m model) rail() string {
-	if len(m.entered) == 0 || m.width < 60 {
+	if m.oneStep || len(m.entered) == 0 || m.width < 60 {
 		return ""
 	}
 	var parts []string
