@@ -78,16 +78,16 @@ func (i Idle) Lines() string {
 		if e.Result.Undo.State == string(leftovers.UndoRevoked) {
 			how = " with --cold"
 		}
-		fmt.Fprintf(&b, "%s on %s: %s%s possible until %s; midstream status %s shows more\n", table, escape.Line(e.Run.Server),
-			undoOrRedo(&e), how, units.Minute(e.Result.Undo.Until), table.Argument())
+		fmt.Fprintf(&b, "%s on %s: %s%s possible until %s; %s shows more\n", table, escape.Line(e.Run.Server),
+			undoOrRedo(&e), how, units.Minute(e.Result.Undo.Until), e.Run.Reach.In("midstream status  "+table.Argument()))
 	}
 	if more := i.Done[len(shown):]; len(more) > 0 {
 		var names []string
 		for _, e := range more {
 			names = append(names, schema.NameOf(e.Run.Table).String())
 		}
-		fmt.Fprintf(&b, "%d more tables have a change that can be undone or redone: %s; midstream status TABLE shows one\n", len(more),
-			humanize.OneLine(strings.Join(names, ", "), 60))
+		fmt.Fprintf(&b, "%d more tables have a change that can be undone or redone: %s; %s shows one\n", len(more),
+			humanize.OneLine(strings.Join(names, ", "), 60), more[0].Run.Reach.In("midstream status  TABLE"))
 	}
 	return b.String()
 }

@@ -14,7 +14,8 @@ func TestShortWordsAreExplainedOnce(t *testing.T) {
 	l := &Lines{Out: &out}
 	at := time.Date(2026, 11, 29, 3, 0, 0, 0, time.UTC)
 	for n := range 4 {
-		p := event.Progress{Phase: event.PhaseCopy, At: at.Add(time.Duration(n) * lineEvery), RowsTotal: 100, RowsCopied: int64(n), ETA: time.Minute}
+		p := event.Progress{Phase: event.PhaseCopy, At: at.Add(time.Duration(n) * lineEvery), RowsTotal: 100, ETA: time.Minute}
+		p.RowsCopied = int64(n)
 		if n > 0 {
 			p.Slowdown, p.Backlog = 0.08, 1234
 		}
