@@ -245,7 +245,7 @@ func First(set rollout.Set, servers map[string]map[string]string, tuning Tuning)
 	if n := len(state.Members); n > MostMembers {
 		return Input{}, fmt.Errorf("the set has %d members, and may have %d: divide it by another selector", n, MostMembers)
 	}
-	if err := members.CheckIDs(set, state); err != nil {
+	if err := members.Check(set, state); err != nil {
 		return Input{}, err
 	}
 	packed, err := Pack(Carried{State: state})

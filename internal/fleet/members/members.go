@@ -2,11 +2,14 @@ package members
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"midstream/internal/fleet/rollout"
+	"midstream/internal/mysql/schema/token"
 	"midstream/internal/ops/queue"
 )
 
@@ -134,12 +137,25 @@ func FreezeOf(f queue.Freeze) (freeze rollout.Freeze) {
 	return freeze
 }
 
-// CheckIDs returns the error in the ids that the members of a set would have.
-func CheckIDs(set rollout.Set, state rollout.State) error {
+// Check returns the error in the statement of a set, and in the ids that its members would have.
+func Check(set rollout.Set, state rollout.State) error {
+	if several(set.Statement) {
+		return errors.New("the set has several statements: each member runs one, and no group of tables waits for the other members or has a barrier. " +
+			"Write a set for each statement")
+	}
 	for _, m := range state.Members {
 		if err := queue.CheckMember(set.ID, m.Server); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// several reports whether a text has more than one statement, however its strings are read.
+func several(text string) bool {
+	more := func(tokens []token.Token, _ bool) bool {
+		end := slices.IndexFunc(tokens, func(t token.Token) bool { return t.Is(";") })
+		return end >= 0 && slices.ContainsFunc(tokens[end:], func(t token.Token) bool { return !t.Is(";") })
+	}
+	return more(token.Split(text)) && more(token.SplitNoEscapes(text))
 }

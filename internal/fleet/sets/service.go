@@ -201,7 +201,7 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	}
 	state, err := rollout.Begin(rules, labelsOf(s.cfg.Queue.Current()))
 	if err == nil {
-		err = members.CheckIDs(rules, state)
+		err = members.Check(rules, state)
 	}
 	if err != nil {
 		return View{}, false, bad(err.Error(), "correct the set, or the labels of the servers")

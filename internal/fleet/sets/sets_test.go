@@ -169,3 +169,21 @@ func TestWhatWasAnsweredWithAnErrorDoesNotComeBack(t *testing.T) {
 		t.Errorf("it is taken twice: %v", err)
 	}
 }
+
+// TestASetHasOneStatement: a set for a group of tables is refused before anything is planned, also with a barrier.
+func TestASetHasOneStatement(t *testing.T) {
+	s := ofTwo(t, t.TempDir(), nil)
+	for _, swap := range []string{"", "swap: {when: barrier}\n"} {
+		group := strings.Replace(shop, "ADD COLUMN c INT", "ADD COLUMN c INT; ALTER TABLE shop.items ADD COLUMN c INT", 1) + swap
+		_, _, err := s.Submit(t.Context(), sets.SetFile{Text: group}, by("Ada"))
+		var p *socket.Problem
+		if !errors.As(err, &p) || p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Detail, "the set has several statements") {
+			t.Errorf("%q: %v", swap, err)
+		}
+	}
+	one := strings.Replace(shop, "ADD COLUMN c INT", `"ADD COLUMN c INT COMMENT 'a; b';"`, 1)
+	one = strings.Replace(one, `statement: ALTER TABLE shop.orders "`, `statement: "ALTER TABLE shop.orders `, 1)
+	if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: one}, by("Ada")); err != nil {
+		t.Error(err)
+	}
+}
