@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/fleet/rollout"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
 )
@@ -58,6 +59,9 @@ func (t *set) take(ctx context.Context, ask string, asked Ask, who queue.Asker) 
 	r := rollout.Request{Number: to.Last + 1, Ask: rollout.Ask(ask), Wave: asked.Wave, Server: asked.Server, By: who.Author(asked.By)}
 	if who.Is(t.rules.Author) {
 		r.By = t.rules.Author // letter case does not count
+	}
+	if role := t.service.undoRole(&to); r.Ask == rollout.AskUndo && !who.May(role) {
+		return 0, &access.Lacking{Person: who.Person, Role: role}
 	}
 	if to.Rejected != "" {
 		return 0, refusal(http.StatusConflict, ask, "the set was rejected", "submit another set")

@@ -53,6 +53,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		if s.sets[k.ID], err = read(s, k); err != nil {
 			return nil, fmt.Errorf("read the change sets: %w", err)
 		}
+		cfg.Queue.DriveOn(k.ID)
 	}
 	return s, nil
 }
@@ -215,6 +216,10 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	}
 	if k.Proposed && k.Author == "" {
 		return View{}, false, bad("changes of its servers need the approval of a person who is not the author, and this set has no author", "log in with a name, or set by")
+	}
+	if other := s.cfg.Queue.Drive(k.ID); other != "" {
+		return View{}, false, &socket.Problem{Status: http.StatusConflict, Title: notTaken,
+			Detail: "the queue has the change " + other + ", by a set with this id that another service drives", Next: "use another id"}
 	}
 	t := &set{service: s, rules: rules, wake: make(chan struct{}, 1)}
 	told := who.Act("submit", asked.By, "")

@@ -48,17 +48,7 @@ func ofTwoOver(t *testing.T, folder string, approve map[string]bool) (s *sets.Se
 		t.Fatal(err)
 	}
 	store = &unheard{Store: opened}
-	q, err := queue.Open(t.Context(), queue.Config{
-		Executable: "/nowhere", Folder: folder, ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Approve: approve,
-		Servers: []queue.Server{{Name: "a", Labels: map[string]string{"app": "shop"}}, {Name: "b", Labels: map[string]string{"app": "shop"}}},
-		Read: func(string, []string, string) ([]schema.Name, error) {
-			return []schema.Name{{Schema: "shop", Table: "orders"}}, nil
-		},
-		Note: func(text string) { t.Log(text) },
-	}, store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := queueOf(t, store, folder, approve)
 	s, err = sets.Open(t.Context(), sets.Config{
 		Queue: q, Every: 5 * time.Millisecond, Note: func(text string) { t.Log(text) },
 		Plan: func(context.Context, rollout.Set, queue.Server) fleetplan.Answer {
@@ -71,6 +61,23 @@ func ofTwoOver(t *testing.T, folder string, approve map[string]bool) (s *sets.Se
 	end = sync.OnceFunc(func() { q.Close(); store.Close() })
 	t.Cleanup(end)
 	return s, store, end
+}
+
+// queueOf is the queue of two servers on a store.
+func queueOf(t *testing.T, store queue.Store, folder string, approve map[string]bool) *queue.Service {
+	t.Helper()
+	q, err := queue.Open(t.Context(), queue.Config{
+		Executable: "/nowhere", Folder: folder, ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Approve: approve,
+		Servers: []queue.Server{{Name: "a", Labels: map[string]string{"app": "shop"}}, {Name: "b", Labels: map[string]string{"app": "shop"}}},
+		Read: func(string, []string, string) ([]schema.Name, error) {
+			return []schema.Name{{Schema: "shop", Table: "orders"}}, nil
+		},
+		Note: func(text string) { t.Log(text) },
+	}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
 
 func by(name string) queue.Asker { return queue.Asker{Person: access.Everyone(name), From: "here"} }
@@ -185,5 +192,49 @@ func TestASetHasOneStatement(t *testing.T) {
 	one = strings.Replace(one, `statement: ALTER TABLE shop.orders "`, `statement: "ALTER TABLE shop.orders `, 1)
 	if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: one}, by("Ada")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnUndoWithoutApprovalIsForWhoOperates: a set whose servers need approvals is not taken back by a person who may only submit, because
+// no one approves that.
+func TestAnUndoWithoutApprovalIsForWhoOperates(t *testing.T) {
+	ann := queue.Asker{Person: access.Person{Name: "ann", Roles: []access.Role{access.Submit}, Named: true}, From: "here"}
+	for _, approve := range []map[string]bool{nil, {"b": true}} {
+		s := ofTwo(t, t.TempDir(), approve)
+		if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: shop + "undo: 24h\n"}, ann); err != nil {
+			t.Fatal(err)
+		}
+		if approve != nil {
+			if _, err := s.Ask(t.Context(), "note", "approve", sets.Ask{}, by("Bert")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := s.Ask(t.Context(), "note", "undo", sets.Ask{}, ann)
+		if problem := queue.ProblemOf(err); (problem.Status == http.StatusForbidden) != (approve != nil) {
+			t.Errorf("%v: %+v", approve, problem)
+		}
+		if _, err = s.Ask(t.Context(), "note", "undo", sets.Ask{}, by("Ops")); status(err) != http.StatusConflict { // it has not begun
+			t.Errorf("%v: %v", approve, err)
+		}
+	}
+}
+
+// TestASetIsDrivenOnce: a set whose id another driver uses for members of this queue is not taken, and the members of a set that was taken
+// obey no request from outside.
+func TestASetIsDrivenOnce(t *testing.T) {
+	store, err := queue.OpenFile(filepath.Join(t.TempDir(), "q.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	q := queueOf(t, store, t.TempDir(), nil)
+	t.Cleanup(func() { q.Close() })
+	o := queue.Order{Set: "note", Server: "a", Number: 1, Verb: queue.OrderStart, Attempt: 1, Statement: "ALTER TABLE shop.orders DROP COLUMN d", By: "Eve"}
+	if _, err := q.Order(queue.WithPerson(t.Context(), "other"), o); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := sets.Open(t.Context(), sets.Config{Queue: q, Note: func(text string) { t.Log(text) }})
+	if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: shop}, by("Ada")); status(err) != http.StatusConflict {
+		t.Errorf("%v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/fleet/rollout"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/access"
 	"midstream/internal/ops/queue"
 )
@@ -60,7 +61,7 @@ func (s *Service) view(t *set, whole bool) View {
 			Approvers: list(of.Approvers), ApprovedBy: w.ApprovedBy, Open: w.Open,
 		})
 	}
-	v.Requests = append(v.Requests, requests(&k, rules)...)
+	v.Requests = append(v.Requests, requests(&k, rules, s.undoRole(&k))...)
 	s.viewMembers(&v, &k, whole)
 	switch {
 	case k.Proposed:
@@ -134,8 +135,16 @@ func (s *Service) viewMembers(v *View, k *kept, whole bool) {
 	}
 }
 
-// requests are what a person may ask for now.
-func requests(k *kept, rules rollout.Set) (all []Request) {
+// undoRole is the role that the undo of a set needs: if changes of its servers need an approval, no one gives one to the undo.
+func (s *Service) undoRole(k *kept) access.Role {
+	if slices.ContainsFunc(k.State.Members, func(m rollout.Member) bool { return s.cfg.Queue.NeedsApproval(m.Server) }) {
+		return access.Operate
+	}
+	return access.Submit
+}
+
+// requests are what a person may ask for now. undoBy is the role for an undo.
+func requests(k *kept, rules rollout.Set, undoBy access.Role) (all []Request) {
 	phase := k.State.Phase
 	add := func(ask rollout.Ask, wave string, role access.Role, servers ...string) {
 		all = append(all, Request{string(ask), wave, list(servers), string(role)})
@@ -183,7 +192,7 @@ func requests(k *kept, rules rollout.Set) (all []Request) {
 		add(rollout.AskCancel, "", access.Operate)
 	}
 	if undo && (works || phase == rollout.PhaseCancelling || phase == rollout.PhaseFinished || phase == rollout.PhaseCancelled) {
-		add(rollout.AskUndo, "", access.Submit)
+		add(rollout.AskUndo, "", undoBy)
 	}
 	return all
 }
@@ -215,7 +224,7 @@ func next(v *View) string {
 			if r.Wave == "" {
 				return verb + "approve " + v.ID
 			}
-			return verb + "approve " + v.ID + " --wave='" + r.Wave + "'"
+			return verb + "approve " + v.ID + " --wave=" + schema.Shell(r.Wave)
 		case rollout.AskRelease:
 			return verb + "release " + v.ID
 		case rollout.AskAgain:

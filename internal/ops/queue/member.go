@@ -135,6 +135,42 @@ func (o Order) check() error {
 	return nil
 }
 
+// sentBy is an order as a request may give it: what begins something needs the role of a submission, and the name of a token is the author
+// of the change, as in a submission.
+func (o Order) sentBy(who Asker) (Order, error) {
+	if who.Named {
+		o.By = who.Name
+	}
+	switch o.Verb {
+	case OrderStart, OrderCheck, OrderUndo:
+		return o, who.needs(access.Submit)
+	}
+	return o, nil
+}
+
+// Drive reserves a change set for this service: requests give its members no orders. It returns a member that another driver of a set with
+// this id has had; "" for none.
+func (s *Service) Drive(set string) (member string) {
+	s.writing.Lock() // no order is between its check and its write
+	defer s.writing.Unlock()
+	for _, e := range s.all() {
+		if e.Member != nil && e.Member.Set == set {
+			return e.ID
+		}
+	}
+	s.driven.Store(set, true)
+	return ""
+}
+
+// DriveOn is Drive for a set that this service has driven before.
+func (s *Service) DriveOn(set string) { s.driven.Store(set, true) }
+
+// drives reports whether the service itself drives a set.
+func (s *Service) drives(set string) bool {
+	_, is := s.driven.Load(set)
+	return is
+}
+
 // Order takes an order for a member of a change set. When it returns, the order is stored, and counts. It fails with a *socket.Problem,
 // or with what the store says; the order may then be sent again.
 func (s *Service) Order(ctx context.Context, o Order) (MemberReport, error) {
@@ -160,6 +196,9 @@ func (s *Service) takeOrder(ctx context.Context, o Order) (*entry, error) {
 	e := s.find(MemberID(o.Set, o.Server))
 	if e != nil && e.Member != nil && o.Number <= e.Member.Number {
 		return e, nil
+	}
+	if e != nil && e.Undoes != "" { // a server may have a name that ends like an undo
+		return nil, &socket.Problem{Status: http.StatusConflict, Title: notOrdered, Detail: "change " + e.ID + " takes back " + e.Undoes, Next: "use another id for the set"}
 	}
 	changed, undo, err := s.ordered(e, o, who)
 	if err != nil {
@@ -488,10 +527,18 @@ func (s *Service) registerMembers(api huma.API) {
 		api,
 		huma.Operation{OperationID: "order", Method: http.MethodPost, Path: "/v1/members", Summary: "Order something from a member of a change set",
 			MaxBodyBytes: mostBody,
-			Description:  "The order counts once the answer is there. One whose number is not above the newest one of the member has no effect, so a driver may send an order again.",
-			Errors:       []int{http.StatusUnprocessableEntity, http.StatusInternalServerError}},
+			Description:  "start, check and undo need the role submit, too. 409: the service drives the set itself, or the id is that of an undo. The order counts once the answer is there. One whose number is not above the newest one of the member has no effect, so a driver may send an order again.",
+			Errors:       []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}},
 		func(ctx context.Context, in *body[Order]) (*body[MemberReport], error) {
-			m, err := s.Order(ctx, in.Body)
+			o, err := in.Body.sentBy(askerOf(ctx))
+			if err == nil && s.drives(o.Set) {
+				err = &socket.Problem{Status: http.StatusConflict, Title: notOrdered, Detail: "this service drives the set " + o.Set + " itself",
+					Next: "midstream fleet status  " + o.Set + " shows what can be asked for"}
+			}
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			m, err := s.Order(ctx, o)
 			if err != nil {
 				return nil, problemOf(err)
 			}

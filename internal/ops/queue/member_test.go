@@ -3,11 +3,14 @@ package queue
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/access"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 	"midstream/internal/ops/undos"
 )
 
@@ -203,5 +206,62 @@ func TestAMemberIsTakenBackOnce(t *testing.T) {
 	ends(StateDone, record.CodeDone)
 	if m = orders(t, s, ordering(5, OrderUndo, 4)); m.Status != MemberUndone || len(s.all()) != 2 {
 		t.Fatalf("%+v", m)
+	}
+}
+
+// TestAnOrderGivesNoRole: over the API, an order that begins something needs the role submit as well, and the name of the token is the
+// author, so nobody approves the own change. A set that the service itself drives takes no orders from outside.
+func TestAnOrderGivesNoRole(t *testing.T) {
+	s := queue(t, file(t, filepath.Join(t.TempDir(), "q.db")))
+	s.cfg.Approve = map[string]bool{"db1": true}
+	ops, both := tokenOf("ops", access.Operate), tokenOf("mel", access.Submit, access.Operate, access.Approve)
+	var problem socket.Problem
+	for _, verb := range []OrderVerb{OrderStart, OrderCheck, OrderUndo} {
+		if status := callAs(t, s, ops, "POST", "/v1/members", ordering(1, verb, 1), &problem); status != http.StatusForbidden ||
+			!strings.Contains(problem.Detail, "ops lacks the role submit") || s.find("s@db1") != nil {
+			t.Errorf("%s: %d %+v", verb, status, problem)
+		}
+	}
+	var m MemberReport
+	if status := callAs(t, s, both, "POST", "/v1/members", ordering(1, OrderStart, 1), &m); status != http.StatusOK || s.find("s@db1").State != StateProposed {
+		t.Fatalf("%d %+v", status, m)
+	}
+	if status := callAs(t, s, both, "POST", "/v1/changes/s@db1/approve", struct{}{}, &problem); status != http.StatusForbidden {
+		t.Errorf("the author approves: %d %+v", status, problem)
+	}
+	if member := s.Drive("s"); member != "s@db1" {
+		t.Errorf("%q", member)
+	}
+	if member := s.Drive("own"); member != "" {
+		t.Errorf("%q", member)
+	}
+	o := ordering(1, OrderStart, 1)
+	o.Set = "own"
+	if status := callAs(t, s, both, "POST", "/v1/members", o, &problem); status != http.StatusConflict || s.find("own@db1") != nil {
+		t.Errorf("%d %+v", status, problem)
+	}
+	if _, err := s.Order(WithPerson(t.Context(), "set own"), o); err != nil || s.find("own@db1").Author != "Ada" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAnUndoIsNoMember: a server may have a name like the end of an undo's id. An order for it does not reach the undo, and an undo does
+// not take its id.
+func TestAnUndoIsNoMember(t *testing.T) {
+	s := queue(t, file(t, filepath.Join(t.TempDir(), "q.db")))
+	orders(t, s, ordering(1, OrderStart, 1))
+	of := s.find("s@db1")
+	if id := s.undoID(of); id != "s@db1-undo" {
+		t.Errorf("%s", id)
+	}
+	undo := &entry{Tables: of.Tables, Sequence: s.last() + 1, Change: Change{ID: "s@db1-undo", Server: "db1", Undoes: of.ID, State: StateDone}}
+	if err := s.replace(t.Context(), undo); err != nil {
+		t.Fatal(err)
+	}
+	o := ordering(1, OrderStart, 1)
+	o.Server = "db1-undo"
+	var problem socket.Problem
+	if status := call(t, s, "POST", "/v1/members", o, &problem); status != http.StatusConflict || s.find("s@db1-undo").Member != nil {
+		t.Errorf("%d %+v", status, problem)
 	}
 }

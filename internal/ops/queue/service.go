@@ -79,6 +79,7 @@ type Service struct {
 
 	instructed map[string]telling // the last commands to the runs of members, by id. Guarded by mu
 	rounds     rounds
+	driven     sync.Map          // ids of the change sets that this service drives
 	finding    chan struct{}     // bounds how many look for one
 	followers  *followers.Keeper // of tables with a warm undo
 	planners   planners

@@ -451,7 +451,8 @@ func (s *Service) mayUndo(e *entry) error {
 	return nil
 }
 
-// undoID returns a free id for the undo of a change: of the change a it is a-undo, and of a-undo it is a-undo-2.
+// undoID returns a free id for the undo of a change: of the change a it is a-undo, and of a-undo it is a-undo-2. It is not that of a member
+// which may come later: s@db-undo is the change of the server db-undo.
 func (s *Service) undoID(of *entry) string {
 	for of.Undoes != "" && s.find(of.Undoes) != nil {
 		of = s.find(of.Undoes)
@@ -461,7 +462,8 @@ func (s *Service) undoID(of *entry) string {
 		if n > 1 {
 			end += "-" + strconv.Itoa(n)
 		}
-		if id := of.ID[:min(len(of.ID), 64-len(end))] + end; s.find(id) == nil {
+		id := of.ID[:min(len(of.ID), 64-len(end))] + end
+		if _, server, member := strings.Cut(id, "@"); s.find(id) == nil && !(member && s.servers.has(server)) {
 			return id
 		}
 	}
