@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/face/humanize"
 	"midstream/internal/fleet/rollout"
 	"midstream/internal/fleet/sets"
 )
@@ -33,9 +34,9 @@ func countsOf(counts map[string]int, size int) string {
 		}
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("%d members", size)
+		return humanize.Plural(size, "member")
 	}
-	return fmt.Sprintf("of %d members %s", size, strings.Join(parts, ", "))
+	return humanize.Plural(size, "member") + ": " + strings.Join(parts, ", ")
 }
 
 // toldSet is a set for people: with its members that are at work, or need a person, if they are known.
@@ -62,10 +63,11 @@ func toldSet(v sets.View) string {
 				continue
 			}
 		}
-		fmt.Fprintf(&b, "  %s: %s", m.Server, m.State)
+		state := m.State
 		if m.State == string(rollout.StepPlanned) && m.Plan != "" {
-			fmt.Fprintf(&b, ", and its plan is %s", m.Plan)
+			state = m.Plan // why it cannot start
 		}
+		fmt.Fprintf(&b, "  %s: %s", m.Server, state)
 		if m.Attempt > 1 {
 			fmt.Fprintf(&b, ", attempt %d", m.Attempt)
 		}
@@ -85,7 +87,7 @@ func toldSet(v sets.View) string {
 		}
 	}
 	if v.Next != "" {
-		fmt.Fprintf(&b, "  %s\n", v.Next)
+		fmt.Fprintf(&b, "  next: %s\n", v.Next)
 	}
 	return b.String()
 }

@@ -133,7 +133,11 @@ func submitCommand(a *process.Process) *cobra.Command {
 		if err != nil {
 			return exit.Unanswered(ctx, err, v.service.At)
 		}
-		return v.end(ctx, view)
+		if err := v.end(ctx, view); err != nil || v.json || v.wait || view.Next != "" {
+			return err
+		}
+		fmt.Fprintf(a.Stdout, "  next: midstream fleet status %s shows how far it is\n", escape.Line(view.ID))
+		return nil
 	})
 	return cmd
 }
@@ -225,7 +229,7 @@ func rests(view sets.View) bool {
 // misfits are the members whose plan does not fit.
 func misfits(view sets.View) (names []string) {
 	for _, m := range view.Members {
-		if m.State == string(rollout.StepPlanned) && m.Plan != "" && m.Plan != string(rollout.OutcomeFit) {
+		if m.Misfit() {
 			names = append(names, m.Server)
 		}
 	}

@@ -58,14 +58,14 @@ func NextAfter(ctx context.Context, err error) string {
 		when bool
 		next string
 	}{
-		{cause != nil && is(cause), SameCommand + " to start again."},
+		{cause != nil && is(cause), "Run the same command to start again."},
 		{is(intake.ErrNoHeartbeat), SameCommand + " when the replica has caught up, or without --capture-from."},
 		{is(leftovers.ErrClaimed), SameCommand + " when that run has ended."},
 		{is(intake.ErrStatementFormat), "Have that session write in ROW format, then run the same command again."},
 		{is(lock.ErrWork), "Raise --native-max-lock (writes are blocked for that long), or see with --method=shadow why a shadow is refused."},
 		{is(lock.ErrGivenUp) || is(lock.ErrTooLong), SameCommand + " when fewer sessions use the table."},
 		{SourceChanged(err), SameCommand + "; make sure that no session alters the table during the run."},
-		{BinlogLost(err), SameCommand + " to start again."},
+		{BinlogLost(err), "Run the same command to start again."},
 		{is(cutover.ErrIntoTaken), "Rename that table, then run the same command again."},
 		{is(shadow.ErrRefused), "Correct the statement."},
 		{is(park.ErrUnfit), "Change the rows that are listed; or --park copies them to a table of their own and goes back without them."},

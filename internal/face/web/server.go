@@ -113,7 +113,7 @@ func (s *Server) Tokens() string {
 		all = append(all, "the access token of its pages in "+s.token)
 	}
 	if s.gate.book != nil {
-		all = append(all, "tokens made by midstream token open it, by their digests in "+s.gate.book.Path())
+		all = append(all, "log in with a token that midstream token printed; their digests are in "+s.gate.book.Path())
 	}
 	if s.token == "" && s.gate.book != nil && !s.gate.book.Has(access.Operate) {
 		all = append(all, "no token has the role operate, so no one can pause, release, abort or freeze: midstream token NAME --role operate --tokens "+

@@ -113,7 +113,7 @@ func (c *core) check() {
 	}
 	switch {
 	case len(misfits) > 0:
-		c.s.Why = list(misfits, "does", "do") + " not fit by the fleet plan: fix the server and plan again, or skip it"
+		c.s.Why = list(misfits, "does", "do") + " not fit by the fleet plan: fix the table, or skip the server"
 	case len(unplanned) > 0:
 		c.s.Why = list(unplanned, "has", "have") + " no plan yet"
 	default:

@@ -218,6 +218,10 @@ func waits(v *View) string {
 // next is what to do.
 func next(v *View) string {
 	verb := "midstream fleet "
+	if misfit := slices.IndexFunc(v.Members, Member.Misfit); misfit >= 0 && v.State == string(rollout.PhaseChecking) {
+		return "fix the tables of these servers, which are planned again every " + replanEvery.String() + "; to leave one out: " +
+			verb + "skip " + v.ID + " --server=" + v.Members[misfit].Server
+	}
 	for _, r := range v.Requests {
 		switch rollout.Ask(r.Ask) {
 		case rollout.AskApprove:

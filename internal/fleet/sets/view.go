@@ -1,6 +1,10 @@
 package sets
 
-import "time"
+import (
+	"time"
+
+	"midstream/internal/fleet/rollout"
+)
 
 // View is a change set as the API shows it.
 type View struct {
@@ -75,6 +79,11 @@ type Member struct {
 	Swapped  *time.Time        `json:"swapped" doc:"when its swap was seen; null if it does not have the change by this set"`
 	ExitCode *int              `json:"exit_code" doc:"exit code of its last run (docs/exit-codes.md); null if there is none"`
 	Requests []string          `json:"requests" doc:"what a person may ask for it now: again, skip, release"`
+}
+
+// Misfit reports whether the plan of a member keeps it from starting.
+func (m Member) Misfit() bool {
+	return m.State == string(rollout.StepPlanned) && m.Plan != "" && m.Plan != string(rollout.OutcomeFit)
 }
 
 // Request is what a person may ask for.

@@ -77,6 +77,15 @@ func (e *entry) cleanups() string {
 	return strings.Join(all, ", ")
 }
 
+// aborts is the command that stops the run of the change: of a group, any table will do. Files name their tables later.
+func (e *entry) aborts() string {
+	tables := e.members()
+	if len(e.Files) > 0 || len(tables) == 0 {
+		return "midstream abort"
+	}
+	return "midstream abort  " + tables[0].Argument()
+}
+
 // kept says which old tables a group has kept, and what drops them.
 func (e *entry) keptOlds(result *record.Result) {
 	var olds, drops []string

@@ -26,7 +26,7 @@ import (
 func notNow(e *entry, why string) *socket.Problem {
 	return &socket.Problem{
 		Status: http.StatusConflict,
-		Title:  "the run of " + e.ID + " was not asked",
+		Title:  e.ID + " cannot be asked now",
 		Detail: why,
 		Next:   "midstream queue  " + e.ID + " shows the state of the change",
 	}

@@ -262,7 +262,7 @@ func (s *Service) Withdraw(ctx context.Context, id, reason string, who Asker) (C
 			Status: http.StatusConflict,
 			Title:  what,
 			Detail: "its run is active",
-			Next:   "abort stops the run and leaves the table unchanged",
+			Next:   e.aborts() + " on the machine of the service, or Abort on the page of the change, stops the run and leaves the table unchanged",
 		}
 	default:
 		return Change{}, &socket.Problem{Status: http.StatusConflict, Title: what, Detail: "it is " + string(e.State) + " already"}

@@ -492,7 +492,7 @@ func (s *Session) Abort(ctx context.Context, by string, keep bool) (left string,
 			Next: "nothing",
 		}
 	case failed != nil:
-		return strings.TrimSuffix(failed.Left, ".") + ". " + failed.Next, nil
+		return "the run has ended: " + strings.TrimSuffix(failed.Left, ".") + ". " + failed.Next, nil
 	case errors.As(s.err, &other) && other.Remains() != "":
 		return other.Remains(), nil
 	}
