@@ -58,6 +58,7 @@ var memberMoves = []move[Step]{
 	{StepReady, StepFailed, "fails"},
 	{StepReleased, StepFailed, "fails"},
 	{StepUnknown, StepFailed, "fails"},
+	{StepDone, StepFailed, "undone by hand"},
 	{StepFailed, StepPlanned, "again"},
 	{StepFailed, StepSkipped, "skip"},
 	{StepStarted, StepWithdrawn, "cancel"},

@@ -18,6 +18,10 @@ func (c *core) report(m *Member, r Report) {
 		c.changeReport(m, r)
 	case StepUndoing:
 		c.undoReport(m, r)
+	case StepDone:
+		if r.Status == StatusUndone && !m.Undo {
+			c.changeReport(m, r)
+		}
 	}
 }
 
@@ -46,12 +50,15 @@ func (c *core) changeReport(m *Member, r Report) {
 		switch {
 		case c.s.Phase == PhaseCancelling || c.s.Phase == PhaseRecalling:
 			m.move(StepWithdrawn)
-		case m.Last.Verb == VerbWithdraw && r.Status == StatusWithdrawn: // by the stop rule
+		case m.Step == StepStarted && m.Last.Verb == VerbWithdraw && r.Status == StatusWithdrawn: // by the stop rule
 			m.move(StepPlanned)
 			m.Tries = 0
 		default: // by a person, without the set
 			c.fail(m, false)
 		}
+	case StatusUndone: // by a person, without the set
+		m.Swapped = 0
+		c.fail(m, false)
 	case StatusUnknown:
 		m.move(StepUnknown)
 	}

@@ -402,8 +402,12 @@ func (s *Service) member(e *entry) MemberReport {
 	if e.State == StateWaiting || e.State == StateRunning {
 		r.Why = s.view(e).Why
 	}
+	last, times := s.takenBack(e)
+	r.Version += uint64(times) //nolint:gosec // it is not negative
 	if undo := s.find(m.UndoBy); undo != nil {
 		s.memberUndone(&r, undo)
+	} else if times%2 == 1 { // by a person
+		r.Status, r.Why = MemberUndone, "change "+last+" has taken it back: midstream submit  --undo="+last+" makes it again"
 	}
 	if m.Refused != "" {
 		r.Status, r.Temporary, r.Why = MemberStatus(StateFailed), false, m.Refused

@@ -265,3 +265,22 @@ func TestAnUndoIsNoMember(t *testing.T) {
 		t.Errorf("%d %+v", status, problem)
 	}
 }
+
+// TestAMemberReportsAnUndoByHand: what a person takes back, and makes again, without the set. Each is a newer report.
+func TestAMemberReportsAnUndoByHand(t *testing.T) {
+	s := queue(t, file(t, filepath.Join(t.TempDir(), "q.db")))
+	m := orders(t, s, ordering(1, OrderStart, 1))
+	becomes(t, s, func(e *entry) { e.end(StateDone, "", "") })
+	before, of := m.Version, "s@db1"
+	for _, want := range []MemberStatus{MemberUndone, MemberStatus(StateDone), MemberUndone} {
+		undo := &entry{Tables: s.find("s@db1").Tables, Sequence: s.last() + 1, Change: Change{ID: of + "-u", Server: "db1", Undoes: of, State: StateDone}}
+		if err := s.replace(t.Context(), undo); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Members(t.Context(), "s")
+		if err != nil || len(list) != 1 || list[0].Status != want || list[0].Version <= before {
+			t.Fatalf("%+v %v, want %s", list, err, want)
+		}
+		before, of = list[0].Version, undo.ID
+	}
+}
