@@ -136,7 +136,7 @@ func submitCommand(a *process.Process) *cobra.Command {
 		if err := v.end(ctx, view); err != nil || v.json || v.wait || view.Next != "" {
 			return err
 		}
-		fmt.Fprintf(a.Stdout, "  next: midstream fleet status %s shows how far it is\n", escape.Line(view.ID))
+		fmt.Fprintf(a.Stdout, "  next: midstream fleet status  %s shows how far it is\n", escape.Line(view.ID))
 		return nil
 	})
 	return cmd

@@ -98,7 +98,7 @@ func (t *set) decide(to *kept, ask string, asked Ask, who queue.Asker) error {
 	case ask == "cancel":
 		to.Proposed, to.Rejected = false, "cancelled by "+who.Words(asked.By)
 	case ask != "approve" && ask != "reject":
-		return refusal(http.StatusConflict, ask, "the set waits for the approval of a person who is not "+to.Author, "midstream fleet approve "+to.ID)
+		return refusal(http.StatusConflict, ask, "the set waits for the approval of a person who is not "+to.Author, "midstream fleet approve  "+to.ID)
 	case who.Name == "":
 		return refusal(http.StatusUnprocessableEntity, title, "the request does not state who you are", "log in with a name")
 	case who.Is(to.Author):

@@ -220,19 +220,19 @@ func next(v *View) string {
 	verb := "midstream fleet "
 	if misfit := slices.IndexFunc(v.Members, Member.Misfit); misfit >= 0 && v.State == string(rollout.PhaseChecking) {
 		return "fix the tables of these servers, which are planned again every " + replanEvery.String() + "; to leave one out: " +
-			verb + "skip " + v.ID + " --server=" + v.Members[misfit].Server
+			verb + "skip  " + v.ID + " --server=" + v.Members[misfit].Server
 	}
 	for _, r := range v.Requests {
 		switch rollout.Ask(r.Ask) {
 		case rollout.AskApprove:
 			if r.Wave == "" {
-				return verb + "approve " + v.ID
+				return verb + "approve  " + v.ID
 			}
-			return verb + "approve " + v.ID + " --wave=" + schema.Shell(r.Wave)
+			return verb + "approve  " + v.ID + " --wave=" + schema.Shell(r.Wave)
 		case rollout.AskRelease:
-			return verb + "release " + v.ID
+			return verb + "release  " + v.ID
 		case rollout.AskAgain:
-			return verb + "again " + v.ID + " --server=" + r.Servers[0] + ", or " + verb + "skip " + v.ID + " --server=" + r.Servers[0]
+			return verb + "again  " + v.ID + " --server=" + r.Servers[0] + ", or " + verb + "skip  " + v.ID + " --server=" + r.Servers[0]
 		}
 	}
 	return ""

@@ -164,7 +164,7 @@ func checkTexts(t *testing.T, name string, fset *token.FileSet, file *ast.File) 
 // flagless is a command that reaches a server, a run or midstream serve, without the place for its flags. In the examples of
 // help, commands begin a line.
 var flagless = regexp.MustCompile("(?:^|[^\\n ] ?)midstream (?:run|plan|check|verify|blockers|cleanup|undo|watch|pause|resume|throttle|set|hold|" +
-	"cutover|abort|status|submit|queue|withdraw|release|approve|reject|freeze|unfreeze|audit) (?:--[^ ]+ )*(?:%|['\"`]|TABLE\\b|--list\\b|$)|midstream submit --undo=")
+	"cutover|abort|status|submit|queue|withdraw|release|approve|reject|freeze|unfreeze|audit|fleet (?:submit|status|approve|reject|release|again|skip|cancel|undo)) (?:--[^ ]+ )*(?:%|['\"`]|TABLE\\b|--list\\b|$)|midstream submit --undo=")
 
 func checkLengths(t *testing.T, name string, fset *token.FileSet, file *ast.File) {
 	lines := func(n ast.Node) int { return fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1 }

@@ -32,12 +32,13 @@ var services = []string{"service", "to", "token-file", "tls-ca"}
 
 // ours is the beginning of a command as our code writes it: the flags belong between the two blanks.
 var ours = regexp.MustCompile(`\bmidstream (?:run|plan|check|verify|blockers|cleanup|undo|` +
-	`status|watch|pause|resume|throttle|set|hold|cutover|abort|submit|queue|withdraw|release|approve|reject|freeze|unfreeze|audit)  `)
+	`status|watch|pause|resume|throttle|set|hold|cutover|abort|submit|queue|withdraw|release|approve|reject|freeze|unfreeze|audit|` +
+	`fleet (?:submit|status|approve|reject|release|again|skip|cancel|undo))  `)
 
 // has says whether a verb has a flag: runs and their undos have sockets, and only commands that connect reach a server.
 func has(verb, flag string) bool {
 	switch verb {
-	case "submit", "queue", "withdraw", "release", "approve", "reject", "freeze", "unfreeze", "audit":
+	case "submit", "queue", "withdraw", "release", "approve", "reject", "freeze", "unfreeze", "audit", "fleet":
 		return slices.Contains(services, flag)
 	case "run", "undo", "blockers":
 		return !slices.Contains(services, flag)

@@ -229,3 +229,12 @@ func TestAServiceWithItsOwnSocketsNamesThem(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestFleetVerbsReachTheService: a next command about a change set has the flags of the service, and none of a server.
+func TestFleetVerbsReachTheService(t *testing.T) {
+	own := Flags("--host=db1 --service='http://a:1' --token-file=/t --control-dir=/c")
+	const text, want = "midstream fleet approve  a --wave='b'", "midstream fleet approve --service='http://a:1' --token-file=/t a --wave='b'"
+	if got := own.In(text); got != want {
+		t.Error(got)
+	}
+}
