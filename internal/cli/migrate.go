@@ -326,7 +326,7 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	c.config.CaptureFrom, c.options.Connections = s.Capture, c.config.Connections(c.settings.RowCopy.First())
 	p, err := planning.Make(ctx, s.Planning(), alter, planning.Options{
 		Plan: c.options, Config: c.config, Settings: c.settings, Undo: c.undo, EndUndo: c.endUndo,
-		Calibrate: c.calibrate, Note: func(text string) {
+		Calibrate: c.calibrate, Scratch: c.target.ReachScratch(), Note: func(text string) {
 			if !c.output.json && !c.output.quiet {
 				c.output.note(text)
 			}

@@ -207,6 +207,7 @@ func (a *app) newPlan() (*change, *cobra.Command) {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	c.planOnly = true
+	c.checks.Flags.StringVar(&c.target.Scratch, "scratch-defaults-file", "", session.ScratchUse)
 	c.checks.Enum("format", string(planText), []string{string(planText), string(planMarkdown), string(planSQL), string(planJSON)},
 		"text, md (for a pull request), sql (only the statements), or json (as --json)", func(word string) {
 			c.output.format = planFormat(word)

@@ -14,10 +14,8 @@ func registerTarget(t *session.Target, f *flags.Set) {
 	f.Flags.StringVarP(&t.Database, "database", "D", "", "the table's database, if the statement lacks it")
 	f.Flags.StringVar(&t.Table, "table", "", "the table, with --alter; with --to, check only this table")
 	f.Flags.StringVar(&t.Alter, "alter", "", "clauses that follow ALTER TABLE name, instead of the statement")
-	f.Flags.StringVar(
-		&t.To, "to", "",
-		"file of CREATE TABLE statements, or folder of such *.sql files; Midstream finds the ALTERs that lead to them",
-	)
+	f.Flags.StringVar(&t.To, "to", "",
+		"file of CREATE TABLE statements, or folder of such *.sql files; Midstream finds the ALTERs that lead to them")
 }
 
 // oneTable reads the arguments of a verb that is for one table.

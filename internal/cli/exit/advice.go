@@ -36,6 +36,8 @@ func Unplanned(ctx context.Context, err error) error {
 // Unasked is why the server has no answer.
 func Unasked(ctx context.Context, err error, table schema.Name) error {
 	switch {
+	case errors.Is(err, native.ErrScratchLeft):
+		return &Error{Code: Leftovers, Err: err, Left: "on the scratch server, a schema with empty tables; nothing on the server of the table", Next: "DROP DATABASE that schema there"}
 	case errors.Is(err, native.ErrLeft):
 		return &Error{Code: Leftovers, Err: err, Left: "an empty copy of " + table.String(), Next: "midstream cleanup  " + table.Argument()}
 	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):

@@ -59,6 +59,8 @@ type Question struct {
 	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
 	// Adds are the foreign keys that the ALTER adds, for Try. ClausesFor leaves them out.
 	Adds []schema.ForeignKey
+	// RowFormat is the clause that gives the clone the row format of the table; nil to read that from the server.
+	RowFormat *string
 	// anew makes the clone like a shadow: a row format that nothing names is the server's default,
 	// and not the table's.
 	anew bool
@@ -209,7 +211,7 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 	defer maker.Close()
 	format := ""
 	if !q.anew {
-		if format, err = q.rowFormat(ctx, maker); err != nil {
+		if format, err = q.rowFormat(ctx, pool); err != nil {
 			return nil, err
 		}
 	}
@@ -232,13 +234,19 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 
 // rowFormat returns the clause that gives the clone the row format of the table. The table may have
 // it from another default, and LIKE may not carry it over.
-func (q Question) rowFormat(ctx context.Context, session *dbconn.Session) (clause string, err error) {
-	err = session.Rows(ctx, fmt.Sprintf("SELECT IF(create_options LIKE '%%row_format%%' OR row_format = 'Compressed' OR"+
+func (q Question) rowFormat(ctx context.Context, pool *dbconn.Pool) (clause string, err error) {
+	if q.RowFormat != nil {
+		return *q.RowFormat, nil
+	}
+	return rowFormat(ctx, pool, q.Table.Name)
+}
+
+func rowFormat(ctx context.Context, pool *dbconn.Pool, table schema.Name) (clause string, err error) {
+	err = pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT IF(create_options LIKE '%%row_format%%' OR row_format = 'Compressed' OR"+
 		" LOWER(row_format) = @@GLOBAL.innodb_default_row_format, '', CONCAT(', ROW_FORMAT = ', row_format))"+
-		" FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", schema.Literal(q.Table.Name.Schema), schema.Literal(q.Table.Name.Table)),
-		func(rows *sql.Rows) error { return rows.Scan(&clause) })
-	if err != nil {
-		return "", fmt.Errorf("read the row format of %s: %w", q.Table.Name, err)
+		" FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", schema.Literal(table.Schema), schema.Literal(table.Table))).Scan(&clause)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("read the row format of %s: %w", table, err)
 	}
 	return clause, nil
 }

@@ -163,7 +163,11 @@ func (c *checker) checkKills() {
 			privilege = "SUPER"
 		}
 		what, fix := c.lack([]string{privilege}, "*.*")
-		c.block(CodeKills, what, "the run kills sessions of other accounts with it (--kill-blockers-after)", fix)
+		tell := c.block
+		if f.Scratch != "" {
+			tell = c.warn
+		}
+		tell(CodeKills, what, "the run kills sessions of other accounts with it (--kill-blockers-after)", fix)
 	}
 }
 

@@ -129,6 +129,8 @@ type Facts struct {
 	TrustCreators bool
 
 	Grants Grants
+	// Scratch is the server on which the questions are asked that need a table of ours, with another account; "" for the table's own.
+	Scratch string
 	// Taken are the tables and views that have the names of artefacts.
 	Taken []Taken
 	// RunBy is the connection of the run that is at work on the table, 0 if none is.

@@ -87,6 +87,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkServer()
 	c.checkCapture()
 	c.checkGrants()
+	c.checkSight()
 	c.checkKills()
 	c.checkTable()
 	c.checkNames()
@@ -130,6 +131,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	}
 	if choice.Method != MethodShadow {
 		c.risks = slices.DeleteFunc(c.risks, func(r Risk) bool { return slices.Contains(risksOfShadow, r.Code) })
+		c.warnOfOwnGrants()
 	}
 	return &Plan{
 		Purpose: options.Purpose, ZeroDates: options.TakesZeroDates(table), KeepsUndo: options.KeepsUndo,
@@ -155,7 +157,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Acting:   c.acting,
 		Added:    c.added,
 		Back:     options.Back,
-		Risks:    c.risks,
+		Risks:    append(c.risks, c.scratched()...),
 	}, nil
 }
 
@@ -322,6 +324,10 @@ func (c *checker) block(code Code, what, why, fix string) {
 	if strings.HasPrefix(fix, natively) {
 		fix = c.forUndo(fix, "Take away what forbids it, such as a foreign key, and make it again after the undo")
 	}
+	if code == CodeGrants && c.facts.Scratch != "" { // the plan itself does not need them
+		c.warn(code, what, why, fix)
+		return
+	}
 	c.blocking = append(c.blocking, Risk{Code: code, What: what, Why: why, Fix: fix, Blocking: true})
 }
 
@@ -344,7 +350,7 @@ const natively = "Run the ALTER natively"
 // MayAsk reports whether the server may be asked how it would carry out the ALTER, and whether its
 // answer would count. failed is the error of Make.
 func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options, failed error) bool {
-	inBinlog := facts.IsReplica && !facts.maySilence()                         // of a replica
+	inBinlog := facts.IsReplica && !facts.maySilence() && facts.Scratch == ""  // of a replica
 	answersForTheTable := !related(facts, table) || !touchesKeys(table, alter) // a clone has no foreign keys
 	return !inBinlog && answersForTheTable && mayCount(facts, alter, options, failed) && mayClone(facts, table, options)
 }
@@ -361,7 +367,7 @@ func mayCount(facts *Facts, alter *ddl.Alter, options Options, failed error) boo
 			return !slices.Contains(shadowOnly, r.Code) || slices.Contains(onTableItself, r.Code)
 		})
 		// Asking makes a table: a rehearsal that is refused because of what it would write must not.
-		writesOnReplica := options.Purpose == RehearsingOnReplica || options.Purpose == Rehearsing && facts.IsReplica
+		writesOnReplica := facts.Scratch == "" && (options.Purpose == RehearsingOnReplica || options.Purpose == Rehearsing && facts.IsReplica)
 		if ofTheTable || writesOnReplica {
 			return false
 		}
@@ -383,13 +389,16 @@ func touchesKeys(table *schema.Table, alter *ddl.Alter) bool {
 // out after it has begun.
 func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
 	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica &&
-		!options.Back.Adopts() && !facts.IsReplica &&
+		!options.Back.Adopts() && (!facts.IsReplica || facts.Scratch != "") &&
 		mayClone(facts, p.Source, options)
 }
 
 // mayClone reports whether an empty copy may be made: the account may make it, and no run was
 // stopped on the table.
 func mayClone(facts *Facts, table *schema.Table, options Options) bool {
+	if facts.Scratch != "" {
+		return true
+	}
 	lacks := slices.ContainsFunc(onClone, func(p string) bool { return !facts.Grants.On(p, table.Name.Schema, "") })
 	return !stopped(facts, table, options) && !lacks
 }

@@ -70,8 +70,8 @@ func (s Shape) At(file, statement time.Duration) Swap {
 }
 
 // MayMeasure reports whether small tables may be created to measure a swap: on a replica they must
-// not be in the binlog.
-func (f *Facts) MayMeasure() bool { return !f.IsReplica || f.maySilence() }
+// not be in the binlog, and with a scratch server nothing is created here.
+func (f *Facts) MayMeasure() bool { return f.Scratch == "" && (!f.IsReplica || f.maySilence()) }
 
 // Assumed is the time of a swap of this shape that can't be measured.
 func (s Shape) Assumed() Swap {

@@ -35,6 +35,9 @@ type Options struct {
 	EndUndo bool
 	// Calibrate measures the pace of the server. It copies some rows to a scratch table.
 	Calibrate bool
+	// Scratch reaches the server on which the questions are asked that need a table of ours, with the global values of the table's
+	// server. It also returns the name of that server for people. nil: the table's server itself.
+	Scratch func(ctx context.Context, globals map[string]string) (*dbconn.Pool, string, error)
 	// Note is called with what people should know while they wait. Defaults to nothing.
 	Note func(string)
 }
@@ -51,15 +54,27 @@ func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options)
 }
 
 // makeChange makes the plan of an ALTER that is no undo.
-func makeChange(ctx context.Context, server Server, alter *ddl.Alter, options Options) (*plan.Plan, error) {
+func makeChange(ctx context.Context, server Server, alter *ddl.Alter, options Options) (p *plan.Plan, err error) {
 	m := maker{server: server, alter: alter, options: options}
 	settings := options.Settings.WithDefaults()
 	m.options.Plan.Work, m.options.Plan.KeepsUndo = settings.Lock.Work, options.Config.Undo > 0
 	m.options.Plan.Limits.Apart = !settings.Throttle.CopyWindow.Meets(settings.When.Window, time.Now())
+	if options.Scratch != nil {
+		if err := plan.RefusesScratch(alter.Table.String()+" on "+server.Address, plan.OutsideScratch(m.options.Plan, options.Calibrate)); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
-	p, err := m.decide()
+	if options.Scratch != nil {
+		end, err := m.openScratch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, end()) }()
+	}
+	p, err = m.decide()
 	if !options.FactsOnly {
 		p, err = m.ask(ctx, p, err)
 	}
@@ -88,6 +103,8 @@ type maker struct {
 	options Options
 	table   *schema.Table
 	facts   *plan.Facts
+	// scratch is where the server's answers come from; nil for the server itself.
+	scratch *native.Scratch
 	// open is the undo of the change before; nil if it is not open, or this is an undo.
 	open *leftovers.Undoable
 	// earlier is the undo of the change before, open or not; nil if there is none.
@@ -205,6 +222,9 @@ func (m *maker) ask(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, e
 
 // sweep removes the empty copies of the table that killed plans have left. This one is about to make its own.
 func (m *maker) sweep(ctx context.Context) {
+	if m.scratch != nil {
+		return
+	}
 	if note := leftovers.DropClones(ctx, m.server.Pool, m.table.Name); note != "" && m.options.Note != nil {
 		m.options.Note(note)
 	}
@@ -230,7 +250,7 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 	if err != nil || m.options.Config.Undo <= 0 || p.Inverse == nil || !p.Keeps() {
 		return p, err
 	}
-	m.back, err = native.Then(ctx, m.server.Pool, m.question(), p.Inverse.Alter)
+	m.back, err = native.Then(ctx, m.asked(), m.question(), p.Inverse.Alter)
 	switch {
 	case errors.Is(err, native.ErrRefused):
 		m.notBack = fmt.Sprintf("no ALTER leads back: %v", err)
@@ -244,7 +264,7 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 // settings wish for a heavier one, whether the server has that. Otherwise it asks whether two
 // statements would be lighter.
 func (m *maker) method(ctx context.Context) (*plan.Answer, *plan.Split, error) {
-	pool, question, wish := m.server.Pool, m.question(), m.options.Plan.Method
+	pool, question, wish := m.asked(), m.question(), m.options.Plan.Method
 	drops := plan.DropsForeign(m.table, m.alter)
 	if drops { // the copy shows only the rest
 		question.From = plan.MethodInplace
@@ -271,7 +291,7 @@ func (m *maker) method(ctx context.Context) (*plan.Answer, *plan.Split, error) {
 // question asks the server how it would change the table.
 func (m *maker) question() native.Question {
 	table := m.table
-	return native.Question{
+	question := native.Question{
 		CopiesOnline: m.facts.Version.CopiesOnline(),
 		Table:        table,
 		Alter:        m.alter,
@@ -280,13 +300,17 @@ func (m *maker) question() native.Question {
 		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 		Adds:         plan.AddedBy(table, m.alter),
 	}
+	if m.scratch != nil {
+		return m.scratch.Question(question)
+	}
+	return question
 }
 
 // try lets the server carry out the ALTER on an empty copy, and fails if the server refuses it.
 // Without an answer the run finds out.
 func (m *maker) try(ctx context.Context) (*plan.Trial, error) {
 	m.sweep(ctx)
-	trial, err := native.Try(ctx, m.server.Pool, m.question())
+	trial, err := native.Try(ctx, m.asked(), m.question())
 	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
 		err = fmt.Errorf("try the ALTER on an empty copy of %s: %w", m.table.Name, err)
 		return nil, failed(AskServer, m.table.Name, err)

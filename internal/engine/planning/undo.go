@@ -489,7 +489,8 @@ func (m *maker) readOpenUndo(ctx context.Context) error {
 		return nil
 	}
 	found, err := leftovers.Undoables(ctx, m.server.Pool, &m.table.Name)
-	if err == nil && len(found) == 1 && found[0].Record.Ledger != nil && found[0].Record.Ledger.Pending() && !m.options.FactsOnly {
+	mayWrite := !m.options.FactsOnly && m.options.Scratch == nil
+	if err == nil && mayWrite && len(found) == 1 && found[0].Record.Ledger != nil && found[0].Record.Ledger.Pending() {
 		saved, failed := wholetables.Record(ctx, m.server.Pool, m.table.Name)
 		if failed == nil {
 			_, failed = wholetables.Settled(ctx, m.server.Pool, m.table.Name, saved, m.listen)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"midstream/internal/mysql/schema"
@@ -19,6 +20,7 @@ var ErrOtherServer = errors.New("the connection leads to another server")
 // connections to two servers, it would read here and write there.
 type bound struct {
 	driver.Connector
+	globals *strings.Replacer
 
 	mu        sync.Mutex
 	uuid      string // "" until it is known
@@ -65,6 +67,13 @@ func (b *bound) is(uuid string) bool {
 		b.uuid = uuid
 	}
 	return b.uuid == uuid
+}
+
+// ServerUUID is the name of the server to which the pool leads, as the server has it.
+func (p *Pool) ServerUUID() string {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	return p.server.uuid
 }
 
 // serverUUID asks a connection for its server's name.

@@ -52,6 +52,8 @@ type Config struct {
 	// Program is the program_name that the server sees. Defaults to ProgramName. The engine
 	// recognizes its own connections by it: don't set it there.
 	Program string
+	// Globals have SQL literals that count instead of the server's own global values: Pool.Globals of another server.
+	Globals map[string]string
 	// TLSFallback goes on without TLS if the server offers none (ssl-mode PREFERRED).
 	TLSFallback bool
 }
@@ -98,7 +100,7 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}
-	server := &bound{Connector: connector}
+	server := &bound{Connector: connector, globals: inPlaceOf(cfg.Globals)}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		server.variables.wanted = append(server.variables.wanted, variable{name, variables[name]})
 	}

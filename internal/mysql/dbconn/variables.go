@@ -190,7 +190,7 @@ func prepare(ctx context.Context, conn driver.Conn) error {
 // finds out the existing variables, and the others wait for it.
 func (b *bound) set(ctx context.Context, conn driver.Conn) error {
 	run := func(statement string) error {
-		_, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil)
+		_, err := conn.(driver.ExecerContext).ExecContext(ctx, b.globals.Replace(statement), nil)
 		return err
 	}
 	known, err := b.learned(ctx, conn, run)
@@ -324,7 +324,7 @@ func (p *Pool) Defining() []string {
 	for _, not := range notDefining() {
 		mode = fmt.Sprintf("REPLACE(%s, '%s', '')", mode, not)
 	}
-	return []string{"SET SESSION time_zone = @@GLOBAL.time_zone, SESSION sql_mode = " + mode}
+	return []string{p.server.globals.Replace("SET SESSION time_zone = @@GLOBAL.time_zone, SESSION sql_mode = " + mode)}
 }
 
 // notDefining are the parts of an sql_mode that may make the server refuse an existing definition.
@@ -369,7 +369,8 @@ func (p *Pool) AsTheServer(zeroDates bool) []string {
 			set = append(set, variable{name, theServers}.assignment())
 		}
 	}
-	return []string{"SET " + strings.Join(append(set, "SESSION sql_mode = CONCAT("+mode+", ',STRICT_ALL_TABLES')"), ", ")}
+	set = append(set, "SESSION sql_mode = CONCAT("+mode+", ',STRICT_ALL_TABLES')")
+	return []string{p.server.globals.Replace("SET " + strings.Join(set, ", "))}
 }
 
 // Variables lists the session variables that every connection sets. REQUIRES: a connection was made.

@@ -26,6 +26,7 @@ type Target struct {
 	Table    string
 	Alter    string
 	To       string
+	Scratch  string              // the option file of the scratch server; "" for none
 	Wanted   []desired.Statement // of the files that To names
 	sentence *string             // the statement, if it was given as one
 	// Undo means that the only argument is the table whose last change is to be taken back: the server has the statement.
@@ -38,6 +39,8 @@ type Target struct {
 // The server is not known yet: which tables the statement names is known, and ReadAt says the rest.
 func (t *Target) Parse(args []string) (*ddl.Statement, error) {
 	switch {
+	case t.Scratch != "" && t.To != "":
+		return nil, errors.New("--to excludes --scratch-defaults-file: the files are compared on the server of the tables")
 	case t.Undo:
 		if len(args) != 1 {
 			return nil, flagMeant(args, fmt.Errorf("name one table: midstream %s database.table", t.Verb))
@@ -101,6 +104,9 @@ func (t *Target) read(d token.Dialect) (*ddl.Statement, error) {
 	statement, err := ddl.ParseStatementIn(d, *t.sentence)
 	if err == nil {
 		err = statement.In(t.Database)
+	}
+	if err == nil && t.Scratch != "" && statement.Kind != ddl.KindAlter {
+		err = fmt.Errorf("--scratch-defaults-file is for ALTER TABLE: a %s is asked about on the server of its tables", statement.Kind)
 	}
 	if err != nil {
 		return nil, err
