@@ -243,8 +243,14 @@ func TestKilled(t *testing.T) {
 // replay replays the history of a set: the workflow decides the same again. With -record, it keeps the history.
 func (f *fleet) replay(set string) {
 	f.t.Helper()
+	f.replayRun(set, "")
+}
+
+// replayRun replays one run of a set; "" is the last one.
+func (f *fleet) replayRun(set, run string) {
+	f.t.Helper()
 	var all history.History
-	events := f.client().GetWorkflowHistory(f.t.Context(), flow.SetID(set), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := f.client().GetWorkflowHistory(f.t.Context(), flow.SetID(set), run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		if err != nil {

@@ -92,6 +92,7 @@ func (a *Agent) Order(ctx context.Context, asked flow.Order) (flow.Ordered, erro
 	if err != nil {
 		return flow.Ordered{}, err
 	}
+	defer alive(ctx)()
 	out := flow.Ordered{Errors: map[string]string{}}
 	var mu sync.Mutex
 	var sent sync.WaitGroup

@@ -32,6 +32,7 @@ func (w Worker) Register(r worker.Registry) {
 
 // Cards shows the state of members: each has a workflow, which is begun once there is something to show.
 func (w Worker) Cards(ctx context.Context, cards []flow.Card) error {
+	defer alive(ctx)()
 	for _, c := range cards {
 		s := flow.Search()
 		_, err := w.Client.SignalWithStartWorkflow(ctx, flow.CardID(c.Set, c.Server), flow.CardSignal, c, client.StartWorkflowOptions{

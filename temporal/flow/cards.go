@@ -70,7 +70,8 @@ func (c *conductor) lastCards(ctx workflow.Context) {
 
 func (c *conductor) show(ctx workflow.Context, batch []Card) workflow.Future {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 2 * time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 30 * time.Second, MaximumAttempts: 20},
+		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: lostAfter,
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 30 * time.Second, MaximumAttempts: 20},
 	}), CardActivity, batch)
 }
 

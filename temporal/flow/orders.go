@@ -9,6 +9,9 @@ import (
 	"midstream/internal/fleet/rollout"
 )
 
+// lostAfter is the time without a sign of life after which an activity counts as lost with its process.
+const lostAfter = 20 * time.Second
+
 // send sends the orders that are new, and those again that no report has confirmed for a while. An order that was
 // replaced is not sent.
 func (c *conductor) send(ctx workflow.Context, now time.Time, fresh []rollout.Action) {
@@ -48,7 +51,8 @@ func (c *conductor) send(ctx workflow.Context, now time.Time, fresh []rollout.Ac
 func (c *conductor) order(ctx workflow.Context, a *agents, batch []rollout.Action) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: AgentQueue(a.name), ScheduleToStartTimeout: c.tuning.Resend, StartToCloseTimeout: 2 * time.Minute,
-		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		HeartbeatTimeout: lostAfter,
+		RetryPolicy:      &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	for _, action := range batch {
 		a.sending[action.Key()] = true
@@ -100,7 +104,7 @@ func (c *conductor) watches(ctx workflow.Context, now time.Time) {
 func (c *conductor) watch(ctx workflow.Context, a *agents, known map[string]uint64) {
 	ctx, a.stop = workflow.WithCancel(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: AgentQueue(a.name), StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: 20 * time.Second,
+		TaskQueue: AgentQueue(a.name), StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: lostAfter,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
 	})
 	f := workflow.ExecuteActivity(ctx, WatchActivity, Watch{c.in.Rules, a.name, known})

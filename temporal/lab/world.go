@@ -20,7 +20,8 @@ import (
 // Member is a server, and what has happened there.
 type Member struct {
 	Labels map[string]string
-	// Script is what goes wrong: drift, refused, applied, or fail, fatal or lost at an attempt, such as fail:1.
+	// Script is what goes wrong: drift, refused, applied, hang (at the first order, until its agent is killed), or fail, fatal or lost at
+	// an attempt, such as fail:1.
 	Script string
 
 	Report               rollout.Report
@@ -155,7 +156,7 @@ func (w *World) Reports(context.Context, rollout.Set) (reports []rollout.Report,
 }
 
 // Do gives a member an order.
-func (w *World) Do(_ context.Context, set rollout.Set, a rollout.Action) error {
+func (w *World) Do(ctx context.Context, set rollout.Set, a rollout.Action) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := w.members[a.Server]
@@ -166,6 +167,14 @@ func (w *World) Do(_ context.Context, set rollout.Set, a rollout.Action) error {
 		return nil
 	}
 	next := *m
+	if m.Script == "hang" {
+		next.Script = ""
+		if err := w.keep(&next); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	next.obey(set.Defaults(), a)
 	next.Seen = append(slices.Clone(m.Seen), fmt.Sprintf("%s %d.%d", a.Verb, a.Order, a.Attempt))
 	if err := w.keep(&next); err != nil {
