@@ -82,6 +82,22 @@ func TestAMemberTakenBackByHandHasFailed(t *testing.T) {
 	}
 }
 
+// TestWhoSkipsDoesNotApprove: a wave that waits for an approval waits for it also if all its members are skipped.
+func TestWhoSkipsDoesNotApprove(t *testing.T) {
+	h := newOfHand(t, "a", "b")
+	h.set.Author, h.set.Waves[0].Approve = "anna", true
+	h.reports(0, rollout.StatusFailed)
+	h.next(rollout.Facts{Requests: []rollout.Request{{Number: 1, Ask: rollout.AskSkip, Server: "a", By: "otto"}}})
+	h.next(rollout.Facts{})
+	if w := h.state.Waves[0]; w.Phase != rollout.WaveToApprove || h.state.Members[1].Step != rollout.StepPlanned {
+		t.Fatalf("%+v %+v", w, h.state.Members[1])
+	}
+	h.next(rollout.Facts{Requests: []rollout.Request{{Number: 2, Ask: rollout.AskApprove, Wave: "a", By: "bert"}}})
+	if w := h.state.Waves[0]; w.Phase != rollout.WavePassed || h.state.Members[1].Step != rollout.StepStarted {
+		t.Errorf("%+v %+v", w, h.state.Members[1])
+	}
+}
+
 // TestAPersonWithdrawsAMember: whatever a member was, what a person does to it by hand is a state that the core knows.
 func TestAPersonWithdrawsAMember(t *testing.T) {
 	for _, before := range []rollout.Status{rollout.StatusRunning, rollout.StatusReady} {

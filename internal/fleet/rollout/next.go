@@ -188,9 +188,10 @@ func (c *core) waves() {
 		if w.Phase == WaveWaiting {
 			w.Phase = WaveRunning
 		}
-		settled, swapped := true, false
+		settled, swapped, approve := true, false, false
 		for j := range c.s.Members {
 			if m := &c.s.Members[j]; m.Wave == i {
+				approve = c.set.Waves[i].Approve // also if all are skipped: who skips does not approve
 				settled = settled && m.settled()
 				swapped = swapped || m.Swapped > 0
 			}
@@ -201,9 +202,11 @@ func (c *core) waves() {
 			return
 		case c.s.Phase == PhaseStopped:
 			return
-		case !swapped: // there is nothing to wait for
+		case !swapped && !approve: // there is nothing to wait for
 			w.Phase = WavePassed
 			continue
+		case !swapped: // there is nothing to soak
+			w.Phase, w.Soaked = WaveSoaking, c.set.Waves[i].Soak
 		case w.Phase == WaveRunning:
 			w.Phase = WaveSoaking
 		case w.Phase == WaveSoaking:
@@ -212,7 +215,7 @@ func (c *core) waves() {
 		if w.Phase == WaveSoaking && w.Soaked < c.set.Waves[i].Soak {
 			return
 		}
-		if c.set.Waves[i].Approve && w.ApprovedBy == "" {
+		if approve && w.ApprovedBy == "" {
 			w.Phase = WaveToApprove
 			return
 		}
