@@ -133,7 +133,10 @@ func TestL8_AnUnlikeScratchServerIsRefused(t *testing.T) {
 		}
 		contains(t, stderr, want)
 	}
-	for _, args := range [][]string{{"plan", "DROP TABLE " + name}, {"plan", "--to=x.sql"}} {
+	for _, args := range [][]string{
+		{"plan", "DROP TABLE " + name}, {"plan", "--to=x.sql"},
+		{"plan", "--together", "ALTER TABLE " + name + " ADD c INT", "ALTER TABLE " + name + "2 ADD c INT"},
+	} {
 		code, _, stderr := midstream(t, append(append(args, file(like)), flagsTo(t, here)...)...)
 		if code != exit.WrongUsage {
 			t.Errorf("exit code %d\n%s", code, stderr)

@@ -66,7 +66,6 @@ func OutsideScratch(o Options, calibrates bool) (risks []Risk) {
 	add(o.Filter != "", "--keep", judges)
 	add(len(o.Set) > 0, "--set", judges)
 	add(o.Into.Given(), "--into", "it moves the table to another schema, which the scratch server does not have")
-	add(len(o.Together) > 0, "--together", "the tables of a group are asked about together")
 	add(o.Purpose != Altering, "--rehearse", "a rehearsal writes to the server of the table")
 	return risks
 }

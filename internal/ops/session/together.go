@@ -51,6 +51,9 @@ func ReadTogether(given Target, args []string, wishes Wishes) (t *Together, prob
 	if given.Table != "" || given.Alter != "" {
 		problems = append(problems, errors.New("--together takes statements or --to, and not --table and --alter"))
 	}
+	if given.Scratch != "" {
+		problems = append(problems, errors.New("--together excludes --scratch-defaults-file: the tables of a group are asked about on their server"))
+	}
 	alone := len(t.Statements) == 0
 	for _, text := range t.Statements {
 		target := Target{Verb: given.Verb, Database: database}
