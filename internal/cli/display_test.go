@@ -115,11 +115,11 @@ func TestLines(t *testing.T) {
 	var out bytes.Buffer
 	l := &tui.Lines{Out: &out}
 	p := everyEvent[3].(event.Progress)
-	for i := range 20 { // 10 s: two lines
+	for i := range 20 { // 10 s: two lines, and once what their words mean
 		p.At = moment.Add(time.Duration(i) * 500 * time.Millisecond)
 		l.Show(p)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 2 {
+	if n, words := strings.Count(out.String(), "2/5 copy"), strings.Count(out.String(), "  ("); n != 2 || words != 2 {
 		t.Errorf("%d lines:\n%s", n, &out)
 	}
 	contains(

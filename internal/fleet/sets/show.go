@@ -230,9 +230,22 @@ func next(v *View) string {
 			}
 			return verb + "approve  " + v.ID + " --wave=" + schema.Shell(r.Wave)
 		case rollout.AskRelease:
+			if wave := v.waveOf(r.Servers[0]); wave != "" {
+				return verb + "release  " + v.ID + " --wave=" + schema.Shell(wave)
+			}
 			return verb + "release  " + v.ID
 		case rollout.AskAgain:
 			return verb + "again  " + v.ID + " --server=" + r.Servers[0] + ", or " + verb + "skip  " + v.ID + " --server=" + r.Servers[0]
+		}
+	}
+	return ""
+}
+
+// waveOf is the wave of a member; "" if the members are left out.
+func (v *View) waveOf(server string) string {
+	for _, m := range v.Members {
+		if m.Server == server {
+			return m.Wave
 		}
 	}
 	return ""

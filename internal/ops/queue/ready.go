@@ -114,7 +114,11 @@ func (s *Service) becomesReady(ctx context.Context, id string, ready *Ready) {
 			return err
 		}
 		if e.Ready == nil {
-			s.cfg.Note("change " + e.ID + " (" + e.dotted() + " on " + e.Server + ") is ready, and waits for its release: midstream release  " + e.ID)
+			waits := "its release: midstream release  " + e.ID
+			if e.Member != nil { // which may wait for others
+				waits = "its change set: midstream fleet status  " + e.Member.Set
+			}
+			s.cfg.Note("change " + e.ID + " (" + e.dotted() + " on " + e.Server + ") is ready, and waits for " + waits)
 		}
 		return nil
 	}) // it is noted, and tried again a second later
