@@ -189,7 +189,7 @@ func (c *controlling) held() []string {
 		if len(stay) == 0 {
 			break
 		}
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(120 * time.Millisecond) // innodb_trx is as before if it was read less than 100 ms ago
 	}
 	return stay
 }

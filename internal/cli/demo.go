@@ -159,7 +159,7 @@ func (d *demonstration) tell(step demo.Step, fraction float64, text string) {
 		d.steps.End(name, fmt.Sprintf("%s with %s rows, seeded in %s", demo.Table, humanize.Count(d.options.Rows), text))
 		d.steps.Update("writer", "warming up")
 	case step == demo.StepWrite:
-		d.steps.End(name, text+" over 4 connections, of every kind that a ledger can follow")
+		d.steps.End(name, text+" over 4 connections, of every kind that a ledger can follow; so light a load may slow down by more than 5 %")
 	case fraction < 1:
 		d.steps.Update(name, "reading the table back")
 	default:

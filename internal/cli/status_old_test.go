@@ -23,7 +23,8 @@ func TestStatusForgetsAnUndoWhoseTimeIsOverForLong(t *testing.T) {
 			_, stdout, stderr := midstream(r.T, append([]string{"status", here}, args...)...)
 			return strings.Join(strings.Fields(stdout+stderr), " ")
 		}
-		contains(r.T, status(), "the undo of its last change on "+r.i.Address+" is open until ", "as this machine has last seen it on 20")
+		contains(r.T, status(), r.database+".t on "+r.i.Address+": undo possible until 20", "midstream status "+r.database+".t shows more")
+		contains(r.T, status(r.database+".t"), "the undo of its last change on "+r.i.Address+" is open until ", "as this machine has last seen it on 20")
 
 		runs, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
 		if err != nil || len(runs) != 1 {

@@ -47,7 +47,7 @@ func TestL2_RowsMoveBetweenPartitions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			onThese(t, inTurn(t, everyKind), func(b *bench) {
+			onThese(t, inTurn(t, versions), func(b *bench) {
 				profile, has := in(c.profile, b.version)
 				if !has {
 					t.Skip("it has no such collation")

@@ -47,8 +47,7 @@ func (t *Table) loadColumns(ctx context.Context, q Querier, create *createTable)
 	}
 	if len(t.Columns) != len(create.columns) {
 		// The account has privileges on some columns only.
-		return fmt.Errorf("%w: the server shows %d of its %d columns to this account",
-			ErrNotFound, len(t.Columns), len(create.columns))
+		return fmt.Errorf("%w: %w", ErrNotFound, fewer{len(t.Columns), len(create.columns)})
 	}
 	return nil
 }

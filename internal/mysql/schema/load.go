@@ -88,25 +88,45 @@ func load(ctx context.Context, q Querier, name Name, foreign reading) (*Table, e
 	}
 	defer restore()
 
-	t := &Table{Name: name}
+	for attempt := 1; ; attempt++ {
+		t := &Table{Name: name}
+		err := t.loadParts(ctx, q, foreign)
+		// A session may have altered the table between two of the reads.
+		if torn := errors.Is(err, errCreate) || errors.As(err, &fewer{}); !torn || attempt == mostReads {
+			return t, err
+		}
+	}
+}
+
+// fewer is the error if a server does not show all columns of a table.
+type fewer struct{ shown, all int }
+
+func (f fewer) Error() string {
+	return fmt.Sprintf("the server shows %d of its %d columns to this account", f.shown, f.all)
+}
+
+// mostReads is how often a table is read whose parts do not fit each other.
+const mostReads = 5
+
+func (t *Table) loadParts(ctx context.Context, q Querier, foreign reading) error {
 	if err := t.loadTable(ctx, q); err != nil {
-		return nil, err
+		return err
 	}
 	create, err := t.loadCreate(ctx, q)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.loadColumns(ctx, q, create); err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.loadKeys(ctx, q, create); err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.loadForeignKeys(ctx, q, foreign); err != nil {
-		return nil, err
+		return err
 	}
 	t.Triggers, err = triggers(ctx, q, t.Name)
-	return t, err
+	return err
 }
 
 // pin takes one connection of a pool, because session variables belong to a connection.

@@ -1,11 +1,14 @@
 package schema_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
@@ -222,5 +225,33 @@ func TestLoadNewerKeys(t *testing.T) {
 			equal(t, "an expression with quotes", strings.Contains(f.Parts[2].Expression, `it\'s`), true)
 		}
 		s.readdKeys(table)
+	})
+}
+
+// TestLoadWhileTheTableIsAltered: a table that another session alters between two reads is read again.
+func TestLoadWhileTheTableIsAltered(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		name := schema.Name{Schema: s.database, Table: "t"}
+		mysqltest.Exec(t, s.DB, "CREATE TABLE t (id INT PRIMARY KEY, u INT)")
+		ended := make(chan struct{})
+		defer func() { <-ended }()
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go func() {
+			defer close(ended)
+			for ctx.Err() == nil {
+				for _, clause := range []string{"ADD KEY by_u (u), ADD COLUMN c INT", "DROP KEY by_u, DROP COLUMN c"} {
+					if _, err := s.ExecContext(t.Context(), "ALTER TABLE t "+clause); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(50 * time.Millisecond)
+				}
+			}
+		}()
+		for range 150 {
+			if _, err := schema.Load(t.Context(), s.DB, name); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }

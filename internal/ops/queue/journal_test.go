@@ -48,7 +48,7 @@ func journals(t *testing.T, store Store) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	want := "withdraw|ops|b|withdrawn|no|\nthrottle|ops|a||{\"share\":\"1%\"}|the run o\n" +
+	want := "withdraw|ops|b|withdrawn|no|\nthrottle|ops|a||{\"share\":\"1%\"}|a cannot\n" +
 		"throttle|ops|a||{\"share\":\"1%\"}|\nsubmit|ann|b|waiting||\nsubmit|ann|a|waiting||"
 	var all []audit.Entry
 	if callAs(t, s, ops, "GET", "/v1/audit", nil, &all); spell(all) != want {

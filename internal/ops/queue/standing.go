@@ -49,18 +49,13 @@ func (s *Service) askStates(ctx context.Context) {
 			if err != nil {
 				return
 			}
+			if s.stand(e.ID, status) {
+				freed.Store(true)
+			}
 			s.brakeOne(ctx, e)
 			s.becomesReady(ctx, e.ID, readyOf(status))
 			if now := s.find(e.ID); now != nil && now.Member != nil {
 				s.instruct(ctx, now, &status.Status)
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if now := s.board.find(e.ID); now.State == StateRunning {
-				s.awaits[e.ID] = awaits(status.Status)
-				s.stands[e.ID] = status.Status
-				freed.CompareAndSwap(false, status.Soaks && !s.soaks[e.ID])
-				s.soaks[e.ID] = status.Soaks
 			}
 		})
 	}
@@ -71,6 +66,18 @@ func (s *Service) askStates(ctx context.Context) {
 		s.writing.Unlock()
 		s.hurry()
 	}
+}
+
+// stand keeps how a run stands. It reports whether the run has begun to soak, so that its place is free.
+func (s *Service) stand(id string, status groups.ChangeStatus) (freed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.board.find(id); now.State != StateRunning {
+		return false
+	}
+	freed = status.Soaks && !s.soaks[id]
+	s.awaits[id], s.stands[id], s.soaks[id] = awaits(status.Status), status.Status, status.Soaks
+	return freed
 }
 
 // awaits is why a run waits for a person, or for a session that a person may kill; "" if it works.
