@@ -49,8 +49,8 @@ func TestL2_RowsMoveBetweenPartitions(t *testing.T) {
 			t.Parallel()
 			onThese(t, inTurn(t, versions), func(b *bench) {
 				profile, has := in(c.profile, b.version)
-				if !has {
-					t.Skip("it has no such collation")
+				if !has { // no such collation
+					return
 				}
 				b.capture, b.cfg.RowCopy.MaxRows, b.settings.Lock.Work = c.capture, 200, 20*time.Second
 				if c.key == "" {

@@ -14,6 +14,7 @@ type candidate struct {
 	key     Key
 	primary bool
 	wide    bool // it has more columns than its index
+	spread  bool // its rows are looked for in many partitions
 	ordered bool
 	changed bool // the ALTER may redefine a column
 	nulls   bool // a column may be NULL, and no row has NULL there
@@ -33,13 +34,14 @@ func (c *checker) chooseKey() (chosen candidate, reasons []string) {
 			reasons = append(reasons, k.Name+": "+why)
 			continue
 		}
+		c.prune(&found.key)
+		found.spread = filesAfter(c.alter, 1) >= manyPartitions && len(c.unpruned(found.key)) > 0
 		usable = append(usable, found)
 	}
 	if len(usable) == 0 {
 		return candidate{}, reasons
 	}
 	slices.SortStableFunc(usable, better)
-	c.prune(&usable[0].key)
 	return usable[0], nil
 }
 
@@ -100,7 +102,8 @@ func (c *checker) usable() []string {
 
 // better orders candidates: the primary key first, then keys whose order the client knows, then
 // keys with fewer and smaller columns. A key with redefined columns, with more columns than its
-// index, that needs an index of ours, or without an order comes after all others. Then come keys that
+// index, that is looked for in many partitions, that needs an index of ours, or without an order
+// comes after all others. Then come keys that
 // lose columns, and an index that is not unique comes last.
 func better(a, b candidate) int {
 	few := 1
@@ -113,6 +116,7 @@ func better(a, b candidate) int {
 		order(!a.nulls, !b.nulls),
 		order(!a.key.Whole, !b.key.Whole),
 		order(!a.key.Helper, !b.key.Helper),
+		order(!a.spread, !b.spread),
 		order(!a.wide, !b.wide),
 		order(!a.changed, !b.changed),
 		order(a.primary, b.primary),

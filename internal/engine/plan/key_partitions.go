@@ -146,7 +146,7 @@ func (c *checker) warnOfPartitions(k Key) {
 		)
 	}
 	parts := filesAfter(c.alter, 1)
-	lacks := slices.DeleteFunc(slices.Clone(by), func(name string) bool { return contains(c.renamed(k.Columns()), name) })
+	lacks := c.unpruned(k)
 	if len(lacks) == 0 || parts < manyPartitions {
 		return
 	}
@@ -156,6 +156,12 @@ func (c *checker) warnOfPartitions(k Key) {
 		why += fmt.Sprintf(": %.0f rows are written in a second now", rate)
 	}
 	c.warn(CodePartitions, fmt.Sprintf("the run looks for each changed row in all %d partitions", parts), why, c.waysToPrune(lacks))
+}
+
+// unpruned returns the columns by which the ALTER partitions the table that a key lacks.
+func (c *checker) unpruned(k Key) []string {
+	followed := c.renamed(k.Columns())
+	return slices.DeleteFunc(c.partitionedBy(), func(name string) bool { return contains(followed, name) })
 }
 
 // waysToPrune is what to do so that the run follows the columns of the partitions.
