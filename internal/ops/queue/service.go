@@ -311,17 +311,17 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 		s.pending.when(e.ID, next)
 		return nil
 	}
-	if s.servers.has(e.Server) && s.unsettled(e) != "" {
-		s.pending.when(e.ID, time.Now().Add(retry))
+	if s.waitsForOthers(e) != "" {
 		return nil
 	}
-	if s.waitsFor(e) != "" {
+	if s.unsettled(e) != "" {
+		s.pending.when(e.ID, time.Now().Add(retry))
 		return nil
 	}
 	return s.begin(ctx, e)
 }
 
-// unsettled is why no run of a change's server may begin, by its option file; "" if one may.
+// unsettled is why no run of a change's server may begin, by its option file, which it reads; "" if one may.
 func (s *Service) unsettled(e *entry) string {
 	if s.cfg.Settled == nil {
 		return ""
@@ -334,6 +334,14 @@ func (s *Service) unsettled(e *entry) string {
 
 // waitsFor is what a waiting change waits for, for people; "" if it may begin.
 func (s *Service) waitsFor(e *entry) string {
+	if why := s.waitsForOthers(e); why != "" {
+		return why
+	}
+	return s.unsettled(e)
+}
+
+// waitsForOthers is what a waiting change waits for, but for its server's option file.
+func (s *Service) waitsForOthers(e *entry) string {
 	if !s.servers.has(e.Server) {
 		return fmt.Sprintf("this service no longer has a server %s (--server, or its inventory)", e.Server)
 	}
@@ -362,7 +370,7 @@ func (s *Service) waitsFor(e *entry) string {
 	if len(running) >= s.cfg.Limit {
 		return fmt.Sprintf("at most %d may run on %s at the same time (--limit); at work: %s", s.cfg.Limit, e.Server, strings.Join(row(running).ids(), ", "))
 	}
-	return s.unsettled(e)
+	return ""
 }
 
 // all are the changes of this moment, in the order of submission.
