@@ -98,12 +98,12 @@ func (a *Agent) Order(ctx context.Context, asked flow.Order) (flow.Ordered, erro
 	var sent sync.WaitGroup
 	turns := make(chan bool, parallel)
 	for _, action := range asked.Actions {
-		if action.Verb != rollout.VerbPrepare && action.Verb != rollout.VerbCommit { // those of a barrier do not wait for each other
+		if !action.Verb.OfBarrier() {
 			turns <- true
 		}
 		sent.Go(func() {
 			err := a.Members.Do(ctx, set, action)
-			if action.Verb != rollout.VerbPrepare && action.Verb != rollout.VerbCommit {
+			if !action.Verb.OfBarrier() {
 				<-turns
 			}
 			if err != nil {

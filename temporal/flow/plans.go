@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"midstream/internal/fleet/fleetplan"
 	"midstream/internal/fleet/rollout"
 )
 
@@ -34,18 +35,13 @@ func (c *conductor) outcomes() map[string]rollout.Outcome {
 
 // common is the most common definition of servers that fit; of several, the one that comes first in their order.
 func (c *conductor) common() string {
-	count, common := map[string]int{}, ""
+	var known []string
 	for i := range c.State.Members {
 		if p := c.Plans[c.State.Members[i].Server]; p.Outcome == rollout.OutcomeFit {
-			count[p.Definition]++
+			known = append(known, p.Definition)
 		}
 	}
-	for i := range c.State.Members {
-		if p := c.Plans[c.State.Members[i].Server]; p.Outcome == rollout.OutcomeFit && count[p.Definition] > count[common] {
-			common = p.Definition
-		}
-	}
-	return common
+	return fleetplan.MostCommon(known)
 }
 
 // lacks reports whether a member needs a plan: it has none, or one by which it does not fit.

@@ -25,7 +25,6 @@ type asking struct {
 	checks  flags.Set
 	verb    string
 	service process.ServiceFlags
-	to      string // its URL
 	client  *queue.Client
 	json    bool
 }
@@ -84,7 +83,7 @@ func (q *asking) shows(id string) {
 	if q.json {
 		return
 	}
-	at := strings.TrimSuffix(q.to, "/") + "/"
+	at := strings.TrimSuffix(q.service.At, "/") + "/"
 	if id != "" {
 		at += "changes/" + url.PathEscape(id)
 	}
@@ -94,10 +93,10 @@ func (q *asking) shows(id string) {
 // check says all that is wrong with the command line.
 func (q *asking) check(problems ...error) error {
 	client, wrong := q.service.Client(q.app)
-	q.client, q.to, problems = client, q.service.At, append(problems, wrong...)
+	q.client, problems = client, append(problems, wrong...)
 	if err := exit.UsageOf("midstream help "+q.verb, append(q.checks.Problems, problems...)...); err != nil {
 		return err
 	}
-	q.app.Stands("asking the service", q.to)
+	q.app.Stands("asking the service", q.service.At)
 	return nil
 }

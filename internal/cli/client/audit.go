@@ -32,7 +32,7 @@ func auditCommand(a *process.Process) *cobra.Command {
 		}
 		list, err := q.client.Audit(ctx, asked)
 		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		for _, e := range list {
 			q.tellEntry(e)

@@ -39,7 +39,7 @@ func freezeCommand(a *process.Process) *cobra.Command {
 			all[0], err = q.client.Freeze(ctx, asked)
 		}
 		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		for _, f := range all {
 			q.tellFreeze(f, "is frozen")
@@ -67,7 +67,7 @@ func unfreezeCommand(a *process.Process) *cobra.Command {
 		}
 		f, err := q.client.Unfreeze(ctx, server)
 		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		q.tellFreeze(f, "was frozen, and no longer is")
 		return nil

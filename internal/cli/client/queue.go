@@ -37,19 +37,19 @@ func queueCommand(a *process.Process) *cobra.Command {
 			if ctx.Err() != nil {
 				return nil
 			}
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		if len(args) == 1 {
 			c, err := q.client.Change(ctx, args[0])
 			if err != nil {
-				return exit.Unanswered(ctx, err, q.to)
+				return exit.Unanswered(ctx, err, q.service.At)
 			}
 			q.tellAll(c)
 			return nil
 		}
 		list, err := q.client.Changes(ctx, state)
 		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		for _, c := range list {
 			q.tell(c)
@@ -102,7 +102,7 @@ func releaseCommand(a *process.Process) *cobra.Command {
 		}
 		answer, err := q.client.Tell(ctx, args[0], "release", asked)
 		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		if q.json {
 			q.app.Record(answer)
@@ -136,7 +136,7 @@ func (q *asking) decides(command string, asked func() any) func(*cobra.Command, 
 		}
 		c, err := q.client.Decide(ctx, args[0], command, asked())
 		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		q.tell(c)
 		return nil
@@ -153,7 +153,7 @@ func withdrawCommand(a *process.Process) *cobra.Command {
 		}
 		c, err := q.client.Withdraw(ctx, args[0], reason)
 		if err != nil {
-			return exit.Unanswered(ctx, err, q.to)
+			return exit.Unanswered(ctx, err, q.service.At)
 		}
 		q.tell(c)
 		return nil

@@ -92,7 +92,7 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 	}
 	c, err := s.send(ctx, args)
 	if err != nil {
-		return exit.Unanswered(ctx, err, s.to)
+		return exit.Unanswered(ctx, err, s.service.At)
 	}
 	s.tell(c)
 	s.shows(c.ID)
@@ -125,5 +125,5 @@ func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	if err == nil && !s.json && c.State != queue.StateDone {
 		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
 	}
-	return exit.Followed(ctx, c, err, s.to)
+	return exit.Followed(ctx, c, err, s.service.At)
 }

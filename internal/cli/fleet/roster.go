@@ -100,16 +100,12 @@ func (r *Roster) Names() string {
 	for _, s := range r.Servers() {
 		names = append(names, s.Name)
 	}
-	return someOf(names)
+	return queue.SomeOf(names, mostNames)
 }
 
 // Configs are how they are connected to.
 func (r *Roster) Configs() map[string]dbconn.Config {
-	configs := map[string]dbconn.Config{}
-	for _, s := range r.Servers() {
-		configs[s.Name] = s.Config
-	}
-	return configs
+	return queue.ConfigsOf(r.Servers())
 }
 
 // Lacks returns an error for each value of --approve, --keep-old and --store that names no server. Of an inventory a server may come
@@ -283,7 +279,7 @@ func (r *Roster) tell(joined, left, altered []string, problems []queue.ServerPro
 		{left, "left the inventory: changes that run go on, and no new ones are taken"},
 	} {
 		if slices.Sort(one.names); len(one.names) > 0 {
-			r.Note(fmt.Sprintf("%s %s: %s", humanize.Plural(len(one.names), "server"), one.what, someOf(one.names)))
+			r.Note(fmt.Sprintf("%s %s: %s", humanize.Plural(len(one.names), "server"), one.what, queue.SomeOf(one.names, mostNames)))
 		}
 	}
 	for _, p := range problems {
@@ -298,10 +294,3 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // mostNames bounds the servers that a note names.
 const mostNames = 6
-
-func someOf(names []string) string {
-	if more := len(names) - mostNames; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}

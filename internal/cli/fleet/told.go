@@ -64,7 +64,7 @@ func toldSet(v sets.View) string {
 			}
 		}
 		state := m.State
-		if m.State == string(rollout.StepPlanned) && m.Plan != "" {
+		if m.Misfit() {
 			state = m.Plan // why it cannot start
 		}
 		fmt.Fprintf(&b, "  %s: %s", m.Server, state)

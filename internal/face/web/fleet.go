@@ -96,8 +96,7 @@ func setOf(v sets.View, freezes []queue.Freeze) setPage {
 		if m.Failed {
 			p.Failed++
 		}
-		trouble := slices.Contains([]string{"failed", "stuck", "unknown", "retrying"}, m.State) || m.Gone && m.State == "planned" ||
-			m.State == "planned" && (m.Plan == "drifted" || m.Plan == "refused" || m.Plan == "applied")
+		trouble := slices.Contains([]string{"failed", "stuck", "unknown", "retrying"}, m.State) || m.Gone && m.State == "planned" || m.Misfit()
 		switch {
 		case trouble && len(p.Troubles) < mostRows/5:
 			p.Troubles = append(p.Troubles, m)
@@ -132,7 +131,7 @@ func (p setPage) Asks(wave string) (list []sets.Request) {
 		if r.Wave == wave && r.Ask != "again" && r.Ask != "skip" {
 			list = append(list, r)
 		}
-		ready := slices.ContainsFunc(p.Waves, func(w sets.Wave) bool { return w.Name == wave && w.Counts["ready"] > 0 })
+		ready := slices.ContainsFunc(p.Waves, func(w sets.Wave) bool { return w.Name == wave && w.Ready() })
 		if r.Ask == "release" && r.Wave == "" && ready { // of a set, and so of each wave
 			list = append(list, sets.Request{Ask: r.Ask, Wave: wave, Role: r.Role})
 		}

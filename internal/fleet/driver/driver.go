@@ -134,7 +134,7 @@ func (d *Driver) act(ctx context.Context, actions []rollout.Action) (ended bool,
 	}
 	var sending sync.WaitGroup
 	for i, a := range actions {
-		if a.Verb == rollout.VerbPrepare || a.Verb == rollout.VerbCommit {
+		if a.Verb.OfBarrier() {
 			sending.Go(func() { send(i) })
 			continue
 		}

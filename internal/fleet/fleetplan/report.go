@@ -183,6 +183,20 @@ func (r *Report) warn(a *Answer, w record.Risk) {
 	}
 }
 
+// MostCommon is the definition that most servers have; of several, the one that comes first. "" if there is none.
+func MostCommon(definitions []string) (common string) {
+	counts := map[string]int{}
+	for _, d := range definitions {
+		counts[d]++
+	}
+	for _, d := range definitions {
+		if counts[d] > counts[common] {
+			common = d
+		}
+	}
+	return common
+}
+
 // findDrift finds the most common definition, and those that differ from it.
 func (r *Report) findDrift() {
 	var counts []Count

@@ -22,6 +22,9 @@ const (
 	VerbFinish   Verb = "finish" // the set has ended
 )
 
+// OfBarrier reports whether members hold locks meanwhile, so that no order waits for another one.
+func (v Verb) OfBarrier() bool { return v == VerbPrepare || v == VerbCommit }
+
 // Action is what the driver does. It may do it late, twice, or in another order: a member ignores an order whose
 // number is not above the newest one that it has had.
 type Action struct {

@@ -105,19 +105,15 @@ func allPlanned(state rollout.State, plans map[string]planned) bool {
 }
 
 // mostCommon is the definition of most members; "" if none is known.
-func mostCommon(plans map[string]planned) (common string) {
-	counts := map[string]int{}
+func mostCommon(plans map[string]planned) string {
+	var known []string
 	for _, p := range plans {
 		if p.Definition != "" {
-			counts[p.Definition]++
+			known = append(known, p.Definition)
 		}
 	}
-	for _, definition := range slices.Sorted(maps.Keys(counts)) {
-		if counts[definition] > counts[common] {
-			common = definition
-		}
-	}
-	return common
+	slices.Sort(known)
+	return fleetplan.MostCommon(known)
 }
 
 // plan is what the fleet plan says of a member; nothing before the common definition is known.

@@ -164,9 +164,7 @@ func requests(k *kept, rules rollout.Set, undoBy access.Role) (all []Request) {
 	undo := false
 	for _, m := range k.State.Members {
 		switch m.Step {
-		case rollout.StepFailed:
-			again, skip = append(again, m.Server), append(skip, m.Server)
-		case rollout.StepStuck:
+		case rollout.StepFailed, rollout.StepStuck:
 			again, skip = append(again, m.Server), append(skip, m.Server)
 		case rollout.StepPlanned, rollout.StepRetrying, rollout.StepUnknown:
 			skip = append(skip, m.Server)
@@ -230,22 +228,11 @@ func next(v *View) string {
 			}
 			return verb + "approve  " + v.ID + " --wave=" + schema.Shell(r.Wave)
 		case rollout.AskRelease:
-			if wave := v.waveOf(r.Servers[0]); wave != "" {
-				return verb + "release  " + v.ID + " --wave=" + schema.Shell(wave)
+			if i := slices.IndexFunc(v.Waves, Wave.Ready); i >= 0 { // without it, waves would go that have not begun
+				return verb + "release  " + v.ID + " --wave=" + schema.Shell(v.Waves[i].Name)
 			}
-			return verb + "release  " + v.ID
 		case rollout.AskAgain:
 			return verb + "again  " + v.ID + " --server=" + r.Servers[0] + ", or " + verb + "skip  " + v.ID + " --server=" + r.Servers[0]
-		}
-	}
-	return ""
-}
-
-// waveOf is the wave of a member; "" if the members are left out.
-func (v *View) waveOf(server string) string {
-	for _, m := range v.Members {
-		if m.Server == server {
-			return m.Wave
 		}
 	}
 	return ""

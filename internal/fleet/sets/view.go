@@ -86,6 +86,9 @@ func (m Member) Misfit() bool {
 	return m.State == string(rollout.StepPlanned) && m.Plan != "" && m.Plan != string(rollout.OutcomeFit)
 }
 
+// Ready reports whether members of a wave wait before their swap.
+func (w Wave) Ready() bool { return w.Counts[string(rollout.StepReady)] > 0 }
+
 // Request is what a person may ask for.
 type Request struct {
 	Ask     string   `json:"ask" enum:"approve,reject,release,again,skip,cancel,undo" doc:"the request: POST /v1/sets/ID/ASK"`

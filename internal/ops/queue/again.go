@@ -84,12 +84,12 @@ func (s *Service) Again(ctx context.Context, id string, asked AgainRequest, who 
 			}
 		}
 	}
-	changed := e.again(who.by(asked.By))
+	changed := e.again(who.Words(asked.By))
 	changed.Sequence = s.last() + 1
 	if err := s.proposes(changed); err != nil {
 		return c, false, err
 	}
-	if err := s.replace(ctx, changed, who.act("again", asked.By, "")); err != nil {
+	if err := s.replace(ctx, changed, who.Act("again", asked.By, "")); err != nil {
 		s.doubted[id] = true
 		return c, false, err
 	}

@@ -125,9 +125,9 @@ func (s *Service) registerChanges(api huma.API) {
 			Errors:        []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *body[Submission]) (*submitted, error) {
-			c, fresh, err := s.Submit(ctx, in.Body, askerOf(ctx))
+			c, fresh, err := s.Submit(ctx, in.Body, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			if fresh {
 				return &submitted{http.StatusCreated, c}, nil
@@ -162,9 +162,9 @@ func (s *Service) registerChanges(api huma.API) {
 			Errors:      []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *withdrawn) (*body[Change], error) {
-			c, err := s.Withdraw(ctx, in.ID, in.Reason, askerOf(ctx))
+			c, err := s.Withdraw(ctx, in.ID, in.Reason, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[Change]{c}, nil
 		},
@@ -181,9 +181,9 @@ func (s *Service) registerChanges(api huma.API) {
 			Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *commanded[UndoRequest]) (*body[Change], error) {
-			c, err := s.Undo(ctx, in.ID, in.Body, askerOf(ctx))
+			c, err := s.Undo(ctx, in.ID, in.Body, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[Change]{c}, nil
 		},
@@ -209,7 +209,7 @@ func (s *Service) registerChanges(api huma.API) {
 		func(ctx context.Context, in *body[PlanQuestion]) (*body[PlanAnswer], error) {
 			answer, err := s.Plan(ctx, in.Body)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[PlanAnswer]{answer}, nil
 		},
@@ -230,9 +230,9 @@ func (s *Service) registerAgain(api huma.API) {
 			Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError},
 		},
 		func(ctx context.Context, in *commanded[AgainRequest]) (*submitted, error) {
-			c, fresh, err := s.Again(ctx, in.ID, in.Body, askerOf(ctx))
+			c, fresh, err := s.Again(ctx, in.ID, in.Body, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			if fresh {
 				return &submitted{http.StatusCreated, c}, nil
@@ -284,7 +284,7 @@ func ask[A any](api huma.API, s *Service, name, summary string) {
 		func(ctx context.Context, in *named) (*body[A], error) {
 			answer := &body[A]{}
 			if err := s.pass(ctx, in.ID, http.MethodGet, name, nil, &answer.Body); err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return answer, nil
 		},
@@ -305,15 +305,15 @@ func tell[C any](api huma.API, s *Service, name, summary string) {
 				})
 			}
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return answer, nil
 		},
 	)
 }
 
-// problemOf is the answer to an error.
-func problemOf(err error) *socket.Problem {
+// ProblemOf is the answer to an error.
+func ProblemOf(err error) *socket.Problem {
 	var p *socket.Problem
 	if errors.As(err, &p) {
 		return p

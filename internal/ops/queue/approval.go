@@ -21,8 +21,8 @@ type Approval struct {
 	At time.Time `json:"at" doc:"when"`
 }
 
-// needsApproval reports whether changes of a server wait for the consent of another person.
-func (s *Service) needsApproval(server string) bool {
+// NeedsApproval reports whether changes of a server wait for the consent of another person.
+func (s *Service) NeedsApproval(server string) bool {
 	return s.cfg.Approve[server] || s.cfg.Approve[EveryServer]
 }
 
@@ -30,7 +30,7 @@ func (s *Service) needsApproval(server string) bool {
 // It fails if the author is not known, because then no one could be another person.
 func (s *Service) proposes(e *entry) error {
 	e.State = StateWaiting
-	if !s.needsApproval(e.Server) || e.Approval != nil {
+	if !s.NeedsApproval(e.Server) || e.Approval != nil {
 		return nil
 	}
 	if e.Author == "" {
@@ -80,8 +80,8 @@ func (s *Service) Approve(ctx context.Context, id string, who Asker) (Change, er
 	}
 	changed := *e
 	changed.State, changed.Sequence = StateWaiting, s.last()+1
-	changed.Approval = &Approval{By: who.by(""), At: time.Now().UTC()}
-	if err := s.replace(ctx, &changed, who.act("approve", "", "")); err != nil {
+	changed.Approval = &Approval{By: who.Words(""), At: time.Now().UTC()}
+	if err := s.replace(ctx, &changed, who.Act("approve", "", "")); err != nil {
 		s.doubted[id] = true
 		return Change{}, err
 	}
@@ -112,8 +112,8 @@ func (s *Service) Reject(ctx context.Context, id string, asked Rejection, who As
 		return Change{}, bad(title, "the reason is missing", "add it: midstream reject  "+id+" --reason '...'")
 	}
 	changed := *e
-	changed.end(StateWithdrawn, "rejected by "+who.by("")+": "+reason, "submit another change, or propose this one again: "+runAgain(id))
-	if err := s.replace(ctx, &changed, who.act("reject", "", reason)); err != nil {
+	changed.end(StateWithdrawn, "rejected by "+who.Words("")+": "+reason, "submit another change, or propose this one again: "+runAgain(id))
+	if err := s.replace(ctx, &changed, who.Act("reject", "", reason)); err != nil {
 		return Change{}, err
 	}
 	s.hurry()
@@ -133,9 +133,9 @@ func (s *Service) registerApprovals(api huma.API) {
 		huma.Operation{OperationID: "approve", Method: http.MethodPost, Path: "/v1/changes/{id}/approve", Summary: "Approve a change of another person",
 			Description: "The change then waits for its turn, after those that wait already. 403: you are its author.", Errors: errors},
 		func(ctx context.Context, in *commanded[struct{}]) (*body[Change], error) {
-			c, err := s.Approve(ctx, in.ID, askerOf(ctx))
+			c, err := s.Approve(ctx, in.ID, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[Change]{c}, nil
 		},
@@ -145,9 +145,9 @@ func (s *Service) registerApprovals(api huma.API) {
 		huma.Operation{OperationID: "reject", Method: http.MethodPost, Path: "/v1/changes/{id}/reject", Summary: "Reject a change of another person that waits for an approval",
 			Description: "The change is withdrawn, with the reason.", Errors: errors},
 		func(ctx context.Context, in *commanded[Rejection]) (*body[Change], error) {
-			c, err := s.Reject(ctx, in.ID, in.Body, askerOf(ctx))
+			c, err := s.Reject(ctx, in.ID, in.Body, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[Change]{c}, nil
 		},

@@ -34,17 +34,19 @@ func withAsker(r *http.Request) context.Context {
 	return context.WithValue(r.Context(), from{}, host)
 }
 
-// askerOf is who has sent a request.
-func askerOf(ctx context.Context) Asker {
+// AskerOf is who has sent a request.
+func AskerOf(ctx context.Context) Asker {
 	at, _ := ctx.Value(from{}).(string)
 	return Asker{access.Of(ctx), at}
 }
 
-// by names who asks, for people. stated is what the request itself says.
-func (a Asker) by(stated string) string { return cmp.Or(a.By(stated), "someone") + " from " + a.From }
+// Words names who asks, for people. stated is what the request itself says.
+func (a Asker) Words(stated string) string {
+	return cmp.Or(a.By(stated), "someone") + " from " + a.From
+}
 
-// author is the name by which a change is somebody's own; "" if none was stated.
-func (a Asker) author(stated string) string { return cmp.Or(a.Name, access.Stated(stated)) }
+// Author is the name by which something is somebody's own; "" if none was stated.
+func (a Asker) Author(stated string) string { return cmp.Or(a.Name, access.Stated(stated)) }
 
 // needs fails if the person lacks a role.
 func (a Asker) needs(role access.Role) error {
@@ -78,13 +80,13 @@ func roleOf(operation *huma.Operation) access.Role {
 
 // permits lets in who has the role of an operation.
 func permits(ctx huma.Context, next func(huma.Context)) {
-	who, role := askerOf(ctx.Context()), roleOf(ctx.Operation())
+	who, role := AskerOf(ctx.Context()), roleOf(ctx.Operation())
 	err := who.needs(role)
 	if err == nil || ctx.Operation().OperationID == "withdraw" && who.May(access.Operate) {
 		next(ctx)
 		return
 	}
-	problem := problemOf(err)
+	problem := ProblemOf(err)
 	ctx.SetStatus(problem.Status)
 	ctx.SetHeader("Content-Type", problem.ContentType(""))
 	_ = json.NewEncoder(escape.Writer(ctx.BodyWriter())).Encode(problem) // who asked may be gone
@@ -122,7 +124,7 @@ func registerMe(api huma.API) {
 func (a Asker) mayWithdraw(e *entry) error {
 	err := a.needs(access.Operate)
 	if lacking := (*access.Lacking)(nil); errors.As(err, &lacking) && !a.Is(e.Author) {
-		problem := problemOf(err)
+		problem := ProblemOf(err)
 		problem.Detail += ", and the change is of " + cmp.Or(e.Author, "someone else")
 		return problem
 	}

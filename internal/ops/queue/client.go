@@ -33,7 +33,7 @@ type Client struct {
 
 // Submit puts a change into the queue. If the queue has it already, again has it run again unless it is done, waits or runs.
 func (c *Client) Submit(ctx context.Context, asked Submission, again bool) (submitted Change, err error) {
-	err = c.call(ctx, http.MethodPost, "changes", asked, &submitted)
+	err = c.Call(ctx, http.MethodPost, "changes", asked, &submitted)
 	if err == nil && again && submitted.Again != "" { // of two scripts at once, one begins it
 		return c.Again(ctx, submitted.ID, AgainRequest{Attempt: submitted.Attempt + 1, By: asked.By})
 	}
@@ -42,31 +42,31 @@ func (c *Client) Submit(ctx context.Context, asked Submission, again bool) (subm
 
 // Undo has a change taken back.
 func (c *Client) Undo(ctx context.Context, id string, asked UndoRequest) (undo Change, err error) {
-	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/undo", asked, &undo)
+	err = c.Call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/undo", asked, &undo)
 	return undo, err
 }
 
 // Again has a change run again.
 func (c *Client) Again(ctx context.Context, id string, asked AgainRequest) (again Change, err error) {
-	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/again", asked, &again)
+	err = c.Call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/again", asked, &again)
 	return again, err
 }
 
 // Change returns one change.
 func (c *Client) Change(ctx context.Context, id string) (found Change, err error) {
-	err = c.call(ctx, http.MethodGet, "changes/"+url.PathEscape(id), nil, &found)
+	err = c.Call(ctx, http.MethodGet, "changes/"+url.PathEscape(id), nil, &found)
 	return found, err
 }
 
 // Decide approves or rejects a change.
 func (c *Client) Decide(ctx context.Context, id, command string, asked any) (decided Change, err error) {
-	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/"+command, asked, &decided)
+	err = c.Call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/"+command, asked, &decided)
 	return decided, err
 }
 
 // Tell sends a command to the run of a change, or to the service about it.
 func (c *Client) Tell(ctx context.Context, id, command string, asked any) (answer socket.Answer, err error) {
-	err = c.call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/"+command, asked, &answer)
+	err = c.Call(ctx, http.MethodPost, "changes/"+url.PathEscape(id)+"/"+command, asked, &answer)
 	return answer, err
 }
 
@@ -76,7 +76,7 @@ func (c *Client) Changes(ctx context.Context, state string) (list []Change, err 
 	if state != "" {
 		path += "?state=" + url.QueryEscape(state)
 	}
-	err = c.call(ctx, http.MethodGet, path, nil, &list)
+	err = c.Call(ctx, http.MethodGet, path, nil, &list)
 	return list, err
 }
 
@@ -86,37 +86,37 @@ func (c *Client) Withdraw(ctx context.Context, id, reason string) (withdrawn Cha
 	if reason != "" {
 		path += "?reason=" + url.QueryEscape(reason)
 	}
-	err = c.call(ctx, http.MethodDelete, path, nil, &withdrawn)
+	err = c.Call(ctx, http.MethodDelete, path, nil, &withdrawn)
 	return withdrawn, err
 }
 
 // Freezes returns the servers that are frozen.
 func (c *Client) Freezes(ctx context.Context) (list []Freeze, err error) {
-	err = c.call(ctx, http.MethodGet, "freezes", nil, &list)
+	err = c.Call(ctx, http.MethodGet, "freezes", nil, &list)
 	return list, err
 }
 
 // Freeze freezes a server.
 func (c *Client) Freeze(ctx context.Context, asked FreezeRequest) (f Freeze, err error) {
-	err = c.call(ctx, http.MethodPost, "freezes", asked, &f)
+	err = c.Call(ctx, http.MethodPost, "freezes", asked, &f)
 	return f, err
 }
 
 // Unfreeze ends the freeze of a server.
 func (c *Client) Unfreeze(ctx context.Context, server string) (f Freeze, err error) {
-	err = c.call(ctx, http.MethodDelete, "freezes/"+url.PathEscape(server), nil, &f)
+	err = c.Call(ctx, http.MethodDelete, "freezes/"+url.PathEscape(server), nil, &f)
 	return f, err
 }
 
 // Order sends an order to a member of a change set.
 func (c *Client) Order(ctx context.Context, o Order) (m MemberReport, err error) {
-	err = c.call(ctx, http.MethodPost, "members", o, &m)
+	err = c.Call(ctx, http.MethodPost, "members", o, &m)
 	return m, err
 }
 
 // Members returns the members of a change set, as the service knows them.
 func (c *Client) Members(ctx context.Context, set string) (list []MemberReport, err error) {
-	err = c.call(ctx, http.MethodGet, "members?set="+url.QueryEscape(set), nil, &list)
+	err = c.Call(ctx, http.MethodGet, "members?set="+url.QueryEscape(set), nil, &list)
 	return list, err
 }
 
@@ -170,8 +170,8 @@ func Away(err error) bool {
 	return !errors.Is(err, ErrToken) && !(errors.As(err, &p) && p.Status < http.StatusInternalServerError)
 }
 
-// call does a request and reads its answer.
-func (c *Client) call(ctx context.Context, method, path string, body, answer any) error {
+// Call sends a request to a path below /v1/, and reads its answer.
+func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
 	response, err := c.ask(ctx, method, path, body, nil)
 	if err != nil {
 		return err

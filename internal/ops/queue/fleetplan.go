@@ -54,7 +54,7 @@ func (s *Service) registerFleetPlan(api huma.API) {
 		func(ctx context.Context, in *body[FleetQuestion]) (*body[any], error) {
 			answer, err := s.FleetPlan(ctx, in.Body)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[any]{answer}, nil
 		},

@@ -210,12 +210,12 @@ func (s *Service) Freeze(ctx context.Context, asked FreezeRequest, who Asker) (F
 	if err := s.mayFreeze(title, asked.Server); err != nil {
 		return Freeze{}, err
 	}
-	freeze := Freeze{Server: asked.Server, Reason: reason, By: who.by(""), Since: time.Now().UTC()}
+	freeze := Freeze{Server: asked.Server, Reason: reason, By: who.Words(""), Since: time.Now().UTC()}
 	if asked.Until != nil {
 		until := asked.Until.UTC()
 		freeze.Until = &until
 	}
-	return freeze, s.keepFreeze(ctx, keptFreeze{Freeze: freeze}, who.act("freeze", "", reason))
+	return freeze, s.keepFreeze(ctx, keptFreeze{Freeze: freeze}, who.Act("freeze", "", reason))
 }
 
 // Unfreeze ends the freeze of a server, or that of all.
@@ -232,12 +232,12 @@ func (s *Service) Unfreeze(ctx context.Context, server string, who Asker) (Freez
 		}
 		return Freeze{}, problem
 	}
-	return *own, s.keepFreeze(ctx, keptFreeze{*own, true}, who.act("unfreeze", "", own.Reason))
+	return *own, s.keepFreeze(ctx, keptFreeze{*own, true}, who.Act("unfreeze", "", own.Reason))
 }
 
 // mayFreeze fails with a *socket.Problem if the service has no such server.
 func (s *Service) mayFreeze(title, server string) error {
-	if s.servers.has(server) || slices.Contains(s.servers.known(), server) || server == EveryServer || s.freezes.own(server) != nil {
+	if slices.Contains(s.servers.known(), server) || server == EveryServer || s.freezes.own(server) != nil {
 		return nil
 	}
 	return bad(title, fmt.Sprintf("unknown server %q", server), "the servers of this service: "+s.servers.some()+"; or all")
@@ -309,9 +309,9 @@ func (s *Service) registerFreezes(api huma.API) {
 		huma.Operation{OperationID: "freeze", Method: http.MethodPost, Path: "/v1/freezes", Summary: "Freeze a server: no change of it begins or swaps",
 			Description: "Copies go on, and so does an ALTER that the server carries out itself. An undo waits too.", Errors: errors},
 		func(ctx context.Context, in *body[FreezeRequest]) (*body[Freeze], error) {
-			f, err := s.Freeze(ctx, in.Body, askerOf(ctx))
+			f, err := s.Freeze(ctx, in.Body, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[Freeze]{f}, nil
 		},
@@ -321,9 +321,9 @@ func (s *Service) registerFreezes(api huma.API) {
 		huma.Operation{OperationID: "unfreeze", Method: http.MethodDelete, Path: "/v1/freezes/{server}", Summary: "End a freeze",
 			Description: "409: there is none.", Errors: errors},
 		func(ctx context.Context, in *unfreezing) (*body[Freeze], error) {
-			f, err := s.Unfreeze(ctx, in.Server, askerOf(ctx))
+			f, err := s.Unfreeze(ctx, in.Server, AskerOf(ctx))
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[Freeze]{f}, nil
 		},

@@ -100,14 +100,14 @@ func (e *entry) shown() string {
 	return string(e.State)
 }
 
-// act is an action of a person, for the journal.
-func (a Asker) act(action, stated, detail string) audit.Entry {
-	return audit.Entry{Action: action, Who: a.author(stated), Named: a.Named, From: a.From, Detail: detail}
+// Act is an action of a person, for the journal.
+func (a Asker) Act(action, stated, detail string) audit.Entry {
+	return audit.Entry{Action: action, Who: a.Author(stated), Named: a.Named, From: a.From, Detail: detail}
 }
 
 // audited does something that a person asks of a run. The journal has it before it begins, and again with the error if it fails.
 func (s *Service) audited(ctx context.Context, id, action string, asked any, do func() error) error {
-	told := askerOf(ctx).act(action, "", detailOf(asked))
+	told := AskerOf(ctx).Act(action, "", detailOf(asked))
 	if e := s.find(id); e != nil {
 		told.Change, told.Server, told.Table = e.ID, e.Server, e.dotted()
 	} else {
@@ -191,7 +191,7 @@ func (s *Service) registerAudit(api huma.API) {
 		func(ctx context.Context, in *AuditQuestion) (*body[[]audit.Entry], error) {
 			list, err := s.Audit(ctx, *in)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[[]audit.Entry]{list}, nil
 		},

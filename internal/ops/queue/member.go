@@ -192,7 +192,7 @@ func (s *Service) Order(ctx context.Context, o Order) (MemberReport, error) {
 func (s *Service) takeOrder(ctx context.Context, o Order) (*entry, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	who := askerOf(ctx)
+	who := AskerOf(ctx)
 	e := s.find(MemberID(o.Set, o.Server))
 	if e != nil && e.Member != nil && o.Number <= e.Member.Number {
 		return e, nil
@@ -204,7 +204,7 @@ func (s *Service) takeOrder(ctx context.Context, o Order) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := who.act(string(o.Verb), o.By, fmt.Sprintf("order %d of set %s", o.Number, o.Set))
+	told := who.Act(string(o.Verb), o.By, fmt.Sprintf("order %d of set %s", o.Number, o.Set))
 	told.Set = o.Set
 	if undo != nil { // both or none
 		return changed, s.replaceBoth(ctx, changed, undo, told)
@@ -272,10 +272,10 @@ func (s *Service) newMember(e *entry, o Order, who Asker) (*entry, error) {
 	changed := &entry{Texts: asked.Files, Sequence: s.last() + 1, Change: Change{
 		ID: asked.ID, Server: o.Server, Statement: asked.Statement, Files: fileNames(asked.Files), Options: asked.Options,
 		After:     asked.After,
-		Submitted: time.Now().UTC(), SubmittedBy: who.by(o.By), Author: access.Stated(o.By), Approval: o.Approval, Attempt: 1,
+		Submitted: time.Now().UTC(), SubmittedBy: who.Words(o.By), Author: access.Stated(o.By), Approval: o.Approval, Attempt: 1,
 	}}
 	if e != nil { // an order that came before its start
-		changed = e.again(who.by(o.By))
+		changed = e.again(who.Words(o.By))
 		changed.Sequence, changed.Approval = s.last()+1, o.Approval
 	}
 	if o.Verb != OrderStart {
@@ -297,7 +297,7 @@ func (s *Service) newMember(e *entry, o Order, who Asker) (*entry, error) {
 
 // nextAttempt is a member's change with its next attempt.
 func (s *Service) nextAttempt(e *entry, o Order, who Asker) (*entry, error) {
-	changed := e.again(who.by(o.By))
+	changed := e.again(who.Words(o.By))
 	changed.Sequence = s.last() + 1
 	if changed.Approval == nil {
 		changed.Approval = o.Approval
@@ -325,7 +325,7 @@ func (s *Service) takesBack(of *entry, who Asker) *entry {
 	case undo != nil:
 		if err = s.mayRunAgain(undo, 0); err == nil {
 			before := undo.Member
-			undo = undo.again(who.by(""))
+			undo = undo.again(who.Words(""))
 			undo.Sequence, undo.State, undo.Member = s.last()+1, StateWaiting, before
 		}
 	default:
@@ -534,17 +534,17 @@ func (s *Service) registerMembers(api huma.API) {
 			Description:  "start, check and undo need the role submit, too. 409: the service drives the set itself, or the id is that of an undo. The order counts once the answer is there. One whose number is not above the newest one of the member has no effect, so a driver may send an order again.",
 			Errors:       []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}},
 		func(ctx context.Context, in *body[Order]) (*body[MemberReport], error) {
-			o, err := in.Body.sentBy(askerOf(ctx))
+			o, err := in.Body.sentBy(AskerOf(ctx))
 			if err == nil && s.drives(o.Set) {
 				err = &socket.Problem{Status: http.StatusConflict, Title: notOrdered, Detail: "this service drives the set " + o.Set + " itself",
 					Next: "midstream fleet status  " + o.Set + " shows what can be asked for"}
 			}
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			m, err := s.Order(ctx, o)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[MemberReport]{m}, nil
 		},

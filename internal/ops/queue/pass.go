@@ -57,7 +57,7 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	if err != nil {
 		return err
 	}
-	return run.Call(access.WithBy(ctx, askerOf(ctx).by("")), method, operation, request, answer)
+	return run.Call(access.WithBy(ctx, AskerOf(ctx).Words("")), method, operation, request, answer)
 }
 
 // runOf finds the run of a change that is at work, or the runs of a group. It fails with a *socket.Problem where it has no socket.
@@ -202,7 +202,7 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 		Files: asked.Files, Options: asked.Options,
 	})
 	if _, err := s.read(submission); err != nil {
-		problem := *problemOf(err)
+		problem := *ProblemOf(err)
 		problem.Title = "no plan was made"
 		return PlanAnswer{}, &problem
 	}

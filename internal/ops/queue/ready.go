@@ -156,7 +156,7 @@ func (s *Service) registerRelease(api huma.API) {
 		func(ctx context.Context, in *commanded[ReleaseCommand]) (*body[socket.Answer], error) {
 			answer, err := s.release(ctx, in.ID, in.Body)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, ProblemOf(err)
 			}
 			return &body[socket.Answer]{answer}, nil
 		},

@@ -130,9 +130,13 @@ const mostNames = 20
 func (s *servers) some() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	names := slices.Sorted(maps.Keys(s.all))
-	if more := len(names) - mostNames; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), more)
+	return SomeOf(slices.Sorted(maps.Keys(s.all)), mostNames)
+}
+
+// SomeOf is a list of at most so many names, with the number of the others.
+func SomeOf(names []string, most int) string {
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
 	}
 	return strings.Join(names, ", ")
 }
@@ -152,8 +156,13 @@ func (s *Service) SetServers(list []Server, found Inventory) {
 
 // Configs are how the servers of now are connected to.
 func (s *Service) Configs() map[string]dbconn.Config {
+	return ConfigsOf(s.servers.now())
+}
+
+// ConfigsOf are how servers are connected to, by their names.
+func ConfigsOf(list []Server) map[string]dbconn.Config {
 	configs := map[string]dbconn.Config{}
-	for _, one := range s.servers.now() {
+	for _, one := range list {
 		configs[one.Name] = one.Config
 	}
 	return configs

@@ -88,13 +88,13 @@ func (s *Service) Submit(ctx context.Context, asked Submission, who Asker) (c Ch
 		Window:      asked.Window,
 		State:       StateWaiting,
 		Submitted:   time.Now().UTC(),
-		SubmittedBy: who.by(asked.By),
-		Author:      who.author(asked.By),
+		SubmittedBy: who.Words(asked.By),
+		Author:      who.Author(asked.By),
 	}
 	if err := s.proposes(e); err != nil {
 		return c, false, err
 	}
-	if err := s.replace(ctx, e, who.act("submit", asked.By, "")); err != nil {
+	if err := s.replace(ctx, e, who.Act("submit", asked.By, "")); err != nil {
 		s.doubted[e.ID] = true
 		return c, false, err
 	}
@@ -268,7 +268,7 @@ func (s *Service) Withdraw(ctx context.Context, id, reason string, who Asker) (C
 		return Change{}, &socket.Problem{Status: http.StatusConflict, Title: what, Detail: "it is " + string(e.State) + " already"}
 	}
 	changed.Why = because(changed.Why, reason)
-	if err := s.replace(ctx, &changed, who.act("withdraw", "", reason)); err != nil {
+	if err := s.replace(ctx, &changed, who.Act("withdraw", "", reason)); err != nil {
 		return Change{}, err
 	}
 	s.hurry()

@@ -381,7 +381,7 @@ func (s *Service) Undo(ctx context.Context, id string, asked UndoRequest, who As
 			return Change{}, err
 		}
 	}
-	if err := s.replace(ctx, e, who.act("undo", asked.By, "of "+of.ID)); err != nil {
+	if err := s.replace(ctx, e, who.Act("undo", asked.By, "of "+of.ID)); err != nil {
 		s.doubted[e.ID] = true
 		return Change{}, err
 	}
@@ -397,7 +397,7 @@ func (s *Service) undoEntry(of *entry, asked UndoRequest, who Asker) (*entry, er
 	}
 	e := &entry{Tables: of.Tables, Sequence: s.last() + 1, Taken: of.Kept.Swapped, Change: Change{
 		Server: of.Server, Table: of.Kept.Table, Statement: "undo " + schema.NameOf(of.Kept.Table).Argument(), Options: options, After: []string{},
-		State: StateWaiting, Undoes: of.ID, Submitted: time.Now().UTC(), SubmittedBy: who.by(asked.By), Author: who.author(asked.By),
+		State: StateWaiting, Undoes: of.ID, Submitted: time.Now().UTC(), SubmittedBy: who.Words(asked.By), Author: who.Author(asked.By),
 	}}
 	if err := checkOptions(options, UndoOptions()); err != nil {
 		return nil, bad(notUndone, err.Error(), "docs/serve.md lists the permitted options; set others in the server's option file")

@@ -26,7 +26,7 @@ func (c *Client) Audit(ctx context.Context, q AuditQuestion) (list []audit.Entry
 	if q.Who != "" {
 		values.Set("who", q.Who)
 	}
-	err = c.call(ctx, http.MethodGet, "audit?"+values.Encode(), nil, &list)
+	err = c.Call(ctx, http.MethodGet, "audit?"+values.Encode(), nil, &list)
 	return list, err
 }
 
