@@ -69,7 +69,7 @@ func TestStatusShowsTheUndoAsItIs(t *testing.T) {
 		status(exit.NoRun, r.name)
 		r.with(exit.Done, "run", here, "--undo=1h", "TRUNCATE TABLE t")
 		contains(t, status(exit.Done, r.name), "the undo of its last change on ", " is open until ")
-		contains(t, status(exit.Done), r.name+": the undo of its last change on ")
+		contains(t, status(exit.Done), r.name+" on ", "undo possible until 20", "midstream status "+r.name+" shows more")
 		contains(t, status(exit.Done, "--json", r.name), `{"run":{`, `"table":"`+r.name+`"`, `"result":{`, `"state":"open"`)
 		status(exit.NoRun, "--json", "--server=another:1", r.name)
 		status(exit.NoRun, "--server=another:1", r.name)
