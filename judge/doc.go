@@ -16,7 +16,9 @@
 //
 //	as expected   it succeeds with the rows and the definition that the suite asks for, or fails where it must
 //	done          the suite asks for a failure, and midstream can do it; for Vitess's cases, with the rows compared
-//	refused       the suite asks for success, and midstream refused before it changed anything
+//	limit         the suite asks for success, and midstream refused before it changed anything, for a reason
+//	              that the documentation has, or because the server itself refuses the ALTER
+//	refused       the same without such a reason
 //	wrong         everything else: rows or definition differ, or the run failed on its way
 //	not for this  the suite skips the case on this server
 //

@@ -15,6 +15,7 @@ import (
 type ghostSuite struct {
 	tests, program, path string
 	primary, replica     *server
+	version              string
 }
 
 func openGhost(ctx context.Context, o options, dir string) (_ suite, end func() error, err error) {
@@ -41,6 +42,9 @@ func openGhost(ctx context.Context, o options, dir string) (_ suite, end func() 
 		return nil, nil, err
 	}
 	if s.primary, err = start(ctx, o.server, "1"); err != nil {
+		return nil, nil, err
+	}
+	if s.version, err = s.primary.version(ctx); err != nil {
 		return nil, nil, err
 	}
 	if s.replica, err = start(ctx, o.server, "2"); err != nil {
@@ -98,6 +102,9 @@ func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
 		v.outcome = wrong
 	case strings.Contains(text, "execution failure"):
 		v.outcome, v.why = refused, fatal(string(said))
+		if page := documented(string(said), s.version); page != "" {
+			v.outcome, v.why = rightly, page
+		}
 	default:
 		v.outcome, v.why = wrong, lastLine(text)
 	}

@@ -34,6 +34,7 @@ type outcome string
 const (
 	asExpected outcome = "as expected"
 	done       outcome = "done"
+	rightly    outcome = "limit"
 	refused    outcome = "refused"
 	wrong      outcome = "wrong"
 	notForThis outcome = "not for this"
@@ -111,12 +112,12 @@ func carryOut(ctx context.Context, o options) error {
 		against += n
 	}
 	if against > 0 {
-		return fmt.Errorf("%d cases failed or were refused", against)
+		return fmt.Errorf("%d cases failed, or were refused without a known reason", against)
 	}
 	return nil
 }
 
-// carryOutSuite returns how many cases were wrong or refused.
+// carryOutSuite returns how many cases were wrong, or refused without a known reason.
 func (o options) carryOutSuite(ctx context.Context, name, dir string) (against int, err error) {
 	s, end, err := o.open(ctx, name, dir)
 	if err != nil {

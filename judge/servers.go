@@ -64,6 +64,12 @@ func (s *server) run(ctx context.Context, database, script string, args ...strin
 	return out.String(), nil
 }
 
+// version is the server's own version.
+func (s *server) version(ctx context.Context) (string, error) {
+	out, err := s.run(ctx, "", "SELECT @@version")
+	return strings.TrimSpace(out), err
+}
+
 func (s *server) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
 	defer cancel()

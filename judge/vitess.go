@@ -46,7 +46,7 @@ func openVitess(ctx context.Context, o options, dir string) (suite, func() error
 	end := func() error { return s.server.stop(ctx) }
 	_, err = s.server.run(ctx, "", "CREATE DATABASE "+vitessDatabase)
 	if err == nil {
-		s.version, err = s.server.run(ctx, "", "SELECT @@version")
+		s.version, err = s.server.version(ctx)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
@@ -95,7 +95,7 @@ func (s *vitessSuite) judge(ctx context.Context, name string) (verdict, error) {
 	case failed != nil && shallFail:
 		return verdict{asExpected, reason(said), said}, nil
 	case errors.As(failed, &exit) && (exit.ExitCode() == exitRefused || exit.ExitCode() == exitUnfit):
-		return verdict{refused, reason(said), said}, nil
+		return s.explain(ctx, name, said)
 	case failed != nil:
 		return verdict{wrong, reason(said), said}, nil
 	}
