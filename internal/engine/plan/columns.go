@@ -145,7 +145,6 @@ func (p *Plan) Columns(made *schema.Table) (*Columns, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.plainly(pairs[i], mariadb)
 		c.keepApart(pairs[i], p.Back.Adopts())
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
@@ -203,20 +202,6 @@ func (c *Columns) invert(pairs []columnPair, redo bool) {
 
 func isBlob(c schema.Column) bool {
 	return strings.HasSuffix(c.DataType, "blob") || strings.HasSuffix(c.DataType, "text")
-}
-
-// plainly makes syncs select a key column without an expression: its values must be what the same
-// conversion makes of a single key. Integers that fit stay unchanged. What the server's own ALTER
-// reads as a number or a text keeps the expression.
-func (c *Columns) plainly(key columnPair, mariadb bool) {
-	if key.from.Family() == "integer" || asNumber(key.from, key.to, mariadb) || asText(key.from, key.to, mariadb) {
-		return
-	}
-	for i, m := range c.Mappings {
-		if m.Source == key.from.Name {
-			c.Mappings[i].Expr = schema.Quote(m.Source)
-		}
-	}
 }
 
 // keepApart makes syncs fail at a row whose key could become equal to another one. A changed key that
