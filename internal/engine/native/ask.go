@@ -59,6 +59,10 @@ type Question struct {
 	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
 	// Adds are the foreign keys that the ALTER adds, for Try. ClausesFor leaves them out.
 	Adds []schema.ForeignKey
+	// Binds are the foreign keys, of the table and to it, because of which the server may refuse the ALTER, for Ask.
+	Binds []schema.ForeignKey
+	// skips is the number of attempts that the server refuses because of foreign keys.
+	skips int
 	// RowFormat is the clause that gives the clone the row format of the table; nil to read that from the server.
 	RowFormat *string
 	// anew makes the clone like a shadow: a row format that nothing names is the server's default,
@@ -88,14 +92,32 @@ func (q Question) attempts() []attempt {
 		}
 		left = append(left, a)
 	}
-	return left
+	return left[min(q.skips, len(left)):]
 }
 
 // Ask makes an empty clone of the table, lets the server run the statement on it by the lightest
 // algorithm that it takes, and drops it. It fails with ErrRefused if the server takes the statement
-// by none. REQUIRES: no table has the clone's name.
+// by none, and with ErrForeign if that is because of foreign keys. REQUIRES: no table has the clone's name.
 func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (*plan.Answer, error) {
-	return q.outcome(ctx, pool, q.Alter)
+	if len(q.Binds) == 0 {
+		return q.outcome(ctx, pool, q.Alter)
+	}
+	refused, taken, err := q.permits(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	if taken {
+		q.skips = len(refused)
+	}
+	answer, err := q.outcome(ctx, pool, q.Alter)
+	switch {
+	case err != nil:
+		return nil, err
+	case !taken:
+		return nil, fmt.Errorf("%w: %s", ErrForeign, refused[len(refused)-1].Why)
+	}
+	answer.Refused = append(refused, answer.Refused...)
+	return answer, nil
 }
 
 // Then is Ask for a statement that comes after the one of the question.

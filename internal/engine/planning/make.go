@@ -239,6 +239,8 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 	// The plan lists the privileges that the account lacks.
 	case refused != nil && dbconn.Denied(err):
 		return nil, refused
+	case errors.Is(err, native.ErrForeign):
+		return m.bound(ctx, refused, err)
 	case err != nil:
 		err = fmt.Errorf("ask %s how it would change %s: %w", m.server.Address, m.table.Name, err)
 		return nil, failed(AskServer, m.table.Name, err)
@@ -256,6 +258,25 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 		m.notBack = fmt.Sprintf("no ALTER leads back: %v", err)
 	case err != nil:
 		return nil, failed(AskServer, m.table.Name, fmt.Errorf("ask %s how it would change %s back: %w", m.server.Address, m.table.Name, err))
+	}
+	return m.decide()
+}
+
+// bound plans an ALTER that the server refuses because of foreign keys: a run by a shadow, or a refusal. refused is why a shadow cannot
+// do it.
+func (m *maker) bound(ctx context.Context, refused, why error) (*plan.Plan, error) {
+	if refused != nil || m.options.Plan.Method != "" {
+		return nil, plan.RefusesBound(m.table, refused, why.Error())
+	}
+	p, err := m.decide()
+	if err != nil || !plan.MayTry(p, m.facts, m.alter, m.options.Plan) {
+		return p, err
+	}
+	if p, err = m.withSwap(ctx, p); err != nil {
+		return p, err
+	}
+	if m.facts.Trial, err = m.try(ctx); err != nil {
+		return nil, err
 	}
 	return m.decide()
 }
@@ -299,6 +320,7 @@ func (m *maker) question() native.Question {
 		Clone:        m.server.Pool.CloneOf(table.Name, ""),
 		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 		Adds:         plan.AddedBy(table, m.alter),
+		Binds:        plan.BoundBy(table, m.alter),
 	}
 	if m.scratch != nil {
 		return m.scratch.Question(question)

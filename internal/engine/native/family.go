@@ -1,0 +1,89 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrForeign means that the server refuses the statement because of foreign keys.
+var ErrForeign = errors.New("the server refuses the statement because of a foreign key")
+
+// permits lets the server run the statement on a clone that has the foreign keys of Binds, each to or from an empty copy of the other
+// table. It returns the attempts that the server refuses there. If the server refuses all of them, taken is false. Without a clone it
+// returns no attempt: then the run finds out.
+func (q Question) permits(ctx context.Context, pool *dbconn.Pool) (refused []plan.Rejected, taken bool, err error) {
+	taken = true
+	err = q.onClone(ctx, pool, func(session *dbconn.Session) (err error) {
+		maker, err := silent(ctx, pool, append(pool.Defining(), "SET SESSION foreign_key_checks = 0")...)
+		if err != nil {
+			return err
+		}
+		defer maker.Close()
+		made, err := q.family(ctx, pool, maker)
+		defer func() { err = errors.Join(err, remove(ctx, maker, made)) }()
+		if err != nil {
+			if dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
+				return err
+			}
+			return nil // a privilege is missing there, or the table
+		}
+		before, err := look(ctx, pool.DB(), q.Clone)
+		if err != nil {
+			return err
+		}
+		text := q.ClausesFor(q.Alter, before.table)
+		for _, a := range q.attempts() {
+			one := &plan.Answer{Method: a.method, Lock: a.lock}
+			taken, err = q.trySo(ctx, pool, session, before, one, text)
+			if err != nil || taken {
+				return err
+			}
+			refused = append(refused, one.Refused...)
+		}
+		return nil
+	})
+	return refused, taken, err
+}
+
+// family makes the copies of the other tables, and the foreign keys. It returns the copies that it has made, also with an error.
+func (q Question) family(ctx context.Context, pool *dbconn.Pool, maker *dbconn.Session) (made []schema.Name, err error) {
+	mark := schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))
+	copies := map[schema.Name]schema.Name{q.Table.Name: q.Clone}
+	for i, fk := range q.Binds {
+		for _, end := range []*schema.Name{&fk.Child, &fk.Parent} {
+			if _, there := copies[*end]; !there {
+				name := pool.CloneOf(q.Table.Name, fmt.Sprintf("_end_%d", len(copies)))
+				if _, err := maker.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", name.Quoted(), end.Quoted())); err != nil {
+					return made, fmt.Errorf("make clone %s of %s: %w", name, end, err)
+				}
+				made, copies[*end] = append(made, name), name
+				if _, err := maker.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s", name.Quoted(), mark)); err != nil {
+					return made, fmt.Errorf("mark clone %s of %s: %w", name, end, err)
+				}
+			}
+			*end = copies[*end]
+		}
+		add := fmt.Sprintf("ALTER TABLE %s ADD %s", fk.Child.Quoted(), fk.Definition(fmt.Sprintf("%s_%d", q.Clone.Table, i+1)))
+		if _, err := maker.Exec(ctx, add); err != nil {
+			return made, fmt.Errorf("give clone %s the foreign key %s: %w", fk.Child, fk.Constraint, err)
+		}
+	}
+	return made, nil
+}
+
+// remove drops clones whose session ignores foreign keys.
+func remove(ctx context.Context, maker *dbconn.Session, clones []schema.Name) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+	defer cancel()
+	for _, clone := range clones {
+		if _, failed := maker.Exec(ctx, "DROP TABLE IF EXISTS "+clone.Quoted()); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %s: %w", ErrLeft, clone, failed))
+		}
+	}
+	return err
+}
