@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/lab/mysqltest"
@@ -149,12 +151,20 @@ func TestL8_AnUnlikeScratchServerIsRefused(t *testing.T) {
 		t.Errorf("without privileges: exit code %d\n%s", code, stderr)
 	}
 	contains(t, stderr, "does not make the table", "Give its account ALL on `midstream\\_scratch\\_%`.*")
-	for _, no := range []string{"/nowhere.cnf", scratchFile(t, like, "nobody", "wrong")} {
-		code, stderr = planned("--scratch-defaults-file=" + no)
-		if code != exit.Failed {
-			t.Errorf("%s: exit code %d\n%s", no, code, stderr)
+	if code, stderr = planned("--scratch-defaults-file=/nowhere.cnf"); code != exit.WrongUsage {
+		t.Errorf("no option file: exit code %d\n%s", code, stderr)
+	}
+	contains(t, stderr, "--scratch-defaults-file: ", "did not connect")
+	down := &mysqltest.Instance{Network: "tcp", Address: "127.0.0.1:1"}
+	for file, next := range map[string]string{
+		scratchFile(t, like, "nobody", "wrong"): "check the account and its password in the file of --scratch-defaults-file",
+		scratchFile(t, down, "nobody", "x"):     "start the scratch server, or correct the address in the file of --scratch-defaults-file",
+	} {
+		code, stderr = planned("--scratch-defaults-file=" + file)
+		if code != exit.Failed { // as for the server of the table
+			t.Errorf("%s: exit code %d\n%s", file, code, stderr)
 		}
-		contains(t, stderr, "--scratch-defaults-file: ", "nothing was written")
+		contains(t, stderr, "the scratch server: connect to ", "nothing was changed, on either server", next)
 	}
 	if code, stderr = planned(file(like)); code != exit.Done {
 		t.Errorf("exit code %d\n%s", code, stderr)
@@ -163,4 +173,94 @@ func TestL8_AnUnlikeScratchServerIsRefused(t *testing.T) {
 	if code != exit.WrongUsage {
 		t.Errorf("run: exit code %d\n%s", code, stderr)
 	}
+}
+
+// midPlan begins a plan, and stops its process while its schema exists on the scratch server. It returns the name of the schema.
+func midPlan(t *testing.T, there *mysqltest.Instance, args ...string) (r *running, name string) {
+	t.Helper()
+	db := there.Open(t, "")
+	const named = "SELECT COALESCE(MAX(schema_name), '') FROM information_schema.schemata WHERE LEFT(schema_name, 18) = 'midstream_scratch_'" +
+		" AND schema_name <> "
+	before := mysqltest.Text(db, named+"''")
+	for range 20 {
+		r = start(t, command(t, args...))
+		for end := time.Now().Add(time.Minute); name == "" && time.Now().Before(end) && r.cmd.Process.Signal(syscall.Signal(0)) == nil; {
+			name = mysqltest.Text(db, named+"'"+before+"'")
+		}
+		_ = r.cmd.Process.Signal(syscall.SIGSTOP) // if it has not ended
+		if name = mysqltest.Text(db, named+"'"+before+"'"); name != "" {
+			return r, name
+		}
+		_ = r.cmd.Process.Signal(syscall.SIGCONT) // it was too late
+		r.exit()
+	}
+	t.Fatal("no plan was seen with its schema")
+	return nil, ""
+}
+
+func sendSignal(t *testing.T, r *running, s syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestL8_TheNextPlanRemovesTheSchemaOfAKilledOne: kill -9 leaves the schema of a plan on the scratch server, and the next plan there
+// removes it. It leaves alone the schema of a plan at work, and a schema of another that has such a name.
+func TestL8_TheNextPlanRemovesTheSchemaOfAKilledOne(t *testing.T) {
+	for _, version := range mysqltest.InTurn(t, "9.7", "mariadb-11.8", "8.0", "5.7", "mariadb-10.11") {
+		t.Run(version, func(t *testing.T) {
+			here, there := mysqltest.Server(t, version), mysqltest.Own(t, version, sandbox.Options{})
+			name, _ := table(t, here, 10)
+			const foreign = "midstream_scratch_aaaaaaaaaaaaaaaaaaaaaaaaaa"
+			executing(t, there, "")("CREATE USER ours IDENTIFIED BY 'Scratch-1'", "GRANT ALL ON `midstream\\_scratch\\_%`.* TO ours",
+				"GRANT PROCESS ON *.* TO ours", "CREATE DATABASE "+foreign, "CREATE TABLE "+foreign+".t (id INT PRIMARY KEY)")
+			db := there.Open(t, "")
+			schemas := func() string {
+				return mysqltest.Text(db, "SELECT GROUP_CONCAT(schema_name ORDER BY 1) FROM information_schema.schemata"+
+					" WHERE schema_name LIKE 'midstream%'")
+			}
+			args := append([]string{"plan", "--scratch-defaults-file=" + scratchFile(t, there, "ours", "Scratch-1"),
+				"ALTER TABLE " + name + " ADD COLUMN c INT, ADD INDEX i (b)"}, flagsTo(t, here)...)
+			first, left := midPlan(t, there, args...)
+			code, stdout, stderr := midstream(t, args...)
+			if code != exit.Done || !strings.Contains(schemas(), left) || strings.Contains(stdout+stderr, left) {
+				t.Errorf("next to a plan at work: exit code %d, %s\n%s%s", code, schemas(), stdout, stderr)
+			}
+			sendSignal(t, first, syscall.SIGKILL)
+			first.exit()
+			for end := time.Now().Add(time.Minute); mysqltest.Text(db, "SELECT IS_FREE_LOCK('"+left+"')") != "1" && time.Now().Before(end); {
+			}
+			if !strings.Contains(schemas(), left) {
+				t.Fatalf("nothing was left: %s", schemas())
+			}
+			code, stdout, stderr = midstream(t, args...)
+			if got := schemas(); code != exit.Done || got != foreign {
+				t.Errorf("after a kill: exit code %d, %s\n%s%s", code, got, stdout, stderr)
+			}
+			contains(t, stdout+stderr, "dropped "+left+" on the scratch server: a plan that was killed had left it")
+			for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+				r, _ := midPlan(t, there, args...)
+				sendSignal(t, r, s)
+				sendSignal(t, r, syscall.SIGCONT)
+				if code := r.exit(); code != exit.Aborted || schemas() != foreign {
+					t.Errorf("%s: exit code %d, %s\n%s%s", s, code, schemas(), &r.stdout, &r.stderr)
+				}
+			}
+		})
+	}
+}
+
+// TestAPlanNamesAnotherBuildOfTheScratchServer: the numbers of the version are equal, and the server is of another vendor.
+func TestAPlanNamesAnotherBuildOfTheScratchServer(t *testing.T) {
+	here := mysqltest.Server(t, "mariadb-11.8")
+	name, query := table(t, here, 10)
+	number, _, _ := strings.Cut(query("SELECT VERSION()"), "-")
+	other := mysqltest.Own(t, "mariadb-11.8", sandbox.Options{Settings: map[string]string{"version": number + "-acme-MariaDB"}})
+	code, stdout, stderr := midstream(t, append([]string{"plan", "--scratch-defaults-file=" + scratchFile(t, other, other.User, other.Password),
+		"ALTER TABLE " + name + " ADD COLUMN c INT"}, flagsTo(t, here)...)...)
+	if code != exit.Done {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	contains(t, stdout, "the scratch server is "+number+"-acme-MariaDB, ", "and the server of the table is "+number)
 }

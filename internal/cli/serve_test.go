@@ -457,10 +457,11 @@ func TestWaitIsEnded(t *testing.T) {
 	waiting := start(t, cmd)
 	waiting.await(&waiting.stdout, "a, which was submitted earlier")
 	waiting.interrupt()
-	if code := waiting.exit(); code != exit.Aborted {
+	if code := waiting.exit(); code != exit.Stopped {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, waiting.stderr.String(), "aborted: stopped waiting for change b", "the change stays in the queue", "midstream withdraw"+q.here()+"b")
+	contains(t, waiting.stderr.String(), "stopped waiting for change b", "the change stays with the service: it waits for its turn",
+		"midstream queue"+q.here()+"b --wait follows it again", "midstream withdraw", "b takes it out of the queue")
 	if c := q.at("b"); c.State != queue.StateWaiting {
 		t.Errorf("%+v", c)
 	}

@@ -16,16 +16,19 @@ import (
 func queueCommand(a *process.Process) *cobra.Command {
 	q, cmd := newAsking(a, "queue [id]", "List the changes of midstream serve")
 	var state string
-	var follow bool
+	var follow, wait bool
 	after := 0
 	q.checks.Bool(&follow, "", "follow", "print what happens to changes as it happens, until Ctrl-C (docs/people.md)")
+	q.checks.Bool(&wait, "", "wait", "with an id: wait until the change has ended, and exit with its code")
 	q.checks.Integer(&after, "", "after", 0, 0, 1<<53, "with --follow: begin after the event with this number (0: now)")
 	words := []string{"proposed", "waiting", "running", queue.FilterReady, "done", "failed", "aborted", "withdrawn", "unknown"}
 	q.checks.Enum("state", "", words, "list only the changes in this state; ready: running, and waiting for their release", func(word string) { state = word })
 	cmd.RunE = a.Verb(func(ctx context.Context, args []string) error {
 		problem := atMostOne(args)
 		if follow && (len(args) > 0 || state != "") {
-			problem = errors.New("--follow takes no id and no --state: it prints the events of all changes")
+			problem = errors.New("--follow takes no id and no --state: it prints the events of all changes (--wait follows one)")
+		} else if wait && (len(args) == 0 || follow || state != "") {
+			problem = errors.New("--wait needs the id of one change, and excludes --follow and --state")
 		} else if after > 0 && !follow {
 			problem = errors.New("--after needs --follow")
 		}
@@ -43,6 +46,10 @@ func queueCommand(a *process.Process) *cobra.Command {
 			c, err := q.client.Change(ctx, args[0])
 			if err != nil {
 				return exit.Unanswered(ctx, err, q.service.At)
+			}
+			if wait {
+				q.tell(c)
+				return q.follow(ctx, c)
 			}
 			q.tellAll(c)
 			return nil

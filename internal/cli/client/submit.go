@@ -10,7 +10,6 @@ import (
 
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/process"
-	"midstream/internal/face/summary"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/session"
 )
@@ -117,13 +116,4 @@ func (s *submitting) send(ctx context.Context, args []string) (queue.Change, err
 		s.asked.Statement = args[0]
 	}
 	return s.client.Submit(ctx, s.asked, s.again)
-}
-
-// follow prints how a change continues until it has ended.
-func (s *submitting) follow(ctx context.Context, c queue.Change) error {
-	c, err := s.client.Follow(ctx, c, s.tell)
-	if err == nil && !s.json && c.State != queue.StateDone {
-		fmt.Fprint(s.app.Stdout, summary.UnfitOf(c))
-	}
-	return exit.Followed(ctx, c, err, s.service.At)
 }

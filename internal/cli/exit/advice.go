@@ -21,6 +21,8 @@ func Unplanned(ctx context.Context, err error) error {
 	}
 	err, next := failed.Err, session.AdviceOnUndo(failed.Err, &failed.Table)
 	switch failed.Step {
+	case planning.ReachScratch:
+		return unreachedScratch(ctx, err)
 	case planning.AskServer:
 		return Unasked(ctx, err, failed.Table)
 	case planning.ReadReplica:
@@ -82,6 +84,18 @@ func Unreachable(ctx context.Context, err error) error {
 		next = "check the account and its password (-p asks for it)"
 	}
 	return &Error{Code: Failed, Err: err, Left: "nothing was changed", Next: next}
+}
+
+// unreachedScratch is Unreachable for the scratch server of a plan.
+func unreachedScratch(ctx context.Context, err error) error {
+	if InterruptedBy(ctx, err) {
+		return session.ErrInterrupted
+	}
+	next := "start the scratch server, or correct the address in the file of --scratch-defaults-file"
+	if dbconn.Denied(err) {
+		next = "check the account and its password in the file of --scratch-defaults-file"
+	}
+	return &Error{Code: Failed, Err: err, Left: "nothing was changed, on either server", Next: next}
 }
 
 // sessionCodes are the exit codes of what becomes of a session.

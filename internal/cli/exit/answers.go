@@ -57,10 +57,14 @@ func Unanswered(ctx context.Context, err error, at string) error {
 
 // Followed is the end of a change that a command has waited for; nil if it is done. err is that of the waiting.
 func Followed(ctx context.Context, c queue.Change, err error, at string) error {
-	left := Error{Left: "the change stays in the queue, or its run continues", Next: "midstream queue  " + c.ID + "; midstream withdraw  " + c.ID}
+	left := Error{Left: "the change stays with the service: its run continues", Next: "midstream queue  " + c.ID + " --wait follows it again"}
+	if c.State == queue.StateWaiting || c.State == queue.StateProposed {
+		left.Left = "the change stays with the service: it waits for its turn"
+		left.Next += "; midstream withdraw  " + c.ID + " takes it out of the queue"
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		left.Code, left.Err = Aborted, fmt.Errorf("stopped waiting for change %s", c.ID)
+		left.Code, left.Err = Stopped, fmt.Errorf("stopped waiting for change %s", c.ID)
 		return &left
 	case err != nil && queue.Away(err):
 		left.Code, left.Err = Failed, fmt.Errorf("gave up waiting for change %s: %w", c.ID, err)

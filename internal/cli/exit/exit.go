@@ -164,7 +164,7 @@ func Code(err error, interrupted bool) int {
 		return Unknown
 	case errors.Is(err, failure.ErrLeftovers):
 		return Leftovers
-	case errors.As(err, &f) && f.Kept && !errors.Is(err, parents.ErrOrphans):
+	case errors.As(err, &f) && f.Kept && !errors.Is(err, parents.ErrOrphans), errors.As(err, &c) && c.Code == Stopped:
 		return Stopped
 	case interrupted, errors.Is(err, follow.ErrOver):
 		return Aborted

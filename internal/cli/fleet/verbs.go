@@ -204,7 +204,8 @@ func (v *setVerb) end(ctx context.Context, view sets.View) error {
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return &exit.Error{Code: exit.Stopped, Err: errors.New("stopped waiting for set " + view.ID),
+				Left: "the set stays with the service, and its runs continue", Next: "midstream fleet status  " + view.ID + " --wait follows it again"}
 		case <-time.After(waitEvery):
 		}
 		next, err := v.client.Get(ctx, view.ID)

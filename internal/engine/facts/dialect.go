@@ -23,6 +23,12 @@ func ReadDialect(ctx context.Context, q schema.Querier) (token.Dialect, error) {
 	return token.Of(v["sql_mode"], version.MariaDB, version.Major, version.Minor, version.Patch), nil
 }
 
+// ReadBuild reads who has built the server, such as "Percona Server (GPL), Release 28".
+func ReadBuild(ctx context.Context, q schema.Querier) (text string, err error) {
+	err = q.QueryRowContext(ctx, "SELECT @@GLOBAL.version_comment").Scan(&text)
+	return text, err
+}
+
 // ReadVersion asks the server.
 func ReadVersion(ctx context.Context, q schema.Querier) (plan.Version, error) {
 	var text string

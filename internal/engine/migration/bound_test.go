@@ -10,8 +10,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestL11_WhatForeignKeysForbid: the server refuses an ALTER that takes away what a foreign key needs. The plan does not choose the server's
-// own method then: it refuses, or a shadow does it. What the server does is planned as before.
+// TestL11_WhatForeignKeysForbid: the server refuses an ALTER that takes away what a foreign key needs. The plan does not choose the
+// server's own method then: it refuses, or a shadow does it. What the server does is planned as before.
 func TestL11_WhatForeignKeysForbid(t *testing.T) {
 	onThese(t, carrying(t), func(b *bench) {
 		pool, err := b.open(b.ctx())

@@ -2,14 +2,27 @@ package native
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
+
+// scratchMark is the table that proves that a schema is ours; its comment begins with our mark. A plan that was killed before it had made
+// the table has left an empty schema.
+const scratchMark = "midstream_scratch"
+
+// scratchLives is for how many seconds the server keeps the claim of a client that is silent, such as one whose machine has lost its power.
+// A plan asks more often.
+const scratchLives = 3600
+
+// scratchName matches the names of schemas that OpenScratch makes.
+var scratchName = regexp.MustCompile("^" + scratchPrefix + "[a-z2-7]{26}$")
 
 // scratchPrefix begins the names of schemas on a scratch server. The name of the pool follows.
 const scratchPrefix = "midstream_scratch_"
@@ -21,6 +34,8 @@ var ErrScratchLeft = errors.New("a schema is left on the scratch server")
 // table's own server needs none.
 type Scratch struct {
 	Pool   *dbconn.Pool
+	Swept  []string // schemas that plans had left, and that were dropped
+	claim  *dbconn.Session
 	name   string // of the schema
 	format string // the clause for the table's row format
 	tables map[schema.Name]schema.Name
@@ -41,7 +56,11 @@ func OpenScratch(
 	if err != nil {
 		return nil, fmt.Errorf("read the collation of %s: %w", table.Name.Schema, err)
 	}
-	statements := []string{"CREATE DATABASE " + schema.Quote(s.name) + " COLLATE " + collation}
+	mark := schema.Name{Schema: s.name, Table: scratchMark}
+	statements := []string{
+		"CREATE DATABASE " + schema.Quote(s.name) + " COLLATE " + collation,
+		"CREATE TABLE " + mark.Quoted() + " (id INT NOT NULL PRIMARY KEY) COMMENT " + schema.Literal(schema.Mark+"scratch schema of a plan"),
+	}
 	add := func(t *schema.Table, called string) {
 		s.tables[t.Name] = schema.Name{Schema: s.name, Table: called}
 		statements = append(statements, s.create(t))
@@ -57,6 +76,14 @@ func OpenScratch(
 		}
 		add(parent, fmt.Sprintf("midstream_parent_%d", i+1))
 	}
+	if err := s.claims(ctx); err != nil {
+		return nil, fmt.Errorf("claim schema %s: %w", s.name, err)
+	}
+	defer func(claim *dbconn.Session) {
+		if err != nil {
+			claim.Close()
+		}
+	}(s.claim)
 	session, err := silent(ctx, pool, append(pool.Defining(), "SET SESSION time_zone = '+00:00'")...)
 	if err != nil {
 		return nil, err
@@ -73,6 +100,65 @@ func OpenScratch(
 		return nil, fmt.Errorf("make schema %s: %w", s.name, err)
 	}
 	return s, nil
+}
+
+// claims takes the advisory lock of the schema, which the server releases when this process ends. Then it drops the schemas that other
+// plans have left: no session has their lock.
+func (s *Scratch) claims(ctx context.Context) (err error) {
+	if s.claim, err = silent(ctx, s.Pool, fmt.Sprintf("SET SESSION wait_timeout = %d", scratchLives)); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.claim.Close()
+		}
+	}()
+	if _, err := s.lock(ctx, s.name); err != nil {
+		return err
+	}
+	var names []string
+	err = s.claim.Rows(ctx, "SELECT schema_name FROM information_schema.schemata ORDER BY 1", func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		if scratchName.MatchString(name) && name != s.name {
+			names = append(names, name)
+		}
+		return err
+	})
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = s.sweep(ctx, names[i])
+	}
+	return err
+}
+
+// sweep drops a schema if no plan uses it, and if it has our mark or no table. An error of the server leaves it to another plan, whose
+// account may drop it.
+func (s *Scratch) sweep(ctx context.Context, name string) error {
+	free, err := s.lock(ctx, name)
+	if err != nil || !free {
+		return err
+	}
+	var tables, marks int
+	err = s.claim.Rows(ctx, "SELECT COUNT(*), COALESCE(SUM(table_name = "+schema.Literal(scratchMark)+" AND LEFT(table_comment, 10) = "+
+		schema.Literal(schema.Mark)+"), 0) FROM information_schema.tables WHERE table_schema = "+schema.Literal(name),
+		func(rows *sql.Rows) error { return rows.Scan(&tables, &marks) })
+	if err == nil && (tables == 0 || marks > 0) {
+		if _, err = s.claim.Exec(ctx, "DROP DATABASE "+schema.Quote(name)); err == nil {
+			s.Swept = append(s.Swept, name)
+		} else if dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) && ctx.Err() == nil {
+			err = nil
+		}
+	}
+	if err == nil {
+		_, err = s.claim.Exec(ctx, "DO RELEASE_LOCK("+schema.Literal(name)+")")
+	}
+	return err
+}
+
+// lock takes an advisory lock, if no session has it.
+func (s *Scratch) lock(ctx context.Context, name string) (got bool, err error) {
+	err = s.claim.Rows(ctx, "SELECT COALESCE(GET_LOCK("+schema.Literal(name)+", 0), 0)", func(rows *sql.Rows) error { return rows.Scan(&got) })
+	return got, err
 }
 
 // create is the statement for a table of the schema, without foreign keys.
@@ -98,6 +184,7 @@ func (s *Scratch) Question(q Question) Question {
 
 // Close drops the schema. It fails with ErrScratchLeft if that is not possible.
 func (s *Scratch) Close(ctx context.Context) error {
+	defer s.claim.Close()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 	defer cancel()
 	session, err := silent(bounded, s.Pool)

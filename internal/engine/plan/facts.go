@@ -131,6 +131,8 @@ type Facts struct {
 	Grants Grants
 	// Scratch is the server on which the questions are asked that need a table of ours, with another account; "" for the table's own.
 	Scratch string
+	// ScratchBuild is how that server's build differs from the build of the table's; "" if it does not.
+	ScratchBuild string
 	// Taken are the tables and views that have the names of artefacts.
 	Taken []Taken
 	// RunBy is the connection of the run that is at work on the table, 0 if none is.

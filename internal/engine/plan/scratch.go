@@ -10,10 +10,17 @@ func (c *checker) scratched() []Risk {
 	if c.facts.Scratch == "" {
 		return nil
 	}
-	return []Risk{{
+	risks := []Risk{{
 		Code: CodeScratch, What: "the questions that need a table were asked on " + c.facts.Scratch,
 		Why: "it has the same version and the same settings, but not the rows: nothing was written to the server of the table",
 	}}
+	if c.facts.ScratchBuild != "" {
+		risks = append(risks, Risk{
+			Code: CodeScratch, What: c.facts.ScratchBuild, Why: "another build of a version may take another method, and a run asks its own server again",
+			Fix: "Name a scratch server of the same build, if the plan must be exact",
+		})
+	}
+	return risks
 }
 
 // checkSight finds what an account that only reads cannot see of a table. MySQL before 8.0 and MariaDB show foreign keys only

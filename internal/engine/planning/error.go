@@ -11,11 +11,12 @@ type Step int
 
 // The steps.
 const (
-	ReadTable   Step = iota // the definition of the table
-	ReadFacts               // of the server and the account
-	ReadReplica             // the replica that changes come from
-	AskServer               // the server's handling of the statement
-	MeasureSwap             // the swap's time under its lock
+	ReadTable    Step = iota // the definition of the table
+	ReadFacts                // of the server and the account
+	ReadReplica              // the replica that changes come from
+	ReachScratch             // the scratch server
+	AskServer                // the server's handling of the statement
+	MeasureSwap              // the swap's time under its lock
 )
 
 // Error reports that no plan could be made. Nothing was written, unless it wraps native.ErrLeft.

@@ -29,7 +29,7 @@ func (m *maker) openScratch(ctx context.Context) (end func() error, err error) {
 	}
 	pool, address, err := m.options.Scratch(ctx, globals)
 	if err != nil {
-		return nil, failed(AskServer, m.table.Name, fmt.Errorf("--scratch-defaults-file: %w", err))
+		return nil, failed(ReachScratch, m.table.Name, fmt.Errorf("the scratch server: %w", err))
 	}
 	m.facts.Scratch = address
 	if err = m.sameAs(ctx, pool); err == nil {
@@ -49,6 +49,9 @@ func (m *maker) openScratch(ctx context.Context) (end func() error, err error) {
 	if err != nil {
 		pool.Close()
 		return nil, err
+	}
+	for _, name := range m.scratch.Swept {
+		m.options.Note("dropped " + name + " on the scratch server: a plan that was killed had left it")
 	}
 	return func() error {
 		defer pool.Close()
@@ -75,6 +78,9 @@ func (m *maker) sameAs(ctx context.Context, scratch *dbconn.Pool) error {
 			Fix:  "Name a scratch server with the same version",
 		})
 	}
+	if err := m.otherBuild(ctx, scratch, version.Text); err != nil {
+		return failed(AskServer, m.table.Name, err)
+	}
 	if here, there := m.server.Pool.ServerUUID(), scratch.ServerUUID(); here == there {
 		return m.refuseScratch(plan.Risk{
 			What: "the scratch server " + m.facts.Scratch + " is the server of the table", Why: "nothing is written to that one",
@@ -97,6 +103,25 @@ func (m *maker) sameAs(ctx context.Context, scratch *dbconn.Pool) error {
 		})
 	}
 	return m.refuseScratch(risks...)
+}
+
+// otherBuild notes in the facts if the scratch server is another build of the version, such as Percona Server. Its answers may be those of
+// the table's server, because vendors keep the number of the release that they have built. So the plan warns, and does not refuse.
+func (m *maker) otherBuild(ctx context.Context, scratch *dbconn.Pool, version string) error {
+	here, err := facts.ReadBuild(ctx, m.server.Pool.DB())
+	if err != nil {
+		return m.server.readingFrom(err)
+	}
+	there, err := facts.ReadBuild(ctx, scratch.DB())
+	if err != nil {
+		return fmt.Errorf("read from %s: %w", m.facts.Scratch, err)
+	}
+	// A server that writes logs adds this to its version.
+	name := func(version, build string) string { return strings.TrimSuffix(version, "-log") + ", " + build }
+	if ours, theirs := name(m.facts.Version.Text, here), name(version, there); ours != theirs {
+		m.facts.ScratchBuild = fmt.Sprintf("the scratch server is %s, and the server of the table is %s", theirs, ours)
+	}
+	return nil
 }
 
 // shown is a setting for people.

@@ -78,6 +78,15 @@ func (b *Screen) AskStop(answers map[byte]func()) bool {
 	return true
 }
 
+// Keys hands over each key of a terminal, one at a time, until release is called; release is nil where there is no terminal. Ctrl-C still
+// sends its signal.
+func Keys(in *os.File, press func(key byte)) (release func()) {
+	if keyboard := listen(in, press); keyboard != nil {
+		return keyboard.close
+	}
+	return nil
+}
+
 // press takes a key.
 func (m model) press(k key) (tea.Model, tea.Cmd) {
 	asked := m.commands.question

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 
 	"midstream/internal/mysql/dbconn"
 )
@@ -16,11 +17,7 @@ func (t *Target) ReachScratch() func(context.Context, map[string]string) (*dbcon
 		return nil
 	}
 	return func(ctx context.Context, globals map[string]string) (*dbconn.Pool, string, error) {
-		filed, err := dbconn.OptionFiles{Only: t.Scratch}.Read()
-		if err != nil {
-			return nil, "", err
-		}
-		cfg, _, err := filed.Options.Config()
+		cfg, err := t.scratchConfig()
 		if err != nil {
 			return nil, "", err
 		}
@@ -28,4 +25,16 @@ func (t *Target) ReachScratch() func(context.Context, map[string]string) (*dbcon
 		pool, err := dbconn.Open(ctx, cfg, nil)
 		return pool, cfg.Address, err
 	}
+}
+
+// scratchConfig reads the option file of the scratch server.
+func (t *Target) scratchConfig() (cfg dbconn.Config, err error) {
+	filed, err := dbconn.OptionFiles{Only: t.Scratch}.Read()
+	if err == nil {
+		cfg, _, err = filed.Options.Config()
+	}
+	if err != nil {
+		err = fmt.Errorf("--scratch-defaults-file: %w", err)
+	}
+	return cfg, err
 }

@@ -107,6 +107,8 @@ func (t *Target) read(d token.Dialect) (*ddl.Statement, error) {
 	}
 	if err == nil && t.Scratch != "" && statement.Kind != ddl.KindAlter {
 		err = fmt.Errorf("--scratch-defaults-file is for ALTER TABLE: a %s is asked about on the server of its tables", statement.Kind)
+	} else if err == nil && t.Scratch != "" {
+		_, err = t.scratchConfig()
 	}
 	if err != nil {
 		return nil, err
