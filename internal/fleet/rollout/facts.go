@@ -97,7 +97,7 @@ type Ask string
 // The requests of persons.
 const (
 	AskApprove Ask = "approve" // of a wave
-	AskRelease Ask = "release" // of a member, a wave, or the set
+	AskRelease Ask = "release" // of a member, a wave, or what is ready now
 	AskAgain   Ask = "again"   // of a failed member
 	AskSkip    Ask = "skip"    // of a member that does not run
 	AskCancel  Ask = "cancel"

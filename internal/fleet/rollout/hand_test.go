@@ -113,3 +113,39 @@ func TestAPersonWithdrawsAMember(t *testing.T) {
 		}
 	}
 }
+
+// TestAReleaseWithoutANameIsOfWhatIsReady: a later wave waits for a release of its own. A wave that is named may be released before.
+func TestAReleaseWithoutANameIsOfWhatIsReady(t *testing.T) {
+	for _, wave := range []string{"", "b"} {
+		h := newOfHand(t, "a", "b")
+		h.set.Swap.When = rollout.WhenReleased
+		h.set.Waves[0].Soak = time.Millisecond
+		asks := func(number uint64, wave string) string {
+			h.next(rollout.Facts{Requests: []rollout.Request{{Number: number, Ask: rollout.AskRelease, Wave: wave, By: "ada"}}})
+			return h.state.Answers[len(h.state.Answers)-1].Refused
+		}
+		if why := asks(1, ""); why == "" {
+			t.Error("a release of nothing was taken")
+		}
+		h.reports(0, rollout.StatusRunning)
+		h.reports(0, rollout.StatusReady)
+		if why := asks(2, ""); why != "" || h.state.Members[0].Step != rollout.StepReleased {
+			t.Fatalf("%q %+v", why, h.state.Members[0])
+		}
+		if wave != "" {
+			asks(3, wave)
+		}
+		h.reports(0, rollout.StatusDone)
+		for range 3 {
+			h.next(rollout.Facts{})
+		}
+		h.reports(1, rollout.StatusRunning)
+		want := rollout.StepReady
+		if wave != "" {
+			want = rollout.StepReleased
+		}
+		if m := h.reports(1, rollout.StatusReady); m.Step != want {
+			t.Errorf("b is %s, not %s", m.Step, want)
+		}
+	}
+}

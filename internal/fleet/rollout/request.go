@@ -62,19 +62,24 @@ func (c *core) approve(r Request) string {
 	return ""
 }
 
+// releaseBy releases what the request names: a member, or a wave, whatever it is doing now. Without a name it releases
+// what is ready at this moment, and nothing that a person has not seen.
 func (c *core) releaseBy(r Request) string {
 	if c.set.Swap.When != WhenReleased {
 		return "members of this set swap when " + string(c.set.Swap.When) + ", without a release"
 	}
-	n := 0
+	n, named := 0, r.Server != "" || r.Wave != ""
 	for i := range c.s.Members {
 		m := &c.s.Members[i]
-		if (r.Server == "" || r.Server == m.Server) && (r.Wave == "" || r.Wave == c.s.Waves[m.Wave].Name) {
+		if (r.Server == "" || r.Server == m.Server) && (r.Wave == "" || r.Wave == c.s.Waves[m.Wave].Name) && (named || m.Step == StepReady) {
 			m.Released = true
 			n++
 		}
 	}
-	if n == 0 {
+	switch {
+	case n == 0 && !named:
+		return "no member is ready: name a wave or a server, and its members swap once they are"
+	case n == 0:
 		return "the set has no such member or wave"
 	}
 	return ""

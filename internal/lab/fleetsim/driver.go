@@ -30,6 +30,7 @@ func (w *world) drive() {
 		w.forward += d
 	}
 	w.note(next)
+	w.show(next)
 	w.stored = next
 	for _, a := range actions {
 		if w.fault(w.o.Crash) {
@@ -64,6 +65,15 @@ func (w *world) note(next rollout.State) {
 			} else {
 				w.passed.Gates++
 			}
+		}
+	}
+}
+
+// show notes the members that had been ready when a person released what is ready.
+func (w *world) show(next rollout.State) {
+	for _, r := range w.requests[w.stored.Handled:next.Handled] {
+		for _, m := range w.members {
+			m.shown = m.shown || m.everReady && r.Ask == rollout.AskRelease && r.Wave == "" && r.Server == ""
 		}
 	}
 }

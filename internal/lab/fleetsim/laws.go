@@ -78,7 +78,13 @@ func (w *world) lawSwap(m *member) {
 		}
 	case rollout.WhenReleased:
 		if !w.asked(func(r ask) bool {
-			return r.Ask == rollout.AskRelease && (r.Server == "" || r.Server == m.server) && (r.Wave == "" || r.Wave == known.Name)
+			switch {
+			case r.Ask != rollout.AskRelease:
+				return false
+			case r.Server == "" && r.Wave == "": // a person releases what is ready
+				return m.shown
+			}
+			return (r.Server == "" || r.Server == m.server) && (r.Wave == "" || r.Wave == known.Name)
 		}) {
 			w.broken(lawRelease, "%s swaps", m.server)
 		}

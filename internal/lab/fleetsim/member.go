@@ -22,6 +22,8 @@ type member struct {
 	changed   bool // it has the change
 	undo      bool // the attempt is an undo
 	wasReady  bool // in this attempt
+	everReady bool // in any attempt
+	shown     bool // it had been ready when a person released what is ready
 	released  bool
 	until     time.Time
 	committed bool
@@ -187,7 +189,7 @@ func (m *member) work() {
 		m.become(rollout.StatusRunning, m.minutes(20))
 	case rollout.StatusRunning:
 		if !m.misfortune() {
-			m.wasReady = true
+			m.wasReady, m.everReady = true, true
 			m.become(rollout.StatusReady, 0)
 		}
 	case rollout.StatusPrepared: // the lock goes unasked

@@ -63,6 +63,7 @@ var mutations = []mutation{
 	{"a cancel ends no run", "undo.go", "c.order(m, VerbAbort)", "", lawEnds},
 	{"a gate opens with one member missing", "swap.go", "\t\tif m.Step != StepReady {\n\t\t\treturn false\n\t\t}\n\t\tn++", "\t\tif m.Step == StepReady {\n\t\t\tn++\n\t\t}", lawGate},
 	{"members do not wait for the gate", "swap.go", "return c.s.Waves[m.Wave].Open", "return true", ""},
+	{"a release opens waves that have not begun", "request.go", "(named || m.Step == StepReady)", "true", lawRelease},
 	{"members do not wait for a release", "swap.go", "return m.Released", "return true", lawRelease},
 	{"a barrier commits before all are prepared", "swap.go", "\t\t\tprepared = false\n", "", lawBarrier},
 	{"an answer to an earlier round counts", "swap.go", "m.Round == w.Round", "m.Round > 0", ""},
