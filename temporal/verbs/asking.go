@@ -121,7 +121,7 @@ func (p *Program) requests() (all []*cobra.Command) {
 		arguments         int
 	}{
 		{rollout.AskApprove, "approve SET WAVE", "Approve a wave", "approve lets the set go on after a wave that waits for it. The author's own approval does not count.", 2},
-		{rollout.AskRelease, "release SET", "Let members swap", "release lets members swap that are ready, and those that will be. It is for sets that swap when released.", 1},
+		{rollout.AskRelease, "release SET", "Let members swap", "release lets members swap that are ready. It is for sets that swap when released.", 1},
 		{rollout.AskAgain, "again SET SERVER", "Let a failed member run again", "again lets a failed member run again, under the same id.", 2},
 		{rollout.AskSkip, "skip SET SERVER", "Take a member out of a set", "skip takes a member out of the set that does not run, and has not swapped.", 2},
 		{rollout.AskCancel, "cancel SET", "End a set", "cancel ends a set: members that have not swapped end, and the others stay as they are.", 1},
