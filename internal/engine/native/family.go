@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -32,8 +34,8 @@ func (q Question) permits(ctx context.Context, pool *dbconn.Pool) (refused []pla
 			}
 			return nil // a privilege is missing there, or the table
 		}
-		before, err := look(ctx, pool.DB(), q.Clone)
-		if err != nil {
+		before, complete, err := q.asNamed(ctx, pool, maker)
+		if err != nil || !complete {
 			return err
 		}
 		text := q.ClausesFor(q.Alter, before.table)
@@ -74,6 +76,41 @@ func (q Question) family(ctx context.Context, pool *dbconn.Pool, maker *dbconn.S
 		}
 	}
 	return made, nil
+}
+
+// asNamed looks at the clone, which has foreign keys now, and gives its indexes the names of the table's. A server that had made the
+// index of a foreign key drops it for the index of the clone's, which has another name (8.0.12). It is not complete if one is missing.
+func (q Question) asNamed(ctx context.Context, pool *dbconn.Pool, maker *dbconn.Session) (before *sight, complete bool, err error) {
+	before, err = look(ctx, pool.DB(), q.Clone)
+	if err != nil {
+		return nil, false, err
+	}
+	renamed := false
+	for _, key := range q.Table.Keys {
+		if named(before.table.Keys, key.Name) {
+			continue
+		}
+		i := slices.IndexFunc(before.table.Keys, func(k schema.Key) bool {
+			return slices.Equal(k.Parts, key.Parts) && !named(q.Table.Keys, k.Name)
+		})
+		if i < 0 {
+			return before, false, nil
+		}
+		rename := fmt.Sprintf("ALTER TABLE %s RENAME INDEX %s TO %s", q.Clone.Quoted(), schema.Quote(before.table.Keys[i].Name), schema.Quote(key.Name))
+		if _, err := maker.Exec(ctx, rename); err != nil {
+			return nil, false, fmt.Errorf("name the indexes of clone %s: %w", q.Clone, err)
+		}
+		renamed = true
+	}
+	if renamed {
+		before, err = look(ctx, pool.DB(), q.Clone)
+	}
+	return before, true, err
+}
+
+// named reports whether one of the keys has a name.
+func named(keys []schema.Key, name string) bool {
+	return slices.ContainsFunc(keys, func(k schema.Key) bool { return strings.EqualFold(k.Name, name) })
 }
 
 // remove drops clones whose session ignores foreign keys.
