@@ -21,13 +21,13 @@ var ErrForeign = errors.New("the server refuses the statement because of a forei
 func (q Question) permits(ctx context.Context, pool *dbconn.Pool) (refused []plan.Rejected, taken bool, err error) {
 	taken = true
 	err = q.onClone(ctx, pool, func(session *dbconn.Session) (err error) {
-		maker, err := silent(ctx, pool, append(pool.Defining(), "SET SESSION foreign_key_checks = 0")...)
+		maker, err := unchecked(ctx, pool)
 		if err != nil {
 			return err
 		}
 		defer maker.Close()
 		made, err := q.family(ctx, pool, maker)
-		defer func() { err = errors.Join(err, remove(ctx, maker, made)) }()
+		defer func() { err = errors.Join(err, remove(ctx, maker, made...)) }()
 		if err != nil {
 			if dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
 				return err
@@ -52,20 +52,35 @@ func (q Question) permits(ctx context.Context, pool *dbconn.Pool) (refused []pla
 	return refused, taken, err
 }
 
-// family makes the copies of the other tables, and the foreign keys. It returns the copies that it has made, also with an error.
+// unchecked opens a session that makes and drops copies whatever their foreign keys.
+func unchecked(ctx context.Context, pool *dbconn.Pool) (*dbconn.Session, error) {
+	return silent(ctx, pool, append(pool.Defining(), "SET SESSION foreign_key_checks = 0")...)
+}
+
+// copyOf makes an empty copy of a table at the other end of a foreign key. A copy that has no mark yet may be left by an error: the
+// caller removes it too.
+func (q Question) copyOf(ctx context.Context, maker *dbconn.Session, other, called schema.Name) error {
+	for _, statement := range []string{
+		fmt.Sprintf("CREATE TABLE %s LIKE %s", called.Quoted(), other.Quoted()),
+		fmt.Sprintf("ALTER TABLE %s COMMENT = %s", called.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))),
+	} {
+		if _, err := maker.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("make clone %s of %s: %w", called, other, err)
+		}
+	}
+	return nil
+}
+
+// family makes the copies of the other tables, and the foreign keys. It returns the copies that it may have made, also with an error.
 func (q Question) family(ctx context.Context, pool *dbconn.Pool, maker *dbconn.Session) (made []schema.Name, err error) {
-	mark := schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))
 	copies := map[schema.Name]schema.Name{q.Table.Name: q.Clone}
 	for i, fk := range q.Binds {
 		for _, end := range []*schema.Name{&fk.Child, &fk.Parent} {
 			if _, there := copies[*end]; !there {
 				name := pool.CloneOf(q.Table.Name, fmt.Sprintf("_end_%d", len(copies)))
-				if _, err := maker.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", name.Quoted(), end.Quoted())); err != nil {
-					return made, fmt.Errorf("make clone %s of %s: %w", name, end, err)
-				}
 				made, copies[*end] = append(made, name), name
-				if _, err := maker.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s", name.Quoted(), mark)); err != nil {
-					return made, fmt.Errorf("mark clone %s of %s: %w", name, end, err)
+				if err := q.copyOf(ctx, maker, *end, name); err != nil {
+					return made, err
 				}
 			}
 			*end = copies[*end]
@@ -114,7 +129,7 @@ func named(keys []schema.Key, name string) bool {
 }
 
 // remove drops clones whose session ignores foreign keys.
-func remove(ctx context.Context, maker *dbconn.Session, clones []schema.Name) (err error) {
+func remove(ctx context.Context, maker *dbconn.Session, clones ...schema.Name) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 	defer cancel()
 	for _, clone := range clones {

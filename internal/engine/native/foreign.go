@@ -16,7 +16,7 @@ import (
 // addForeign adds the foreign keys of the ALTER to the clone, each to an empty copy of its parent: so the server judges both ends, and no
 // table of the application is locked. It fails with ErrRefused if the server refuses one.
 func (q Question) addForeign(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (added []plan.AddedTrial, err error) {
-	maker, err := silent(ctx, pool, append(pool.Defining(), "SET SESSION foreign_key_checks = 0")...)
+	maker, err := unchecked(ctx, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -44,21 +44,10 @@ func (q Question) addOne(
 	if err != nil {
 		return made, err
 	}
-	for _, statement := range []string{
-		fmt.Sprintf("CREATE TABLE %s LIKE %s", parent.Quoted(), fk.Parent.Quoted()),
-		fmt.Sprintf("ALTER TABLE %s COMMENT = %s", parent.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))),
-	} {
-		if _, err := maker.Exec(ctx, statement); err != nil {
-			return made, fmt.Errorf("make clone %s of %s: %w", parent, fk.Parent, err)
-		}
+	defer func() { err = errors.Join(err, remove(ctx, maker, parent)) }()
+	if err := q.copyOf(ctx, maker, fk.Parent, parent); err != nil {
+		return made, err
 	}
-	defer func() {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
-		defer cancel()
-		if _, failed := maker.Exec(bounded, "DROP TABLE "+parent.Quoted()); failed != nil {
-			err = errors.Join(err, fmt.Errorf("%w: %s: %w", ErrLeft, parent, failed))
-		}
-	}()
 	fk.Parent = parent
 	if _, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ADD %s", q.Clone.Quoted(), clause(fk, written))); err != nil {
 		if !unanswered(err) {
@@ -76,7 +65,7 @@ func (q Question) addOne(
 		}
 	}
 	for _, k := range after.table.Keys {
-		if !slices.ContainsFunc(before.table.Keys, func(was schema.Key) bool { return was.Name == k.Name }) {
+		if !named(before.table.Keys, k.Name) {
 			made.Index = k.Definition
 		}
 	}

@@ -205,10 +205,16 @@ func (m *maker) ask(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, e
 	if m.facts.Native = plan.AnswerDrop(m.facts, m.table, m.alter, m.options.Plan, err); m.facts.Native != nil {
 		return m.decide()
 	}
-	switch {
-	case plan.MayAsk(m.facts, m.table, m.alter, m.options.Plan, err):
+	if plan.MayAsk(m.facts, m.table, m.alter, m.options.Plan, err) {
 		return m.askMethod(ctx, err)
-	case err != nil || !plan.MayTry(p, m.facts, m.alter, m.options.Plan):
+	}
+	return m.tried(ctx, p, err)
+}
+
+// tried makes and alters an empty copy, as a run by a shadow does, if that may be done, and decides again. p and err are the decision
+// so far.
+func (m *maker) tried(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, error) {
+	if err != nil || !plan.MayTry(p, m.facts, m.alter, m.options.Plan) {
 		return p, err
 	}
 	if p, err = m.withSwap(ctx, p); err != nil { // before a copy with all partitions
@@ -269,16 +275,7 @@ func (m *maker) bound(ctx context.Context, refused, why error) (*plan.Plan, erro
 		return nil, plan.RefusesBound(m.table, refused, why.Error())
 	}
 	p, err := m.decide()
-	if err != nil || !plan.MayTry(p, m.facts, m.alter, m.options.Plan) {
-		return p, err
-	}
-	if p, err = m.withSwap(ctx, p); err != nil {
-		return p, err
-	}
-	if m.facts.Trial, err = m.try(ctx); err != nil {
-		return nil, err
-	}
-	return m.decide()
+	return m.tried(ctx, p, err)
 }
 
 // method asks the server how it would change the table. It asks for the lightest method and, if the
