@@ -396,6 +396,10 @@ func TestVerbs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wait("3 ready")
+	if code, out := f.call("release", "verbs"); code != 0 || !strings.Contains(out, "takes the release") { // the first one was of the canary
+		t.Errorf("release of the rest: %d: %s", code, out)
+	}
 	f.until("verbs", rollout.PhaseFinished)
 	if code, out := f.call("status"); code != 0 || !slices.Contains(strings.Fields(out), "finished") {
 		t.Errorf("the list: %d: %s", code, out)
