@@ -2,6 +2,7 @@
 package activities
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type Members interface {
 	Reports(ctx context.Context, set rollout.Set) ([]rollout.Report, error)
 	// Do gives a member an order. An order that it has had, or a newer one, changes nothing.
 	Do(ctx context.Context, set rollout.Set, action rollout.Action) error
+	// World is what is known of all servers.
+	World(ctx context.Context) (flow.World, error)
 }
 
 // signaler is the part of a client that sends signals.
@@ -174,10 +177,10 @@ func (a *Agent) Watch(ctx context.Context, asked flow.Watch) error {
 	if sent == nil {
 		sent = map[string]uint64{}
 	}
-	hello := true
+	w := watch{set: set, asked: asked, sent: sent, hello: true}
 	for turn := 1; ; turn++ {
 		activity.RecordHeartbeat(ctx)
-		err := a.report(ctx, set, asked.Agents, sent, hello)
+		err := a.report(ctx, &w)
 		var gone *serviceerror.NotFound
 		switch {
 		case errors.As(err, &gone): // the set is over
@@ -186,8 +189,6 @@ func (a *Agent) Watch(ctx context.Context, asked flow.Watch) error {
 			return err
 		case err != nil:
 			activity.GetLogger(ctx).Warn("cannot report", "set", set.ID, "error", err)
-		default:
-			hello = false
 		}
 		if turn == a.Turns {
 			return nil
@@ -200,30 +201,62 @@ func (a *Agent) Watch(ctx context.Context, asked flow.Watch) error {
 	}
 }
 
-// report sends the reports that are newer than those that were sent.
-func (a *Agent) report(ctx context.Context, set rollout.Set, agents string, sent map[string]uint64, hello bool) error {
-	reports, err := a.Members.Reports(ctx, set)
+// watch is the work of Watch.
+type watch struct {
+	set   rollout.Set
+	asked flow.Watch
+	sent  map[string]uint64 // versions, by server
+	world flow.Packed       // that was sent
+	hello bool              // not sent yet
+}
+
+// report sends the reports that are newer than those that were sent, and what has changed around the members.
+func (a *Agent) report(ctx context.Context, w *watch) error {
+	world, err := a.world(ctx, w.asked)
 	if err != nil {
-		return fmt.Errorf("ask the members of set %s: %w", set.ID, err)
+		return err
+	}
+	reports, err := a.Members.Reports(ctx, w.set)
+	if err != nil {
+		return fmt.Errorf("ask the members of set %s: %w", w.set.ID, err)
 	}
 	var news []rollout.Report
 	for _, r := range reports {
-		if r.Version > sent[r.Server] {
+		if r.Version > w.sent[r.Server] {
 			news = append(news, short(r))
 		}
 	}
-	for hello || len(news) > 0 {
+	for changed := !bytes.Equal(world, w.world); w.hello || changed || len(news) > 0; {
 		part := news[:min(len(news), flow.MostReports)]
-		err := a.Client.SignalWorkflow(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, "", flow.ReportSignal, flow.Reported{Agents: agents, Hello: hello, Reports: part})
+		r := flow.Reported{Agents: w.asked.Agents, Hello: w.hello, Reports: part}
+		if changed {
+			r.World = world
+		}
+		err := a.Client.SignalWorkflow(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, "", flow.ReportSignal, r)
 		if err != nil {
 			return err
 		}
 		for _, r := range part {
-			sent[r.Server] = r.Version
+			w.sent[r.Server] = r.Version
 		}
-		hello, news = false, news[len(part):]
+		w.world, w.hello, changed, news = world, false, false, news[len(part):]
 	}
 	return nil
+}
+
+// world is what these agents know: of members, and of other servers with their label.
+func (a *Agent) world(ctx context.Context, asked flow.Watch) (flow.Packed, error) {
+	world, err := a.Members.World(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the servers and freezes of queue %s: %w", asked.Agents, err)
+	}
+	world.Servers = maps.Clone(world.Servers)
+	maps.DeleteFunc(world.Servers, func(server string, labels map[string]string) bool {
+		_, member := asked.Known[server]
+		return !member && flow.QueueOf(labels) != asked.Agents
+	})
+	world.Problems = world.Problems[:min(len(world.Problems), flow.MostProblems)]
+	return flow.Pack(world)
 }
 
 var _ signaler = client.Client(nil)

@@ -76,6 +76,8 @@ type Carried struct {
 	Asked  []Asked
 	// Plans has what the plans found, by server.
 	Plans map[string]Planned
+	// Worlds has what the agents know, by their names.
+	Worlds map[string]World
 	// Shown has what the cards show, and Shows counts what was sent to them.
 	Shown map[string]rollout.Step
 	Shows uint64
@@ -105,8 +107,8 @@ type Frozen struct {
 	Reason   string
 }
 
-// freeze is the freeze for the decisions.
-func (f Frozen) freeze() (rollout.Freeze, error) {
+// Freeze is the freeze for the decisions.
+func (f Frozen) Freeze() (rollout.Freeze, error) {
 	out := rollout.Freeze{Server: f.Server, Until: f.Until}
 	if f.Selector == "" {
 		return out, nil
@@ -149,7 +151,18 @@ type Watch struct {
 	Rules Rules
 	// Agents is their name.
 	Agents string
-	Known  map[string]uint64
+	// Known has all members of these agents.
+	Known map[string]uint64
+}
+
+// World is what agents know of their servers, in addition to the members of a set.
+type World struct {
+	// Servers has the labels of the servers in the inventory; nil: the inventory cannot be read, and nothing has changed.
+	Servers map[string]map[string]string
+	// Freezes are those of the service. Without a server, a freeze is for all servers of these agents.
+	Freezes []Frozen
+	// Problems are errors in the inventory, for people.
+	Problems []string
 }
 
 // Reported are reports, by a signal. Hello is the first one of a watch: the agent is there.
@@ -157,6 +170,7 @@ type Reported struct {
 	Agents  string
 	Hello   bool
 	Reports []rollout.Report
+	World   Packed // a World; empty: no news
 }
 
 // Card is the state of one member, to be seen.
@@ -175,8 +189,10 @@ type Status struct {
 	Rules  Rules
 	Packed Packed // a Carried
 	Run    int
-	// Away are the names of the agents that have not confirmed an order for a while.
+	// Away are the names of the agents that have not confirmed an order for a while, or have not been there yet.
 	Away []string
+	// Joined are servers that fit the selector, and came into the inventory after the set had begun.
+	Joined []string
 	// Trouble has why orders could not be given, by server.
 	Trouble map[string]string
 }
@@ -201,6 +217,8 @@ const (
 	mostNames   = 1000
 	mostAsked   = 100
 	mostFreezes = 50
+	// MostProblems are of the inventory of an agent.
+	MostProblems = 20
 )
 
 // Cut shortens a text to LongestWhy.

@@ -17,6 +17,8 @@ const (
 	WatchActivity = "midstream-watch"
 	// CardActivity is for the worker itself.
 	CardActivity = "midstream-cards"
+	// WorldsVersion names what a set of an earlier build lacks: what agents know of their servers, and timers that are kept.
+	WorldsVersion = "worlds"
 	// StatusQuery returns a Status.
 	StatusQuery = "status"
 	// ReportSignal has Reported, FreezeSignal has Frozen. The signals of persons are rollout's requests, by their names.

@@ -76,18 +76,20 @@ func (c *conductor) order(ctx workflow.Context, a *agents, batch []rollout.Actio
 	})
 }
 
-// watches has agents report on their members once these have had an order, until the set has ended.
+// watches has agents report on their members, until the set has ended. What an agent knew then is forgotten: an undo waits for news.
 func (c *conductor) watches(ctx workflow.Context, now time.Time) {
 	known := map[*agents]map[string]uint64{}
 	if !c.State.Phase.Ended() {
 		for i := range c.State.Members {
-			if m := &c.State.Members[i]; m.Last.Order > 0 {
-				a := c.of[m.Server]
-				if known[a] == nil {
-					known[a] = map[string]uint64{}
-				}
-				known[a][m.Server] = m.Version
+			m := &c.State.Members[i]
+			a := c.of[m.Server]
+			if !c.worlds && m.Last.Order == 0 {
+				continue
 			}
+			if known[a] == nil {
+				known[a] = map[string]uint64{}
+			}
+			known[a][m.Server] = m.Version
 		}
 	}
 	for _, name := range c.names {
@@ -95,6 +97,7 @@ func (c *conductor) watches(ctx workflow.Context, now time.Time) {
 		case known[a] == nil && a.stop != nil:
 			a.stop()
 			a.stop = nil
+			delete(c.Worlds, name)
 		case known[a] != nil && a.stop == nil && !now.Before(a.watch):
 			c.watch(ctx, a, known[a])
 		}
@@ -157,7 +160,7 @@ func (c *conductor) wait(now time.Time) time.Duration {
 		}
 		at(a.watch)
 	}
-	for _, f := range c.Freezes {
+	for _, f := range c.freezes() {
 		at(f.Until)
 	}
 	at(c.set.Start.Next(now))

@@ -34,6 +34,9 @@ type conductor struct {
 	phase    string // that the search attributes have
 	// trouble has why orders could not be given, by server.
 	trouble map[string]string
+	alarm   *alarm
+	// worlds is whether the set began with a build whose agents report their worlds.
+	worlds bool
 }
 
 // agents are those with one name, and the servers that they serve.
@@ -65,6 +68,7 @@ func Set(ctx workflow.Context, in Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	c.worlds = workflow.GetVersion(ctx, WorldsVersion, workflow.DefaultVersion, 1) > workflow.DefaultVersion
 	for {
 		c.drain(ctx)
 		now := workflow.Now(ctx)
@@ -86,10 +90,9 @@ func Set(ctx workflow.Context, in Input) (Result, error) {
 		if c.long(ctx) {
 			return Result{}, c.continued(ctx)
 		}
-		if _, err := workflow.AwaitWithTimeout(ctx, c.wait(now), func() bool { return c.dirty || c.arrived(ctx) }); err != nil {
+		if err := c.rest(ctx, now); err != nil {
 			return Result{}, err
 		}
-		c.dirty = false
 	}
 }
 
@@ -105,6 +108,9 @@ func newConductor(in Input) (*conductor, error) {
 	}
 	if c.Plans == nil {
 		c.Plans = map[string]Planned{}
+	}
+	if c.Worlds == nil {
+		c.Worlds = map[string]World{}
 	}
 	if c.Shown == nil {
 		c.Shown = map[string]rollout.Step{}
@@ -127,15 +133,8 @@ func newConductor(in Input) (*conductor, error) {
 
 // decide lets the core decide by the news, and returns the orders that are new.
 func (c *conductor) decide(now time.Time) ([]rollout.Action, error) {
-	facts := rollout.Facts{Now: now, Plans: c.outcomes(), Reports: c.reports, Requests: c.requests}
 	c.Freezes = slices.DeleteFunc(c.Freezes, func(f Frozen) bool { return !f.Until.IsZero() && !now.Before(f.Until) })
-	for _, f := range c.Freezes {
-		freeze, err := f.freeze()
-		if err != nil {
-			return nil, err
-		}
-		facts.Freezes = append(facts.Freezes, freeze)
-	}
+	facts := rollout.Facts{Now: now, Servers: c.servers(), Plans: c.outcomes(), Reports: c.reports, Freezes: c.freezes(), Requests: c.requests}
 	c.reports, c.requests, c.planned = nil, nil, nil
 	var actions []rollout.Action
 	c.State, actions = rollout.Next(c.set, c.State, facts)
@@ -205,9 +204,9 @@ func (c *conductor) attributes(ctx workflow.Context) error {
 }
 
 func (c *conductor) status() (Status, error) {
-	s := Status{Rules: c.in.Rules, Run: c.in.Run, Trouble: c.trouble}
+	s := Status{Rules: c.in.Rules, Run: c.in.Run, Joined: c.joined(), Trouble: c.trouble}
 	for _, name := range c.names {
-		if c.agents[name].away {
+		if _, known := c.Worlds[name]; c.agents[name].away || c.worlds && !known && !c.State.Phase.Ended() {
 			s.Away = append(s.Away, name)
 		}
 	}
@@ -221,6 +220,7 @@ func (c *conductor) drain(ctx workflow.Context) {
 	reports := workflow.GetSignalChannel(ctx, ReportSignal)
 	for r := (Reported{}); reports.ReceiveAsync(&r); r = (Reported{}) {
 		c.reports = append(c.reports, r.Reports...)
+		c.learn(r)
 		if a := c.agents[r.Agents]; a != nil && (r.Hello || a.away) {
 			a.away, a.pause, a.resend = false, 0, time.Time{}
 		}
@@ -228,7 +228,7 @@ func (c *conductor) drain(ctx workflow.Context) {
 	freezes := workflow.GetSignalChannel(ctx, FreezeSignal)
 	for f := (Frozen{}); freezes.ReceiveAsync(&f); f = (Frozen{}) {
 		c.unfreeze(f)
-		if _, err := f.freeze(); err == nil && len(c.Freezes) < mostFreezes {
+		if _, err := f.Freeze(); err == nil && len(c.Freezes) < mostFreezes {
 			c.Freezes = append(c.Freezes, f)
 		}
 	}

@@ -65,6 +65,14 @@ func worst(t *testing.T, n int) flow.Carried {
 		c.Plans[m.Server] = flow.Planned{Server: m.Server, Outcome: rollout.OutcomeFit, Definition: fmt.Sprintf("%012x", i%3)}
 		c.Shown[m.Server] = m.Step
 	}
+	c.Worlds = map[string]flow.World{}
+	for name, labels := range servers {
+		agents := flow.QueueOf(labels)
+		if c.Worlds[agents].Servers == nil {
+			c.Worlds[agents] = flow.World{Servers: map[string]map[string]string{}}
+		}
+		c.Worlds[agents].Servers[name] = labels
+	}
 	return c
 }
 
@@ -96,7 +104,12 @@ func TestPayloads(t *testing.T) {
 			reports = append(reports, r)
 		}
 		payload(t, fmt.Sprintf("%d members of one agent: a watch", n), flow.Watch{Rules: in.Rules, Agents: "eu1", Known: known})
-		payload(t, "reports of a signal", flow.Reported{Agents: "eu1", Reports: reports[:flow.MostReports]})
+		world, err := flow.Pack(flow.World{Servers: servers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload(t, fmt.Sprintf("%d servers of one agent: reports of a signal", n),
+			flow.Reported{Agents: "eu1", Reports: reports[:flow.MostReports], World: world})
 		r := c.State.Result()
 		payload(t, fmt.Sprintf("%d members: result", n), flow.Result{Changed: len(r.Changed), Unchanged: r.Changed[:1000], Unknown: r.Changed[:1000]})
 	}

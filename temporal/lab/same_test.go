@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"midstream/internal/fleet/changeset"
@@ -31,6 +33,12 @@ type sameCase struct {
 	// asks are what people ask for, by the state that they wait for: a member's step, a wave's phase, or the set's.
 	asks map[string]rollout.Request
 	end  rollout.Phase
+	// world changes the world of members instead, by the state.
+	world func(*lab.World) lab.Person
+	// status hears of each status; it may be nil.
+	status func(flow.Status)
+	// every is the time between two looks of people. 10 s.
+	every time.Duration
 }
 
 const head = "statement: ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\nselector: \"*\"\n"
@@ -58,13 +66,44 @@ func sameCases() []sameCase {
 			rules: "waves:\n  - {name: first, share: 50%}\n  - {name: rest}\nswap: {when: released}\n",
 			asks:  map[string]rollout.Request{"all first ready": {Ask: rollout.AskCancel, By: "bert"}}, end: rollout.PhaseCancelled},
 		{name: "window", servers: 4,
-			rules: "waves:\n  - {name: all}\nstart: {window: \"02:00-03:00 Europe/Berlin\"}\nswap: {window: \"Tue-Thu 09:00-16:00 Europe/Berlin\"}\n", end: rollout.PhaseFinished},
+			rules: "waves:\n  - {name: all}\nstart: {window: \"02:00-03:00 Europe/Berlin\"}\nswap: {window: \"Tue-Thu 09:00-16:00 Europe/Berlin\"}\n", end: rollout.PhaseFinished, every: 5 * time.Minute},
+		{name: "freeze of the service", servers: 6, rules: "waves:\n  - {name: all}\nlimits: {all: 1}\n", end: rollout.PhaseFinished, world: frozenUntil("s03 done")},
+		{name: "a server leaves, and comes back", servers: 6, rules: "waves:\n  - {name: all}\nlimits: {all: 1}\n", end: rollout.PhaseFinished, world: goneUntil("s03 done")},
 		{name: "barrier", servers: 4, rules: "waves:\n  - {name: all}\nswap: {when: barrier, hold: 5s}\n", end: rollout.PhaseFinished},
 	}
 }
 
+// frozenUntil has server s00 frozen until a state.
+func frozenUntil(when string) func(*lab.World) lab.Person {
+	return func(w *lab.World) lab.Person {
+		w.Freeze(flow.Frozen{Server: "s00", Reason: "a sale"})
+		return func(s rollout.State) *rollout.Request {
+			if stands(s, when) {
+				w.Freeze()
+			}
+			return nil
+		}
+	}
+}
+
+// goneUntil has server s00 out of the inventory until a state.
+func goneUntil(when string) func(*lab.World) lab.Person {
+	return func(w *lab.World) lab.Person {
+		w.Add("s00", true)
+		return func(s rollout.State) *rollout.Request {
+			if stands(s, when) {
+				w.Add("s00", false)
+			}
+			return nil
+		}
+	}
+}
+
 // person asks for each thing once.
-func (c sameCase) person() lab.Person {
+func (c sameCase) person(w *lab.World) lab.Person {
+	if c.world != nil {
+		return c.world(w)
+	}
 	asked := map[string]bool{}
 	return func(s rollout.State) *rollout.Request {
 		for _, when := range slices.Sorted(maps.Keys(c.asks)) {
@@ -99,7 +138,7 @@ func stands(s rollout.State, when string) bool {
 	return when == string(s.Phase) || when == "all first ready" && ready == of
 }
 
-func (c sameCase) world(t *testing.T) (*lab.World, rollout.Set) {
+func (c sameCase) members(t *testing.T) (*lab.World, rollout.Set) {
 	t.Helper()
 	members := map[string]*lab.Member{}
 	for i := range c.servers {
@@ -135,9 +174,9 @@ func seen(w *lab.World) map[string]string {
 func TestSameActions(t *testing.T) {
 	for _, c := range sameCases() {
 		t.Run(c.name, func(t *testing.T) {
-			embedded, set := c.world(t)
+			embedded, set := c.members(t)
 			state := embed(t, c, embedded, set)
-			world, _ := c.world(t)
+			world, _ := c.members(t)
 			result := temporally(t, c, world, set, flow.Tuning{})
 			if state.Phase != c.end || result.Phase != c.end {
 				t.Errorf("the set is %s and %s, not %s", state.Phase, result.Phase, c.end)
@@ -170,7 +209,7 @@ func embed(t *testing.T, c sameCase, w *lab.World, set rollout.Set) rollout.Stat
 	if set.Swap.When == rollout.WhenBarrier {
 		pace = 100 * time.Millisecond
 	}
-	e := &lab.Embedded{World: w, Set: set, Person: c.person(), Clock: first(), Pace: pace, State: state}
+	e := &lab.Embedded{World: w, Set: set, Person: c.person(w), Clock: first(), Pace: pace, State: state}
 	d := &driver.Driver{Set: set, Store: e, Fleet: e}
 	for range 40000 {
 		if _, err := d.Step(t.Context()); err != nil {
@@ -210,9 +249,9 @@ func drive(t *testing.T, c sameCase, w *lab.World, set rollout.Set, tuning flow.
 	if err != nil {
 		t.Fatal(err)
 	}
-	person, clock := c.person(), first()
+	person, clock := c.person(w), first()
 	for runs = 1; ; runs++ {
-		env := environment(t, w, person, clock)
+		env := environment(t, c, w, person, clock)
 		env.ExecuteWorkflow(flow.SetWorkflow, in)
 		err := env.GetWorkflowError()
 		var next *workflow.ContinueAsNewError
@@ -234,35 +273,37 @@ func drive(t *testing.T, c sameCase, w *lab.World, set rollout.Set, tuning flow.
 }
 
 // environment is one run of the workflow, from a time on.
-func environment(t *testing.T, w *lab.World, person lab.Person, from time.Time) *testsuite.TestWorkflowEnvironment {
+func environment(t *testing.T, c sameCase, w *lab.World, person lab.Person, from time.Time) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetStartTime(from)
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(2 * time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // of a machine that has other work
+	w.Clock = env.Now
 	agent := &activities.Agent{Members: w, Client: signals{env}, Turns: 1}
 	agent.Register(env)
 	cards := func(context.Context, []flow.Card) error { return nil }
 	env.RegisterActivityWithOptions(cards, activity.RegisterOptions{Name: flow.CardActivity})
 	env.RegisterWorkflowWithOptions(flow.Set, workflow.RegisterOptions{Name: flow.SetWorkflow})
-	number := 0
+	number, every := 0, cmp.Or(c.every, 10*time.Second)
 	var look func()
 	look = func() {
 		if env.IsWorkflowCompleted() {
 			return
 		}
-		state := carried(t, env).State
+		state := carried(t, c, env).State
 		if r := person(state); r != nil {
 			number++
 			env.SignalWorkflow(string(r.Ask), flow.Request{ID: fmt.Sprint(from, number), Wave: r.Wave, Server: r.Server, By: r.By})
 		}
-		env.RegisterDelayedCallback(look, 10*time.Second)
+		env.RegisterDelayedCallback(look, every)
 	}
-	env.RegisterDelayedCallback(look, 10*time.Second)
+	env.RegisterDelayedCallback(look, every)
 	return env
 }
 
-func carried(t *testing.T, env *testsuite.TestWorkflowEnvironment) (c flow.Carried) {
+func carried(t *testing.T, sc sameCase, env *testsuite.TestWorkflowEnvironment) (c flow.Carried) {
 	t.Helper()
 	value, err := env.QueryWorkflow(flow.StatusQuery)
 	if err != nil {
@@ -271,6 +312,9 @@ func carried(t *testing.T, env *testsuite.TestWorkflowEnvironment) (c flow.Carri
 	var s flow.Status
 	if err := value.Get(&s); err != nil {
 		t.Fatal(err)
+	}
+	if sc.status != nil {
+		sc.status(s)
 	}
 	if err := s.Packed.Unpack(&c); err != nil {
 		t.Fatal(err)

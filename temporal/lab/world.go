@@ -29,6 +29,12 @@ type Member struct {
 	Starts, Swaps, Undos int
 	Has                  bool // the change
 	Seen                 []string
+
+	// Copies is the number of reports for which a start is at work before it is ready.
+	Copies int
+	copied int
+	// Gone is whether the server has left the inventory.
+	Gone bool
 }
 
 // World has the members of a fleet. With a folder, each member is kept in a file.
@@ -37,6 +43,14 @@ type World struct {
 	members map[string]*Member
 	folder  string
 	serves  string // only the servers of these agents; empty: all
+	freezes []flow.Frozen
+
+	// Watch hears of each order that was not known; it may be nil.
+	Watch func(rollout.Action)
+	// Clock is that of the driver; it may be nil.
+	Clock func() time.Time
+	// Most has the most members that were at work at once: in all (""), and by the labels "host=h1".
+	Most map[string]int
 }
 
 // New makes a world of servers with labels and scripts.
@@ -123,6 +137,63 @@ func (w *World) Members() map[string]Member {
 	return all
 }
 
+// Script gives servers a script.
+func (w *World) Script(script string, servers ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, name := range servers {
+		w.members[name].Script = script
+	}
+}
+
+// Freeze replaces the freezes of the service.
+func (w *World) Freeze(freezes ...flow.Frozen) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.freezes = freezes
+}
+
+// Add adds a server, or has one leave the inventory or come back.
+func (w *World) Add(name string, gone bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.members[name] == nil {
+		w.members[name] = &Member{Labels: map[string]string{"server": name, flow.LabelQueue: "q0"}, Report: rollout.Report{Server: name}, Began: map[int]int{}}
+	}
+	w.members[name].Gone = gone
+}
+
+// World has the servers and the freezes.
+func (w *World) World(context.Context) (flow.World, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	world := flow.World{Servers: map[string]map[string]string{}, Freezes: slices.Clone(w.freezes)}
+	for name, m := range w.members {
+		if !m.Gone {
+			world.Servers[name] = m.Labels
+		}
+	}
+	return world, nil
+}
+
+// count counts the members at work.
+func (w *World) count() {
+	at := map[string]int{}
+	for _, m := range w.members {
+		if m.Report.Status == rollout.StatusRunning {
+			at[""]++
+			at["host="+m.Labels[rollout.LabelHost]]++
+			at["cell="+m.Labels[rollout.LabelCell]]++
+		}
+	}
+	if w.Most == nil {
+		w.Most = map[string]int{}
+	}
+	for what, n := range at {
+		w.Most[what] = max(w.Most[what], n)
+	}
+}
+
 // Plan plans servers by their scripts.
 func (w *World) Plan(_ context.Context, _ rollout.Set, servers []string) (plans []flow.Planned, err error) {
 	w.mu.Lock()
@@ -147,6 +218,12 @@ func (w *World) Reports(context.Context, rollout.Set) (reports []rollout.Report,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.members {
+		if m.Report.Status == rollout.StatusRunning {
+			if m.copied++; m.copied > m.Copies {
+				m.Report.Status, m.copied = rollout.StatusReady, 0
+				m.Report.Version++
+			}
+		}
 		if m.Report.Order > 0 {
 			reports = append(reports, m.Report)
 		}
@@ -181,6 +258,10 @@ func (w *World) Do(ctx context.Context, set rollout.Set, a rollout.Action) error
 		return err
 	}
 	*m = next
+	w.count()
+	if w.Watch != nil {
+		w.Watch(a)
+	}
 	return nil
 }
 
@@ -195,7 +276,9 @@ func (m *Member) obey(set rollout.Set, a rollout.Action) {
 	case a.Verb == rollout.VerbStart:
 		m.Starts++
 		m.Began[a.Attempt]++
-		r.Status, r.Temporary = rollout.StatusReady, false
+		if r.Status, r.Temporary = rollout.StatusReady, false; m.Copies > 0 {
+			r.Status = rollout.StatusRunning
+		}
 		if at("fail") || at("fatal") {
 			r.Status, r.Temporary, r.Why = rollout.StatusFailed, at("fail"), "by its script"
 		}
@@ -291,7 +374,18 @@ func (e *Embedded) Facts(ctx context.Context, s rollout.State) (rollout.Facts, e
 		e.requests = append(e.requests, *r)
 	}
 	f.Requests = e.requests
-	var err error
+	world, err := e.World.World(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Servers = world.Servers
+	for _, one := range world.Freezes {
+		freeze, err := one.Freeze()
+		if err != nil {
+			return f, err
+		}
+		f.Freezes = append(f.Freezes, freeze)
+	}
 	f.Reports, err = e.World.Reports(ctx, e.Set)
 	return f, err
 }

@@ -10,8 +10,11 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"midstream/internal/fleet/fleetplan"
+	"midstream/internal/fleet/inventory"
 	"midstream/internal/fleet/members"
 	"midstream/internal/fleet/rollout"
 	"midstream/internal/ops/queue"
@@ -24,6 +27,10 @@ type served struct {
 	client    *queue.Client
 	midstream string
 	inventory string
+
+	mu      sync.Mutex
+	watched *inventory.Watched // nil before it was read
+	read    time.Time
 }
 
 // MembersOf are the members that an agent serves.
@@ -61,6 +68,47 @@ func (s *served) Reports(ctx context.Context, set rollout.Set) (reports []rollou
 		reports = append(reports, members.ReportOf(m))
 	}
 	return reports, err
+}
+
+// readEvery is the time between two readings of the inventory, as in midstream serve.
+const readEvery = 5 * time.Second
+
+// World has the servers of the inventory, and the freezes of the service.
+func (s *served) World(ctx context.Context) (w flow.World, err error) {
+	freezes, err := s.client.Freezes(ctx)
+	if err != nil {
+		return w, err
+	}
+	for _, f := range freezes {
+		freeze := members.FreezeOf(f)
+		w.Freezes = append(w.Freezes, flow.Frozen{Server: freeze.Server, Until: freeze.Until, By: flow.Cut(f.By), Reason: flow.Cut(f.Reason)})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watched == nil {
+		watched, err := inventory.Watch(ctx, inventory.Folder(s.inventory))
+		if err != nil {
+			w.Problems = append(w.Problems, flow.Cut(err.Error()))
+			return w, ctx.Err()
+		}
+		s.watched, s.read = watched, time.Now()
+	}
+	if time.Since(s.read) >= readEvery {
+		s.watched.Again(ctx)
+		s.read = time.Now()
+	}
+	now := s.watched.Now()
+	w.Servers = map[string]map[string]string{}
+	for _, server := range now.Servers {
+		w.Servers[server.Name] = server.AllLabels()
+	}
+	if failed := s.watched.Failed(); failed != "" {
+		w.Problems = append(w.Problems, flow.Cut(failed))
+	}
+	for _, p := range now.Problems {
+		w.Problems = append(w.Problems, flow.Cut(p.Error()))
+	}
+	return w, nil
 }
 
 // Plan plans servers by midstream fleet plan. Servers that have the change already are always found.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -84,7 +85,9 @@ type View struct {
 	Members []MemberView    `json:"members"`
 	Freezes []string        `json:"freezes"`
 	Away    []string        `json:"agents_away"`
-	Result  *rollout.Result `json:"result"` // null before the end
+	Joined  []string        `json:"joined"`   // servers that fit the selector, and came after the set had begun
+	Wrong   []string        `json:"problems"` // of the inventories of the agents
+	Result  *rollout.Result `json:"result"`   // null before the end
 }
 
 // WaveView is a wave.
@@ -102,10 +105,11 @@ type MemberView struct {
 	State   rollout.Step `json:"state"`
 	Attempt int          `json:"attempt"`
 	Why     string       `json:"why"`
+	Gone    bool         `json:"gone"` // the server has left the inventory
 }
 
 func viewOf(set string, status flow.Status, c flow.Carried) View {
-	v := View{Set: set, State: c.State.Phase, Why: c.State.Why, Author: status.Rules.Author, Rules: status.Rules.Text, Away: status.Away}
+	v := View{Set: set, State: c.State.Phase, Why: c.State.Why, Author: status.Rules.Author, Rules: status.Rules.Text, Away: status.Away, Joined: status.Joined}
 	for i := range c.State.Waves {
 		w := &c.State.Waves[i]
 		v.Waves = append(v.Waves, WaveView{w.Name, w.Phase, w.ApprovedBy, map[rollout.Step]int{}})
@@ -120,20 +124,37 @@ func viewOf(set string, status flow.Status, c flow.Carried) View {
 		if trouble := status.Trouble[m.Server]; trouble != "" {
 			why = "the agent: " + trouble
 		}
-		v.Members = append(v.Members, MemberView{m.Server, v.Waves[m.Wave].Name, m.Step, m.Attempt, why})
+		_, known := c.Worlds[flow.QueueOf(m.Labels)]
+		if m.Gone && known && why == "" {
+			why = "it has left the inventory, and does not start"
+		}
+		v.Members = append(v.Members, MemberView{m.Server, v.Waves[m.Wave].Name, m.Step, m.Attempt, why, m.Gone && known})
 	}
 	for _, f := range c.Freezes {
-		text := fmt.Sprintf("%s, by %s: %s", f, f.By, f.Reason)
-		if !f.Until.IsZero() {
-			text += " (until " + f.Until.Format(time.RFC3339) + ")"
+		v.Freezes = append(v.Freezes, frozenText(f, f.String()))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Worlds)) {
+		for _, f := range c.Worlds[name].Freezes {
+			v.Freezes = append(v.Freezes, frozenText(f, f.String()+" of the service of queue "+name))
 		}
-		v.Freezes = append(v.Freezes, text)
+		for _, problem := range c.Worlds[name].Problems {
+			v.Wrong = append(v.Wrong, "inventory of queue "+name+": "+problem)
+		}
 	}
 	if c.State.Phase.Ended() {
 		r := c.State.Result()
 		v.Result = &r
 	}
 	return v
+}
+
+// frozenText names a freeze, who made it, why, and its end.
+func frozenText(f flow.Frozen, what string) string {
+	text := fmt.Sprintf("%s, by %s: %s", what, f.By, f.Reason)
+	if !f.Until.IsZero() {
+		text += " (until " + f.Until.Format(time.RFC3339) + ")"
+	}
+	return text
 }
 
 // mostShown is the number of members that status lists without --verbose.
@@ -170,6 +191,16 @@ func (v View) text(to io.Writer, all bool) {
 	}
 	for _, name := range v.Away {
 		line("  the agents of queue %s do not answer: start one there (midstream-fleet agent --queue %s)", name, name)
+	}
+	for _, problem := range v.Wrong {
+		line("  %s", problem)
+	}
+	for i, name := range v.Joined {
+		if i == mostShown {
+			line("  %d more servers are new", len(v.Joined)-i)
+			break
+		}
+		line("  new server %s fits the selector, and is no member: submit a set for it", name)
 	}
 	shown := v.Members
 	if !all {
