@@ -24,7 +24,7 @@ func tokenCommand(a *process.Process) *cobra.Command {
 		"  midstream token ci --role submit --tokens /etc/midstream/tokens > ci-token"
 	checks.Flags = cmd.Flags()
 	checks.Flags.SortFlags = false
-	checks.Add("", "role", "role", "", "what the token permits: see, submit, approve, operate, or all; several with commas, or repeated", func(text string) error {
+	checks.Add("", "role", "role", "", "what the token permits: see, plan, submit, approve, operate, or all; several with commas, or repeated", func(text string) error {
 		more, err := access.ParseRoles(text)
 		roles = append(roles, more...)
 		return err

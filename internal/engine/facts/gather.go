@@ -38,6 +38,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 		{"the tables that triggers use", func() error { return f.readTriggered(ctx, q, table) }},
 		{"the table's row versions", func() error { return f.readRowVersions(ctx, q, table) }},
 		{"how often the table is written to", func() error { return f.readWrites(ctx, q, table) }},
+		{"how the table is used", func() error { return f.readUsage(ctx, q, table) }},
 		{"whether the table has rows", func() error { return f.readRows(ctx, q, table) }},
 		{"the names of artefacts", func() error { return f.readTaken(ctx, q, table, wished) }},
 		{"who works on the table", func() error {

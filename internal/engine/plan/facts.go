@@ -47,6 +47,8 @@ type Facts struct {
 	// Writes is how many rows of the table are written in a second, on average since the server's
 	// start; negative if that is not known.
 	Writes float64
+	// Usage is what the server has counted of the table; nil if it does not count, or the account may not see that.
+	Usage *Usage
 
 	// Capture is the replica that the binlog is to be read from; nil for the source itself.
 	Capture *CaptureFacts

@@ -104,6 +104,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkTrial()
 	c.checkReaders()
 	c.checkConnections()
+	c.checkUsage()
 	if chosen.key.Name == "" {
 		c.noKey(reasons)
 	}

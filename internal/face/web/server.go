@@ -200,6 +200,9 @@ func (s *Server) behind(next http.Handler) http.Handler {
 		person, known := s.gate.who(r)
 		switch {
 		case known:
+			if isAPI(r) && r.Header.Get("Authorization") != "" { // never a form of another site: a browser does not send that header by itself
+				socket.TakeForJSON(r)
+			}
 			next.ServeHTTP(w, r.WithContext(access.With(r.Context(), person)))
 		case r.Method == http.MethodGet && !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html"):
 			http.Redirect(w, r, loginTo(r.URL.Path), http.StatusSeeOther)

@@ -269,6 +269,25 @@ func TestLoginOverPlainHTTP(t *testing.T) {
 	}
 }
 
+// A body that curl -d sends is JSON for the API, with a token. A form of a page with a session is none.
+func TestCurlSendsJSON(t *testing.T) {
+	s := open(t, map[string]http.Handler{
+		"POST /v1/kind": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Content-Type")) }),
+	})
+	curl := func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }
+	if _, text := s.ask("POST", "/v1/kind", "{}", func(r *http.Request) { curl(r); withToken(r) }); text != "application/json" {
+		t.Errorf("with a token: %s", text)
+	}
+	response, _ := s.ask("POST", "/login", "token="+token, curl)
+	if len(response.Cookies()) == 0 {
+		t.Fatal(response.Status)
+	}
+	session := func(r *http.Request) { curl(r); r.AddCookie(response.Cookies()[0]) }
+	if _, text := s.ask("POST", "/v1/kind", "{}", session); text != "application/x-www-form-urlencoded" {
+		t.Errorf("with a session: %s", text)
+	}
+}
+
 // The page of another site does nothing, though the browser may send the session's cookie; nor does
 // a name that leads here.
 func TestOtherSites(t *testing.T) {

@@ -16,18 +16,19 @@ type Role string
 // The roles. See comes with each of the others.
 const (
 	See     Role = "see"     // read all that the pages and the API show
+	Plan    Role = "plan"    // plan changes; it comes with Submit
 	Submit  Role = "submit"  // plan and submit changes, run them again, undo them, withdraw the own ones
 	Approve Role = "approve" // approve or reject changes of others
 	Operate Role = "operate" // control runs, release swaps, freeze, withdraw changes of others
 )
 
 // Roles lists all roles.
-func Roles() []Role { return []Role{See, Submit, Approve, Operate} }
+func Roles() []Role { return []Role{See, Plan, Submit, Approve, Operate} }
 
 // Person is who sends a request.
 type Person struct {
 	Name  string `json:"name" doc:"name of the token, or the name that was typed at the login; may be empty"`
-	Roles []Role `json:"roles" enum:"see,submit,approve,operate" doc:"what the person may do"`
+	Roles []Role `json:"roles" enum:"see,plan,submit,approve,operate" doc:"what the person may do"`
 	// Named means that the name belongs to the token.
 	Named bool `json:"named" doc:"true: the token has this name; false: the person has stated it"`
 }
@@ -37,7 +38,7 @@ func Everyone(name string) Person { return Person{Name: Stated(name), Roles: Rol
 
 // May reports whether the person has a role.
 func (p Person) May(role Role) bool {
-	return slices.Contains(p.Roles, role) || role == See && len(p.Roles) > 0
+	return slices.Contains(p.Roles, role) || role == See && len(p.Roles) > 0 || role == Plan && slices.Contains(p.Roles, Submit)
 }
 
 // Is reports whether a name is this person's. Letter case does not count.
@@ -128,7 +129,7 @@ func ParseRoles(text string) (roles []Role, err error) {
 		case role == "all":
 			return Roles(), nil
 		case !slices.Contains(Roles(), role):
-			return nil, fmt.Errorf("unknown role %q; the roles are see, submit, approve, operate, and all for each of them", word)
+			return nil, fmt.Errorf("unknown role %q; the roles are see, plan, submit, approve, operate, and all for each of them", word)
 		case !slices.Contains(roles, role):
 			roles = append(roles, role)
 		}

@@ -50,7 +50,7 @@ func TestATokenIsNotInItsFile(t *testing.T) {
 		}
 		return strings.Join(words, " ")
 	}
-	for token, want := range map[string]string{ann: "ann see submit", bob: "bob see approve operate", ann + "x": "", "": "", string(text): ""} {
+	for token, want := range map[string]string{ann: "ann see plan submit", bob: "bob see approve operate", ann + "x": "", "": "", string(text): ""} {
 		if got := find(token); got != want {
 			t.Errorf("%q opens as %q, want %q", token, got, want)
 		}

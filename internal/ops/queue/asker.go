@@ -58,7 +58,7 @@ func (a Asker) needs(role access.Role) error {
 
 // roles has the role of each operation that needs more than see. An operation that changes something and is not here is refused to all.
 var roles = map[string]access.Role{
-	"submit": access.Submit, "plan": access.Submit, "plan-fleet": access.Submit, "undo": access.Submit, "again": access.Submit, "withdraw": access.Submit,
+	"submit": access.Submit, "plan": access.Plan, "plan-fleet": access.Plan, "undo": access.Submit, "again": access.Submit, "withdraw": access.Submit,
 	"approve": access.Approve, "reject": access.Approve, "freeze": access.Operate, "unfreeze": access.Operate,
 	"pause": access.Operate, "resume": access.Operate, "throttle": access.Operate, "hold": access.Operate, "cutover": access.Operate,
 	"abort": access.Operate, "set": access.Operate, "release": access.Operate, "kill": access.Operate,

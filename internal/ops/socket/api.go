@@ -147,6 +147,13 @@ func Formats() map[string]huma.Format {
 	return formats
 }
 
+// TakeForJSON takes a body for JSON that curl -d sends as a form, because the API has no forms.
+func TakeForJSON(r *http.Request) {
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+}
+
 // newAPI registers the operations of a server.
 func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	mux := http.NewServeMux()

@@ -214,3 +214,28 @@ func TestFindProcessBesideOneThatStandsStill(t *testing.T) {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
+
+// TestCurlSendsJSON: a body that curl --unix-socket -d sends is JSON.
+func TestCurlSendsJSON(t *testing.T) {
+	s, err := serve(t, folder(t), "shop.orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", s.socket.path)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://run/v1/set", strings.NewReader(`{"settings":{"workers":"3"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusConflict { // the run has not begun: it has read the command
+		t.Error(response.Status)
+	}
+}

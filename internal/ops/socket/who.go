@@ -36,6 +36,7 @@ func asked(next http.Handler) http.Handler {
 		if name := access.Stated(r.Header.Get(access.Header)); name != "" {
 			r = r.WithContext(withName(r.Context(), name+", through "+peer(r.Context())))
 		}
+		TakeForJSON(r)
 		next.ServeHTTP(w, r)
 	})
 }

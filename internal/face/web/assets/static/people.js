@@ -6,8 +6,8 @@
 
   const show = me => {
     const place = document.getElementById("me");
-    if (place) place.textContent = me.name + (me.roles.length < 4 ? " (" + me.roles.join(", ") + ")" : "");
-    document.documentElement.dataset.lacks = ["see", "submit", "approve", "operate"].filter(role => !me.roles.includes(role)).join(" ");
+    if (place) place.textContent = me.name + (me.roles.length < 5 ? " (" + me.roles.join(", ") + ")" : "");
+    document.documentElement.dataset.lacks = ["see", "plan", "submit", "approve", "operate"].filter(role => !me.roles.includes(role) && !(role === "plan" && me.roles.includes("submit"))).join(" ");
     for (const [id, role] of Object.entries(roleOf)) document.getElementById(id)?.setAttribute("data-role", role);
     if (me.name) for (const part of document.querySelectorAll("#by, label[for=by]")) part.hidden = true; // the login has the name
   };
