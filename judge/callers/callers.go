@@ -73,6 +73,26 @@ func all() []caller {
 						WHERE table_schema = 'shop' AND table_name = 'orders' AND column_name = 'note') FROM alembic_version`))
 			},
 		},
+		{
+			name: "terraform, local-exec", install: installTerraform, keeps: true, exits: "exit status 1",
+			prepare: func(s *stage) error {
+				create, err := s.wanted()
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(s.unpack("terraform"), s.write("schema/"+table+".sql", create+";\n")); err != nil {
+					return err
+				}
+				_, err = s.run(s.terraform("init"))
+				return err
+			},
+			change: func(s *stage) []command { return []command{s.terraform("apply", "-auto-approve")} },
+			finds:  []look{{pattern: `Apply complete! Resources: 1 added, 0 changed, [01] destroyed`}},
+			check: func(s *stage) error { // exit code 2 is a difference
+				_, err := s.run(s.terraform("plan", "-detailed-exitcode"))
+				return err
+			},
+		},
 		liquibase("liquibase", false),
 		liquibase("liquibase, options", true, "--no-drop-new-table"),
 	}, replays()...)
@@ -163,13 +183,19 @@ func (s *stage) believes(query string) error {
 	return err
 }
 
+// wanted is the table's definition with the new column.
+func (s *stage) wanted() (string, error) {
+	var name, create string
+	err := s.pool.DB().QueryRowContext(s.ctx, "SHOW CREATE TABLE "+database+"."+table).Scan(&name, &create)
+	return strings.Replace(create, ",\n  PRIMARY KEY", ",\n  `note` varchar(40) DEFAULT NULL,\n  PRIMARY KEY", 1), err
+}
+
 // skeemaFiles writes the files of a schema repository, in which the column is new.
 func skeemaFiles(s *stage) error {
-	var name, create string
-	if err := s.pool.DB().QueryRowContext(s.ctx, "SHOW CREATE TABLE "+database+"."+table).Scan(&name, &create); err != nil {
+	create, err := s.wanted()
+	if err != nil {
 		return err
 	}
-	create = strings.Replace(create, ",\n  PRIMARY KEY", ",\n  `note` varchar(40) DEFAULT NULL,\n  PRIMARY KEY", 1)
 	if err := s.write("schema/"+table+".sql", create+";\n"); err != nil {
 		return err
 	}
@@ -220,6 +246,14 @@ func (s *stage) alembic(args ...string) command {
 		line: append([]string{s.tools.python(), "-m", "alembic"}, args...),
 		env:  []string{"PYTHONPATH=" + filepath.Join(s.contrib, "alembic"), "PYTHONDONTWRITEBYTECODE=1", "DB_URL=" + to},
 	}
+}
+
+func (s *stage) terraform(verb string, args ...string) command {
+	line := []string{"terraform", verb, "-input=false", "-no-color"}
+	if verb != "init" {
+		line = append(line, fmt.Sprintf("-var=port=%d", s.server.Port))
+	}
+	return command{line: append(line, args...), env: []string{"MYSQL_PWD=" + password, "CHECKPOINT_DISABLE=1"}}
 }
 
 func (s *stage) liquibase(goal string, options ...string) command {

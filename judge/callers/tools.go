@@ -122,6 +122,13 @@ func installMaven(ctx context.Context, _ *tools) error {
 	return nil
 }
 
+func installTerraform(_ context.Context, _ *tools) error {
+	if _, err := exec.LookPath("terraform"); err != nil {
+		return errors.New("terraform is missing: no registry that the tests reach has it")
+	}
+	return nil
+}
+
 // unpack writes a folder of testdata below the home.
 func (s *stage) unpack(folder string) error {
 	from, err := fs.Sub(testdata, "testdata/"+folder)
