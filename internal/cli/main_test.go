@@ -69,7 +69,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 
 // patience is how long a test waits for what must come. It costs nothing where all is well, and a
 // machine that has much else to do may need it.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // sideBySide lets a test run next to others on the same servers. A test that changes a server as a
 // whole (its settings, its locks), that kills or counts sessions of others, that holds a snapshot

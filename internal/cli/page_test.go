@@ -69,7 +69,7 @@ func (c *controlling) page() *looking {
 // and cut over, and the end has the report.
 func TestPageOfARun(t *testing.T) {
 	sideBySide(t)
-	c := beginControlled(t, 30_000, "--listen=127.0.0.1:0", "--hold", "--copy-share=5%", "--history-dir="+filepath.Join(t.TempDir(), "h"))
+	c := beginControlled(t, 30_000, "--listen=127.0.0.1:0", "--hold", "--full-speed", "--copy-share=5%", "--history-dir="+filepath.Join(t.TempDir(), "h"))
 	l := c.page()
 	l.gets("GET", "/changes/run", "", c.name, "Cut over", "Limit the row copy to")
 	stream := l.do("GET", "/v1/changes/run/events", "")

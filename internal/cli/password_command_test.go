@@ -69,7 +69,7 @@ func killAll(t *testing.T, i *mysqltest.Instance, user string) {
 	t.Helper()
 	db := i.Open(t, "")
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		rows, err := db.Query("SELECT id FROM information_schema.processlist WHERE user = ?", user)
+		rows, err := db.Query("SELECT processlist_id FROM performance_schema.threads WHERE processlist_user = ?", user)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -99,7 +99,7 @@ func TestL6_AReaderOfTheBinlogThatIsBehindHoldsTheSwap(t *testing.T) {
 	var plan string
 	for end := time.Now().Add(20 * time.Second); !strings.Contains(plan, "programs read the binlog, and are no replicas: "+c.i.User+"@"); {
 		if time.Now().After(end) {
-			t.Fatalf("the plan does not name the reader:\n%s\n%s", plan, c.query("SELECT GROUP_CONCAT(command, '/', user, '/', id) FROM information_schema.processlist")+
+			t.Fatalf("the plan does not name the reader:\n%s\n%s", plan, c.query("SELECT GROUP_CONCAT(processlist_command, '/', processlist_user, '/', processlist_id) FROM performance_schema.threads")+
 				c.query("SELECT GROUP_CONCAT(processlist_id, '/', attr_name, '/', attr_value) FROM performance_schema.session_connect_attrs"))
 		}
 		_, plan, _ = midstream(t, append(flagsTo(t, c.i), "plan", "--method=shadow", "ALTER TABLE "+c.name+" ADD COLUMN d INT")...)

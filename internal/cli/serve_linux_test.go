@@ -42,7 +42,7 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 	q.serve()
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
 	a := q.holds("a")
-	if who := q.query("SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE user = 'serve'"); who != "1" {
+	if who := q.query("SELECT COUNT(*) > 0 FROM performance_schema.threads WHERE processlist_user = 'serve'"); who != "1" {
 		t.Error("the run has another account")
 	}
 	for _, process := range []int{a.Process, q.daemon.cmd.Process.Pid} {

@@ -294,7 +294,7 @@ func TestAFrozenServerSwapsNothing(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	p.does("ann", "submit", "ALTER TABLE "+p.name+" ADD COLUMN c INT", "--server=main", "--id=a", held[0], held[1], held[2])
-	a := p.sees("ann", "a", func(c queue.Change) bool { return c.Ready != nil })
+	a := p.sees("ann", "a", func(c queue.Change) bool { return c.Ready != nil && c.Why != "" })
 	if strings.Contains(a.Why, "midstream cutover") || !strings.Contains(a.Why, "on hold: until midstream release") { // it is for people elsewhere
 		t.Errorf("it is %s", a.Why)
 	}
@@ -308,6 +308,8 @@ func TestAFrozenServerSwapsNothing(t *testing.T) {
 	midstream(t, "cutover", "--control-dir="+p.folder, p.name) // the run's own word, past the service
 	p.kill()
 	p.serve()
+	p.sees("ann", "a", func(c queue.Change) bool { return strings.Contains(c.Why, "it does not swap: the server is frozen") })
+	p.sees("ann", "b", func(c queue.Change) bool { return strings.Contains(c.Why, "the server is frozen by ops") })
 	for range 10 {
 		time.Sleep(200 * time.Millisecond)
 		a, b := p.sees("ann", "a", func(queue.Change) bool { return true }), p.sees("ann", "b", func(queue.Change) bool { return true })

@@ -192,7 +192,11 @@ func (a *swapAttempt) checkCost(left time.Duration) error {
 	for _, p := range a.parts {
 		sum.Rename, sum.Declare, sum.Files = sum.Rename+p.cost.Rename, sum.Declare+p.cost.Declare, sum.Files+p.cost.Files
 	}
-	if takes := sum.Rename + sum.Declare; plan.Safely(takes) > left {
+	takes := sum.Rename + sum.Declare
+	switch {
+	case left <= 0:
+		return fmt.Errorf("%w: no time is left for it", ErrSlow)
+	case plan.Safely(takes) > left:
 		return fmt.Errorf("%w: it takes about %s now, %d files take %s of it, and %s is left", ErrSlow,
 			takes.Round(time.Millisecond), sum.Files, sum.Rename.Round(time.Millisecond), max(left, 0).Round(time.Millisecond))
 	}

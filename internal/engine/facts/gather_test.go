@@ -1,6 +1,7 @@
 package facts_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -186,6 +187,29 @@ func TestMissingGrantsCanBePasted(t *testing.T) {
 		}
 		if loaded, err := schema.Load(t.Context(), account, s.name("orders")); err != nil || len(loaded.Columns) != 2 {
 			t.Errorf("%+v, %v", loaded, err)
+		}
+	})
+}
+
+// TestConnectionsAreCountedDuringAnyStatement: the server has no answer from information_schema.processlist while a session runs a
+// statement with a letter that is not in utf8mb3. The connections are counted all the same.
+func TestConnectionsAreCountedDuringAnyStatement(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = s.ExecContext(ctx, "SELECT SLEEP(60), '🎁'")
+		}()
+		defer func() { stop(); <-ended }()
+		const works = "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'SELECT SLEEP(60)%'"
+		for at := "0"; at == "0"; time.Sleep(10 * time.Millisecond) {
+			if err := s.QueryRowContext(t.Context(), works).Scan(&at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := facts.CountOfAccount(t.Context(), s); err != nil || n < 2 {
+			t.Errorf("%d connections, %v", n, err)
 		}
 	})
 }

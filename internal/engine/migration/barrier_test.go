@@ -160,8 +160,9 @@ func TestL6_ALostSessionSwapsAfterTheCommit(t *testing.T) {
 // killOfHolder kills the sessions of the run that sleep.
 func (b *bench) killOfHolder() (kills []string) {
 	b.Helper()
-	rows, err := b.db.QueryContext(b.ctx(), "SELECT CONCAT('KILL ', processlist_id) FROM performance_schema.session_connect_attrs a"+
-		" JOIN information_schema.processlist p ON p.id = a.processlist_id WHERE attr_name = 'midstream_run' AND p.command = 'Sleep'")
+	rows, err := b.db.QueryContext(b.ctx(), "SELECT CONCAT('KILL ', a.processlist_id) FROM performance_schema.session_connect_attrs a"+
+		" JOIN performance_schema.threads t ON t.processlist_id = a.processlist_id"+
+		" WHERE attr_name = 'midstream_run' AND processlist_command = 'Sleep'")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -172,6 +173,9 @@ func (b *bench) killOfHolder() (kills []string) {
 			b.Fatal(err)
 		}
 		kills = append(kills, kill)
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
 	}
 	return kills
 }

@@ -286,6 +286,9 @@ func (p *party) tell(a rollout.Action, operation string, command any) (answer so
 	return answer, err
 }
 
+// patient is how long a test waits for the end of a set. The pause between two rounds doubles, up to 26 s.
+const patient = 4 * time.Minute
+
 // conduct drives the set to its end, or until the conductor dies.
 func (f *fleet) conduct(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -432,7 +435,7 @@ func TestABarrierIsAllOrNone(t *testing.T) {
 			}
 			return nil
 		}
-		if err := f.conduct(time.Minute); err != nil {
+		if err := f.conduct(patient); err != nil {
 			t.Fatalf("set %d: %v", i, err)
 		}
 		for name, p := range f.parties {
@@ -483,7 +486,7 @@ func TestABarrierSurvivesItsParties(t *testing.T) {
 				p.child.kill()
 				return nil
 			}
-			err := f.conduct(time.Minute)
+			err := f.conduct(patient)
 			if died := who == "the conductor"; died != errors.Is(err, errDied) || !died && err != nil {
 				t.Fatalf("%s dies %s: %v", who, step, err)
 			}

@@ -117,6 +117,7 @@ func TestNoQueryWaitsLongerThanTheBudget(t *testing.T) {
 			onEachAlone(t, func(b *bench) {
 				b.numbered(1000)
 				s := b.query(20)
+				b.hurried()
 				blocker := b.conn()
 				ended := make(chan struct{})
 				r := b.background(
@@ -322,6 +323,7 @@ func TestNoQueryWaitsForABackup(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
 		s := b.query(20)
+		b.hurried()
 		begin, end := b.backup()
 		if begin == nil {
 			return
@@ -462,7 +464,7 @@ func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
 						}
 					}
 				})
-				for b.value("SELECT COUNT(*) FROM information_schema.processlist WHERE state = '"+state+"' AND info = '"+statements[0]+"'") == "0" {
+				for b.value("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state = '"+state+"' AND processlist_info = '"+statements[0]+"'") == "0" {
 					time.Sleep(time.Millisecond)
 				}
 			}

@@ -117,6 +117,7 @@ func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 // queries don't wait for each of them. No row is without them, and no valid row is refused.
 func TestNoQueryWaitsForNamesOfConstraints(t *testing.T) {
 	b := setup(t, "9.7")
+	b.hurried()
 	const rows = 500
 	f := b.family(rows)
 	b.exec(

@@ -347,6 +347,7 @@ func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
 	const rows = 500
+	b.hurried()
 	f := b.family(rows)
 	begin, end := b.backup()
 	ended := make(chan struct{})

@@ -72,6 +72,7 @@ func TestL2_OverrunWhileItLooks(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
+		b.hurried()
 		look := b.wire(fault.Rule{After: "LOCK TABLES", At: "information_schema.triggers", Delay: time.Second})
 		result := b.mustMigrate("ADD COLUMN added INT")
 		if !bent(look) || result.Attempts < 2 {

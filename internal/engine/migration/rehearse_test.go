@@ -152,6 +152,7 @@ func TestRunAndRehearsalAreNotMistaken(t *testing.T) {
 func TestRehearsedLockWithinTheBudget(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
+		b.hurried()
 		s := b.query(20)
 		blocker := b.conn()
 		ended := make(chan struct{})

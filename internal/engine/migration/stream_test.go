@@ -303,7 +303,7 @@ func TestL5_AnotherServerStops(t *testing.T) {
 func (b *bench) purge() {
 	b.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if id := b.value("SELECT IFNULL(MIN(id), '') FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"); id != "" {
+		if id := b.value("SELECT IFNULL(MIN(processlist_id), '') FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"); id != "" {
 			b.db.ExecContext(b.ctx(), "KILL "+id) // it may have ended by itself
 		}
 		b.exec("PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY")

@@ -50,7 +50,7 @@ func TestU4_AnAbortDoesNotWaitForTheLockOfAnother(t *testing.T) {
 		}
 		b.exec("UPDATE " + b.schema + ".t SET v = 3 WHERE id = 1")
 		// innodb_trx cannot be read while a statement of any session has an emoji (3854).
-		const waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%%`%s`.`t_old`%%' AND time >= 1 AND id <> CONNECTION_ID()"
+		const waiting = "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE '%%`%s`.`t_old`%%' AND processlist_time >= 1 AND processlist_id <> CONNECTION_ID()"
 		waits := func() (n int) {
 			_ = b.db.QueryRowContext(b.ctx(), fmt.Sprintf(waiting, b.schema)).Scan(&n)
 			return n

@@ -32,7 +32,7 @@ func TestL7_AnUndoWaitsForTheClaimOfAKilledOne(t *testing.T) {
 			b.Errorf("next to the claim, the undo ends with %d: %s", code, last)
 		}
 		undo := b.undoing()
-		waiting := fmt.Sprintf("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE %s AND id <> CONNECTION_ID()",
+		waiting := fmt.Sprintf("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE %s AND processlist_id <> CONNECTION_ID()",
 			schema.Literal("SELECT GET_LOCK("+strings.ReplaceAll(name, "_", `\_`)+"%"))
 		for b.value(waiting) == "0" {
 			time.Sleep(10 * time.Millisecond)

@@ -29,7 +29,7 @@ func TestU3_TheEndOfAKilledUndoEndsItsStatement(t *testing.T) {
 			}
 			undo := b.undoing("--lock-wait=8s")
 			alters := func() bool {
-				return b.value("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'ALTER TABLE `"+b.schema+"`.`t`%'") != "0"
+				return b.value("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'ALTER TABLE `"+b.schema+"`.`t`%'") != "0"
 			}
 			for deadline := time.Now().Add(20 * time.Second); !alters(); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {

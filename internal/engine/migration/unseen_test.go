@@ -93,6 +93,7 @@ func TestL7_NobodyIsSeen(t *testing.T) {
 	const version = "mariadb-10.11"
 	b := on(t, version, mysqltest.Own(t, version, sandbox.Options{Settings: map[string]string{"performance_schema": "OFF"}}))
 	b.numbered(1000)
+	b.hurried()
 	s := b.query(10)
 	holder := b.conn()
 	hold := func(statement string) {
@@ -101,18 +102,21 @@ func TestL7_NobodyIsSeen(t *testing.T) {
 		}
 	}
 	var asked int
+	refused := make(chan struct{})
 	var held sync.WaitGroup
 	b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
 		hold("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED") // else InnoDB shows an old snapshot
 		hold("BEGIN")
 		hold("SELECT COUNT(*) FROM " + b.schema + ".t WHERE id = 1")
 		held.Go(func() {
-			time.Sleep(2 * time.Second)
+			<-refused
 			hold("COMMIT")
 		})
 	}), func(e event.Event) {
 		if _, is := e.(event.LockAttempt); is {
-			asked++
+			if asked++; asked == 1 {
+				close(refused)
+			}
 		}
 	})
 	held.Wait()

@@ -248,7 +248,7 @@ func (r *rig) empties(rows string) {
 				n,
 				rows,
 				r.value(
-					"SELECT GROUP_CONCAT(CONCAT_WS(' ', id, command, state, info) SEPARATOR '; ') FROM information_schema.processlist WHERE info IS NOT NULL",
+					"SELECT GROUP_CONCAT(CONCAT_WS(' ', processlist_id, processlist_command, processlist_state, processlist_info) SEPARATOR '; ') FROM performance_schema.threads WHERE processlist_info IS NOT NULL",
 				),
 			)
 		}

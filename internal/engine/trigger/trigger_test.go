@@ -50,7 +50,7 @@ func TestL3_PreparedBeforeTheTrigger(t *testing.T) {
 		writer("BEGIN", "INSERT INTO t (id) VALUES (3)")
 		created := make(chan error, 1)
 		go func() { created <- r.set.Create(r.Context(), r.pool, ask) }()
-		for r.value("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%CREATE TRIGGER `"+r.set.Source.Schema+"%' AND state LIKE 'Waiting for%'") == "0" {
+		for r.value("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE '%CREATE TRIGGER `"+r.set.Source.Schema+"%' AND processlist_state LIKE 'Waiting for%'") == "0" {
 			select {
 			case err := <-created:
 				r.Fatalf("CREATE TRIGGER did not wait: %v", err)

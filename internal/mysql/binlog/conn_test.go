@@ -19,7 +19,7 @@ import (
 // dumps counts the server's dump threads of an account.
 func (b *bundle) dumps(user string) (n int) {
 	b.t.Helper()
-	b.row("SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%' AND user = '"+user+"'", &n)
+	b.row("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%' AND processlist_user = '"+user+"'", &n)
 	return n
 }
 
@@ -194,7 +194,7 @@ func TestKilled(t *testing.T) {
 		go func() { done <- NewReader(server, nil, GTIDs{}).Run(t.Context(), from, ignore) }()
 		waitFor(t, 5*time.Second, "dump thread", func() bool { return b.dumps(server.User) == 1 })
 		var id int
-		b.row("SELECT id FROM information_schema.processlist WHERE user = '"+server.User+"'", &id)
+		b.row("SELECT processlist_id FROM performance_schema.threads WHERE processlist_user = '"+server.User+"'", &id)
 		b.exec(fmt.Sprintf("KILL %d", id))
 		if err := <-done; !errors.Is(err, ErrConnection) {
 			t.Errorf("killed: %v", err)
