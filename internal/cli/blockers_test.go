@@ -175,7 +175,7 @@ func TestHeld(t *testing.T) {
 		}
 		args := append(flagsTo(t, i), "run", "--drop-old", "--method="+method, "ALTER TABLE "+name+" ADD COLUMN c INT")
 		r := start(t, command(t, append(args, "--cutover-when-gone="+file)...))
-		r.await(&r.stdout, "held: the file "+file+" exists")
+		r.await(&r.stdout, "on hold: the file "+file+" exists")
 		if got := query(columns); got != "id,a,b" {
 			t.Errorf("%s: columns %s", method, got)
 		}
@@ -194,7 +194,7 @@ func TestHeld(t *testing.T) {
 		window := fmt.Sprintf("%s-%s UTC", now.Add(2*time.Hour).Format("15:04"), now.Add(3*time.Hour).Format("15:04"))
 		args[len(args)-1] = "ALTER TABLE " + name + " ADD COLUMN d INT"
 		r = start(t, command(t, append(args, "--on-signal=remove", "--cutover-window="+window)...))
-		r.await(&r.stdout, "held: the window "+window+" opens at ")
+		r.await(&r.stdout, "on hold: the window "+window+" opens at ")
 		r.interrupt()
 		if code := r.exit(); code != exit.Aborted || query(columns) != "id,a,b,c" {
 			t.Errorf("%s: exit code %d, columns %s\n%s\n%s", method, code, query(columns), &r.stdout, &r.stderr)

@@ -19,7 +19,7 @@ func TestL9_ABusyTableHasItsOwnCode(t *testing.T) {
 	with := func(args ...string) []string { return append(args, flagsTo(t, i)...) }
 	alter := "ALTER TABLE " + name + " ADD COLUMN c INT"
 	first := start(t, command(t, with("run", "--method=shadow", "--hold", "--drop-old", "--control-dir="+folder, alter)...))
-	first.await(&first.stdout, "held: ")
+	first.await(&first.stdout, "on hold: ")
 	for _, args := range [][]string{
 		{"run", alter}, {"run", "ALTER TABLE " + name + " ADD COLUMN d INT"}, {"plan", alter}, {"run", "--wait-for-other=2s", alter},
 		{"cleanup", "--yes", name}, {"run", "DROP TABLE " + name}, {"run", "TRUNCATE TABLE " + name},
@@ -172,7 +172,7 @@ func TestACommandWithoutATableIsForOneRun(t *testing.T) {
 	for _, of := range []string{name, database + ".u"} {
 		r := start(t, command(t, append([]string{"run", "--method=shadow", "--hold", "--drop-old", folder, "ALTER TABLE " + of + " ADD COLUMN c INT"},
 			flagsTo(t, i)...)...))
-		r.await(&r.stdout, "held: ")
+		r.await(&r.stdout, "on hold: ")
 		runs = append(runs, r)
 	}
 	tell := func(want int, args ...string) string {

@@ -150,7 +150,7 @@ func (c *controlling) progress() record.Progress {
 // what is told before has other numbers.
 func (c *controlling) awaitProgressOfPause() {
 	c.t.Helper()
-	since := c.status().Since
+	since := *c.status().Since
 	c.await("progress", func() bool {
 		r, _ := time.Parse(record.RFC3339, c.progress().At)
 		return r.After(since.Add(time.Second))
@@ -300,7 +300,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	c.obeys("pause", nil, "the run is paused")
 	c.obeys("cutover", nil, "the run is paused by ")
 	c.obeys("resume", nil, "resumed")
-	c.await("the file holds it", func() bool { return strings.Contains(c.run.stdout.String(), "held: the file "+file) })
+	c.await("the file holds it", func() bool { return strings.Contains(c.run.stdout.String(), "on hold: the file "+file) })
 	c.obeys("hold", nil, "waits for midstream cutover")
 	c.obeys("cutover", nil, "the hold is released, but the file "+file+" exists", "--now")
 	if got := c.query(columns); got != "id,a,b" {
@@ -309,7 +309,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	c.obeys("cutover", []string{"--now"}, "cuts over as soon as")
 	c.ends(exit.Done)
 	contains(
-		t, c.run.stdout.String(), "on hold until an operator", "held: until midstream cutover ",
+		t, c.run.stdout.String(), "on hold: until midstream cutover ",
 		"cutover --now, by ", "locked for",
 	)
 	if got := c.query(columns); got != "id,a,b,c" {

@@ -59,7 +59,7 @@ var everyEvent = []event.Event{
 		BuildStep:          "sort",
 	},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Slowdown: -1, ETA: -1},
-	event.Blocked{Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
+	event.Blocked{Run: "shop.orders", Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
 		Command: "Sleep", Age: time.Minute, Statement: "SELECT 1", Table: "shop.orders", Why: "holds a metadata lock", Snapshot: true}}},
 	event.LockAttempt{Number: 2, Granted: true, Waited: 1500 * time.Microsecond, At: moment},
 	event.SwapDone{LockHeld: 4100 * time.Microsecond, Drained: 3, Attempts: 2, At: moment},
@@ -116,7 +116,7 @@ func TestLines(t *testing.T) {
 	l := &tui.Lines{Out: &out}
 	p := everyEvent[3].(event.Progress)
 	for i := range 20 { // 10 s: two lines, and once what their words mean
-		p.At = moment.Add(time.Duration(i) * 500 * time.Millisecond)
+		p.At, p.RowsCopied = moment.Add(time.Duration(i)*500*time.Millisecond), int64(41+i/10)
 		l.Show(p)
 	}
 	if n, words := strings.Count(out.String(), "2/5 copy"), strings.Count(out.String(), "  ("); n != 2 || words != 2 {
@@ -131,7 +131,7 @@ func TestLines(t *testing.T) {
 		l.Show(e)
 	}
 	contains(
-		t, out.String(), "a note", "5/5 cut over  BLOCKED 2 s by connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
+		t, out.String(), "a note", `5/5 cut over  BLOCKED 2 s by connection 17, app@h:1: transaction open for 1 min 0 s, with an old snapshot, last statement "SELECT 1"`,
 		"To kill it: KILL 17.", "--old-snapshots=ignore",
 		"5/5 cut over  locked for 4.1 ms, 3 changes applied under the lock, attempt 2",
 		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n",
@@ -144,9 +144,9 @@ func TestLines(t *testing.T) {
 	for _, e := range everyEvent {
 		quiet.Show(e)
 	}
-	// the note, what is gone on with, the blocker and what to do, the finding with
+	// the note, what is gone on with, the blocker and what to do (also about its snapshot), the finding with
 	// its keys, list and fix, that the deadline cannot be met, and unfit and parked rows of an undo
-	if n := strings.Count(out.String(), "\n"); n != 11 {
+	if n := strings.Count(out.String(), "\n"); n != 12 {
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }

@@ -68,7 +68,7 @@ func TestErrorsPage(t *testing.T) {
 		}
 		r := start(t, command(t, args...))
 		if e.ending != nil {
-			r.await(&r.stdout, "held")
+			r.await(&r.stdout, "on hold")
 			e.ending(r)
 		}
 		if code := r.exit(); code != e.code {

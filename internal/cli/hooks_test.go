@@ -220,7 +220,7 @@ func TestL9_AHookThatDoesNotAgreeHoldsTheRun(t *testing.T) {
 		if code := c.run.exit(); code != exit.Done {
 			t.Fatalf("%s: exit code %d\n%s\n%s", how, code, &c.run.stdout, &c.run.stderr)
 		}
-		contains(t, c.run.stdout.String()+c.run.stderr.String(), "held: the hook before-cutover=", "ticket 12 is open", "asks again every 10s")
+		contains(t, c.run.stdout.String()+c.run.stderr.String(), "on hold: the hook before-cutover=", "ticket 12 is open", "asks again every 10s")
 		if text, err := os.ReadFile(agreed); err != nil || len(text) != 2 {
 			t.Errorf("%s: the hook that has agreed was asked %d times, %v", how, len(text)/2, err)
 		}

@@ -75,7 +75,7 @@ func TestEveryRunHasAReport(t *testing.T) {
 		!strings.Contains(list, "  refused  ") {
 		t.Errorf("the list is\n%s", list)
 	}
-	if text := told("--list", "--limit=1"); strings.Count(text, "\n") != 3 || !strings.Contains(text, "1 older run: --limit=0 lists all") {
+	if text := told("--list", "--limit=1"); strings.Count(text, "\n") != 4 || !strings.Contains(text, "1 older run: --limit=0 lists all") {
 		t.Errorf("the list of one run is\n%s", text)
 	}
 	if text := told(r.Run.ID); !strings.HasPrefix(text, "# ") || strings.Contains(text, "<!doctype") {

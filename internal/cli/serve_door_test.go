@@ -56,3 +56,21 @@ func TestServeSaysWhatToDoAboutItsDoor(t *testing.T) {
 	}
 	contains(t, stderr, "cannot read the token of the service", "check --token-file: midstream serve prints")
 }
+
+// TestVerbsOfAServiceThatNoPersonNamed: without midstream serve and without --service, the verbs that ask a service report that, and how to
+// name one.
+func TestVerbsOfAServiceThatNoPersonNamed(t *testing.T) {
+	for _, args := range [][]string{{"queue"}, {"audit"}, {"freeze"}, {"approve", "a"}, {"fleet", "status"}} {
+		cmd := command(t, args...)
+		cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+t.TempDir())
+		r := start(t, cmd)
+		if code := r.exit(); code != exit.WrongUsage {
+			t.Errorf("%q: exit code %d", args, code)
+		}
+		text := strings.Join(strings.Fields(r.stderr.String()), " ")
+		contains(t, text, "this user has begun no midstream serve on this machine, and --service names no other", "--service=https://HOST:8385 --token-file=FILE")
+		if strings.Contains(text, "no such file") {
+			t.Errorf("%q: %s", args, text)
+		}
+	}
+}

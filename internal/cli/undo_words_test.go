@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -182,7 +183,7 @@ func TestACheckLeavesAnUndoOpen(t *testing.T) {
 }
 
 // TestATableWithOldStatisticsHasRows: the server's statistics of a small table show no rows. The plan of a change and of a DROP, and
-// cleanup, show its rows.
+// cleanup, show its rows. The plan of a larger table that was just loaded shows the size of its file.
 func TestATableWithOldStatisticsHasRows(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
@@ -191,9 +192,17 @@ func TestATableWithOldStatisticsHasRows(t *testing.T) {
 			r.Fatalf("the statistics show %s rows", got)
 		}
 		r.says("plan", exit.Done, "ALTER TABLE s ADD COLUMN c INT", nil, "about 77 rows")
+		r.exec("CREATE TABLE u (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(900)) STATS_AUTO_RECALC=0", "INSERT INTO u (a) VALUES (REPEAT('x', 900))")
+		for range 13 { // 8 MB; the server counts rows, and no pages
+			r.exec("INSERT INTO u (a) SELECT a FROM u")
+		}
+		code, stdout, stderr := midstream(r.T, append(flagsTo(r.T, r.i), "plan", "--method=shadow", "ALTER TABLE "+r.database+".u ADD COLUMN c INT")...)
+		if size := regexp.MustCompile(` rows, ([0-9.]+) MB`).FindStringSubmatch(strings.Join(strings.Fields(stdout), " ")); code != exit.Done || size == nil || len(size[1]) < 2 {
+			r.Errorf("exit code %d, size %q\n%s\n%s", code, size, stdout, stderr)
+		}
 		r.says("plan", exit.Done, "DROP TABLE s", nil, "about 77 rows")
 		r.says("run", exit.Done, "DROP TABLE s", []string{"--drop-later"})
-		code, stdout, stderr := midstream(r.T, append(flagsTo(r.T, r.i), "cleanup", "--old", "--yes", r.database+".s")...)
+		code, stdout, stderr = midstream(r.T, append(flagsTo(r.T, r.i), "cleanup", "--old", "--yes", r.database+".s")...)
 		if contains(r.T, stdout+stderr, "about 77 rows"); code != exit.Done {
 			r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}

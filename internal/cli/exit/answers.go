@@ -31,6 +31,11 @@ func Answered(err error) error {
 func Unanswered(ctx context.Context, err error, at string) error {
 	var p *socket.Problem
 	switch {
+	case errors.Is(err, queue.ErrUnnamed):
+		return &Error{
+			Code: WrongUsage, Err: err, Left: "midstream sent no request",
+			Next: "start one by midstream serve, or add --service=https://HOST:8385 --token-file=FILE, which name the service of another machine or user",
+		}
 	case errors.Is(err, queue.ErrToken):
 		return &Error{Code: WrongUsage, Err: err, Left: "midstream sent no request", Next: "check --token-file: midstream serve prints the name of its own token when it begins; one of midstream token is where you have kept it"}
 	case errors.Is(err, queue.ErrUnreached) && InterruptedBy(ctx, err):

@@ -1,7 +1,9 @@
 package process
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 
 	"midstream/internal/cli/flags"
@@ -13,6 +15,7 @@ type ServiceFlags struct {
 	At    string
 	token TokenFlag
 	ca    string
+	named func() bool // the command line names the service, or its token
 }
 
 // Register adds the flags.
@@ -20,6 +23,9 @@ func (s *ServiceFlags) Register(f *flags.Set) {
 	f.Flags.StringVar(&s.At, "service", "http://"+UsualListen, "URL of midstream serve")
 	f.Flags.StringVar(&s.At, "to", "http://"+UsualListen, "former name of --service; it works as before")
 	s.token.Register(f)
+	s.named = func() bool {
+		return f.Flags.Changed("service") || f.Flags.Changed("to") || f.Flags.Changed("token-file")
+	}
 	f.Flags.StringVar(
 		&s.ca, "tls-ca", "",
 		"PEM file of the certificates that sign the service's certificate, in addition to those of this machine",
@@ -36,5 +42,14 @@ func (s *ServiceFlags) Client(p *Process) (c *queue.Client, problems []error) {
 	if err != nil {
 		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", s.ca, err))
 	}
-	return &queue.Client{At: s.At, HTTP: trusting, Token: func() (string, error) { return s.token.Read(p) }}, problems
+	return &queue.Client{At: s.At, HTTP: trusting, Token: func() (string, error) { return s.read(p) }}, problems
+}
+
+// read reads the token. Without a name, the service is the one that this user has begun on this machine: it has made the token.
+func (s *ServiceFlags) read(p *Process) (string, error) {
+	token, err := s.token.Read(p)
+	if errors.Is(err, fs.ErrNotExist) && !s.named() {
+		return "", queue.ErrUnnamed
+	}
+	return token, err
 }

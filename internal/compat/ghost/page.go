@@ -31,7 +31,11 @@ func (s *Speaker) End(err error, complaint string) int {
 		if s.plan.Choice.CopiesRows() {
 			how = "copy to a new table, then cut over"
 		}
-		fmt.Fprintf(s.out, "# Plan: %s, about %d rows, %d warnings (--verbose lists them)\n", how, s.plan.Source.Rows, len(s.plan.Risks))
+		warnings := "no warnings"
+		if n := len(s.plan.Risks); n > 0 {
+			warnings = fmt.Sprintf("%d warnings (--verbose lists them)", n)
+		}
+		fmt.Fprintf(s.out, "# Plan: %s, about %d rows, %s\n", how, s.plan.Source.Rows, warnings)
 	}
 	if !s.asked.Execute {
 		fmt.Fprintln(s.out, "# Nothing was changed: --execute was not said")

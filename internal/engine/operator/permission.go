@@ -121,7 +121,7 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 		}
 		if why != told {
 			if why != h.Control.pausedBy() { // the command that pauses is an event of its own
-				h.Note("held: " + why)
+				h.Note(h.step() + "on hold: " + why)
 			}
 			told = why
 		}
@@ -139,6 +139,14 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 			return true, err
 		}
 	}
+}
+
+// step is the step of the run in which it waits, as a text begins that a display numbers; "" if the steps have no number.
+func (h Permission) step() string {
+	if h.Next == event.PhaseNative {
+		return ""
+	}
+	return "cut over: "
 }
 
 // Turn decides when the server's own statement may be made (lock.Turn).

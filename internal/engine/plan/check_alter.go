@@ -214,7 +214,7 @@ func (b *Back) Refusing(row string) (why, fix string) {
 }
 
 // FindFirst advises midstream check.
-const FindFirst = "To find them first: midstream check  \"ALTER TABLE ...\" lists every row"
+const FindFirst = "midstream check  \"ALTER TABLE ...\" lists every row"
 
 // findFirst is an advice for midstream check itself, if that is what works.
 func findFirst(fix string, checks bool) string {

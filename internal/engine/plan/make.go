@@ -182,7 +182,7 @@ func (c *checker) warnOfBuild(choice Choice) {
 			"the server asks for the table's lock again at the end of its build",
 			"if a session holds the table then for longer than a request may wait, "+
 				"the build is lost and starts again; no other session waits longer"+takesOver,
-			"Choose a time without long transactions on the table, or --method=shadow, which waits without losing its work",
+			"Choose a time without long transactions, or --method=shadow, which waits",
 		)
 	case choice.Method == MethodCopy && choice.Work > 0:
 		c.warn(

@@ -98,6 +98,9 @@ func rowBytes(t *schema.Table) float64 {
 // HeadBytes is what InnoDB puts before the columns of a row: header, transaction and roll pointer.
 const HeadBytes = 18
 
+// OldStatistics reports whether the server has counted a table's rows, and not yet its pages, as after a load.
+func OldStatistics(t *schema.Table) bool { return t.Rows > 1000 && t.DataBytes/t.Rows < HeadBytes }
+
 // dataBytes is what a row takes by itself, in bytes. The server counts rows at once, but counts
 // pages only some seconds after a tenth of the rows has changed. So right after a bulk load it may
 // show less than a row can take: then each column counts as 8 bytes.

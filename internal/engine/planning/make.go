@@ -148,6 +148,13 @@ func (m *maker) read(ctx context.Context) (err error) {
 		return failed(ReadFacts, name, m.server.readingFrom(err))
 	}
 	m.table.Rows = max(m.table.Rows, m.facts.Counted)
+	if plan.OldStatistics(m.table) {
+		files, err := facts.FileBytes(ctx, db, name)
+		if err != nil {
+			return failed(ReadFacts, name, err)
+		}
+		m.table.DataBytes = max(m.table.DataBytes, files-m.table.IndexBytes)
+	}
 	if err := facts.GatherParents(ctx, db, m.facts, name, plan.AddedBy(m.table, m.alter)); err != nil {
 		return failed(ReadFacts, name, err)
 	}

@@ -3,6 +3,7 @@ package humanize
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/mysql/escape"
@@ -27,7 +28,7 @@ func TestL9_NoEventIsObeyed(t *testing.T) {
 	}
 	for _, e := range []event.Event{
 		event.Note{Text: hostile}, event.Resumed{Text: hostile}, event.Controlled{Command: hostile, By: hostile, Text: hostile},
-		event.Blocked{Run: hostile + "." + hostile, Blockers: []event.Blocker{b, b}}, event.Killed{Blocker: b},
+		event.Blocked{Run: hostile + "." + hostile, Blockers: []event.Blocker{{Statement: hostile}, {Age: time.Minute}}}, event.Killed{Blocker: b},
 		event.Throttled{Gates: []event.Gate{{Name: hostile, Why: hostile}, {Why: hostile}}},
 		event.Finding{Kind: hostile, Name: hostile, What: hostile, Keys: []string{hostile, hostile}, Query: hostile, Fix: hostile},
 		event.Mismatch{Key: hostile, Column: hostile, Expected: hostile,

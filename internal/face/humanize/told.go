@@ -9,7 +9,6 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/mysql/escape"
-	"midstream/internal/mysql/schema"
 )
 
 // PhaseOf describes a phase as Phase does, or of an undo.
@@ -291,103 +290,38 @@ func Throttled(e event.Throttled) string {
 	return escape.Line("waiting: " + strings.Join(reasons, "; "))
 }
 
-// Blocked reports the sessions that block the swap.
-func Blocked(e event.Blocked) string {
-	const indent = "\n          "
-	text := "cut over: BLOCKED by "
-	if e.Waiting >= time.Second {
-		text = "cut over: BLOCKED " + Age(e.Waiting) + " by "
-	}
-	if len(e.Blockers) == 1 {
-		text += Blocker(e.Blockers[0])
-	} else {
-		text += Plural(len(e.Blockers), "session") + ":"
-		for _, b := range e.Blockers {
-			text += indent + Blocker(b)
-		}
-	}
-	if remedy := Remedy(e.Run, e.Blockers); remedy != "" {
-		text += indent + remedy
-	}
-	return text
-}
-
-// brief is the age of an ordinary transaction of the application. It ends by itself, so nothing
-// suggests to kill it.
-const brief = 5 * time.Second
-
-// Remedy suggests what an operator can do about the blockers of a run, or returns "" if they will end by themselves.
-func Remedy(run string, blockers []event.Blocker) string {
-	var kills []string
-	snapshot := false
-	for _, b := range blockers {
-		if b.Age < brief || b.Role == event.RoleReplication || b.Role == event.RoleMidstream {
-			continue
-		}
-		kills = append(kills, fmt.Sprintf("KILL %d", b.ConnectionID))
-		snapshot = snapshot || b.Snapshot
-	}
-	if len(kills) == 0 {
-		return ""
-	}
-	them := "it"
-	if len(kills) > 1 {
-		them = "them"
-	}
-	table := "TABLE" // of a record by an earlier version
-	if run != "" {
-		table = escape.Line(schema.NameOf(run).Argument())
-	}
-	text := "Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set  " + table + " kill-blockers-after=30s."
-	if snapshot {
-		text += " To swap without waiting for old snapshots: midstream abort  --keep " + table + ", then the same command with " +
-			"--old-snapshots=ignore. Such a transaction then sees only a part of the table's rows, without an error."
-	}
-	return text
-}
-
-// Blocker describes one session, with its connection ID, so that an operator can find and kill it.
-func Blocker(b event.Blocker) string {
-	text := fmt.Sprintf("connection %d, %s@%s, %s for %s", b.ConnectionID, b.User, b.Host, b.Command, Span(b.Age))
-	if b.Table != "" {
-		text += ", on " + b.Table
-	}
-	text += ": " + b.Why
-	if b.Lock != "" {
-		text += " (" + b.Lock + ")"
-	}
-	if b.Role != "" {
-		text += ", " + string(b.Role)
-	}
-	if b.Changed > 0 {
-		text += ", " + Plural(b.Changed, "row") + " changed"
-	}
-	if b.Statement != "" {
-		text += " [" + OneLine(b.Statement, 100) + "]"
-	}
-	return escape.Line(text)
-}
-
 // Progress writes the state of a run in one line. It leaves out what is zero.
 func Progress(p event.Progress) string {
 	var parts []string
 	add := func(text string) { parts = append(parts, text) }
 	of := func(fraction float64, n int64) {
-		add(fmt.Sprintf("%s  %s of %s", Percent(fraction), Count(n), Count(p.RowsTotal)))
+		switch {
+		case n > 0 || fraction >= 0.005:
+			add(fmt.Sprintf("%s  %s of %s", Percent(fraction), Count(n), Count(p.RowsTotal)))
+		case p.RowsTotal > 0:
+			add("none of " + Count(p.RowsTotal) + " yet")
+		}
+	}
+	rate := func(perSecond float64) {
+		if perSecond >= leastRate {
+			add(Rate(perSecond) + "/s")
+		}
 	}
 	follows := true
 	switch p.Phase {
 	case event.PhaseCopy:
 		of(p.Fraction, p.RowsCopied)
-		add(Rate(p.CopyRate) + "/s")
+		rate(p.CopyRate)
 		add(ETA(p))
 		if slower := Slower(p); slower != "" {
 			add(slower)
 		}
 	case event.PhaseRows:
 		of(p.Fraction, p.Scanned)
-		add(Count(p.RowsCopied) + " changed")
-		add(Rate(p.CopyRate) + "/s")
+		if p.RowsCopied > 0 {
+			add(Count(p.RowsCopied) + " changed")
+		}
+		rate(p.CopyRate)
 		add(ETA(p))
 		if slower := Slower(p); slower != "" {
 			add(slower)
@@ -417,7 +351,11 @@ func Progress(p event.Progress) string {
 		follows = false
 	}
 	if follows && p.Backlog > 0 {
-		add(fmt.Sprintf("backlog %s (%s/s)", Count(p.Backlog), Rate(p.ApplyRate)))
+		text := "backlog " + Count(p.Backlog)
+		if p.ApplyRate >= leastRate {
+			text += " (" + Rate(p.ApplyRate) + "/s)"
+		}
+		add(text)
 	}
 	if p.Unfit != nil && p.Unfit.Rows > 0 {
 		add(Plural(p.Unfit.Rows, "row") + " unfit")
@@ -430,6 +368,9 @@ func Progress(p event.Progress) string {
 	}
 	return Step(p.Phase) + ": " + strings.Join(parts, "  ")
 }
+
+// leastRate is the lowest rate that Rate does not write as zero.
+const leastRate = 0.05
 
 // lateCapture is the capture delay from which a line of progress shows it.
 const lateCapture = time.Second

@@ -277,7 +277,7 @@ func (r *Report) tell(events []event.Event) {
 		}
 	}
 	r.endPhase(last)
-	r.waits = waitsOf(events)
+	r.waits = waitsOf(events, r.Run.Time())
 	for _, cause := range retries {
 		r.Retries = append(r.Retries, *cause)
 	}

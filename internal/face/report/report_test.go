@@ -370,10 +370,18 @@ func TestTheTimeOfARunIsDivided(t *testing.T) {
 	}
 	w := waitsOf([]event.Event{
 		event.PhaseEntered{Phase: event.PhaseHold, At: after(10)}, event.PhaseEntered{Phase: event.PhaseCutover, At: after(61)},
-		event.Blocked{Waiting: 2 * time.Second}, event.Blocked{Waiting: 9 * time.Second}, event.Blocked{Waiting: 4 * time.Second},
-	})
+		event.Blocked{Waiting: 2 * time.Second, At: after(61)}, event.Blocked{Waiting: 9 * time.Second, At: after(61)},
+		event.Blocked{Waiting: 4 * time.Second, At: after(61)},
+	}, time.Time{})
 	if w.held != 51*time.Second || w.blocked != 13*time.Second || w.in(89*time.Second) != "25.0 s of work, 1m04s of waiting (held 51.0 s, blocked 13.0 s)" {
 		t.Errorf("%+v %s", w, w.in(89*time.Second))
+	}
+	resumed := waitsOf([]event.Event{ // the run before has waited for its disk, and was stopped
+		event.Throttled{Gates: []event.Gate{{Name: "disk"}}, At: after(5)}, event.PhaseEntered{Phase: event.PhaseCopy, At: after(70)},
+		event.Blocked{Waiting: 12 * time.Second, At: after(90)}, event.Throttled{At: after(95)},
+	}, after(65))
+	if got := resumed.in(30 * time.Second); got != "18.0 s of work, 12.0 s of waiting (blocked 12.0 s)" {
+		t.Errorf("%q", got)
 	}
 	if w.in(50*time.Second) != "" {
 		t.Error("waits that are longer than the run")

@@ -13,13 +13,17 @@ type waits struct {
 	held, blocked, shut time.Duration
 }
 
-// waitsOf adds up the waits of a run: its holds, the blocks of its cut-over, and the times in which a gate held the row copy up.
-func waitsOf(events []event.Event) (w waits) {
+// waitsOf adds up the waits of a run that began at a time, without those of earlier runs: its holds, the blocks of its cut-over, and the
+// times in which a gate held the row copy up.
+func waitsOf(events []event.Event, began time.Time) (w waits) {
 	var hold, gate time.Time
 	var block time.Duration
 	for _, e := range events {
 		switch e := e.(type) {
 		case event.PhaseEntered:
+			if e.At.Before(began) {
+				continue
+			}
 			if !hold.IsZero() {
 				w.held += max(0, e.At.Sub(hold))
 			}
@@ -27,11 +31,17 @@ func waitsOf(events []event.Event) (w waits) {
 				hold = e.At
 			}
 		case event.Blocked:
+			if e.At.Before(began) {
+				continue
+			}
 			if e.Waiting < block { // another block
 				w.blocked += block
 			}
 			block = e.Waiting
 		case event.Throttled:
+			if e.At.Before(began) {
+				continue
+			}
 			if !gate.IsZero() {
 				w.shut += max(0, e.At.Sub(gate))
 			}

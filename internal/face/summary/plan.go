@@ -76,7 +76,7 @@ func AfterPlan(p Planned) string {
 	if p.Back != nil {
 		return "the same command without --plan (--verbose: locks, grants, key)"
 	}
-	return "the same command with run instead of plan; check tests every row first (--verbose: locks, grants, key)"
+	return "the same command with run; check tests every row first (--verbose: all details)"
 }
 
 // unfitInPlan is what is known, before an undo, of rows that the old definition refuses; "" if there can be none.
@@ -102,10 +102,50 @@ func stopsAtRows(p Planned) string {
 	return fmt.Sprintf("Not yet: %s would stop before its lock, because of %s (below).", p.Back.Verb(), humanize.Plural(p.Follower.Unfit, "row"))
 }
 
+// light reports whether the server changes the table itself, and the application goes on. Then only --verbose shows why not another way.
+func light(c plan.Choice) bool {
+	return (c.Method == plan.MethodInstant || c.Method == plan.MethodInplace) && !c.BlocksWrites() && c.Warning == ""
+}
+
+// longWhy is the length from which only --verbose shows why a risk matters.
+const longWhy = 120
+
+// inShort are risks without long reasons, unless all details are asked for.
+func inShort(risks []plan.Risk, style Style) []plan.Risk {
+	if style.Verbose || style.Markdown {
+		return risks
+	}
+	short := slices.Clone(risks)
+	for i, r := range short {
+		if len(r.Why) > longWhy && r.Code == plan.CodeBuild {
+			short[i].Why = ""
+		}
+	}
+	return short
+}
+
+// deletes is the verdict on a change that gives up values of which no copy is kept; "" for another one.
+func deletes(p Planned) string {
+	lost, kept, _ := strings.Cut(losses(p), "; ")
+	if !strings.HasPrefix(lost, lostValues) || kept != "" || p.Purpose.Rehearses() || p.Choice.Method == plan.MethodNone {
+		return ""
+	}
+	text := "OK to run. It deletes " + lost + ": no copy is kept."
+	if len(p.Risks) > 0 {
+		text += " " + humanize.Plural(len(p.Risks), "warning") + " (below)."
+	}
+	return text
+}
+
+// lostValues begins the text about columns that are dropped.
+const lostValues = "the values of "
+
 // after writes what to do next, behind the list.
 func (s *sheet) after(next string) {
 	if next != "" {
-		s.WriteString("\n")
+		if s.markdown || !s.listed {
+			s.WriteString("\n")
+		}
 		s.listed = true
 		s.line("Next", "%s", next)
 	}
@@ -125,7 +165,7 @@ func OfPlan(p Planned, style Style, next string) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s), %s", p.Source.Name, p.Address, p.Server.Version, size(p.Source))
 	s.statement(p.Alter.Restore(p.Source.Name))
-	s.verdict(p.Choice, p.Risks, stopsAtRows(p))
+	s.verdict(p.Choice, p.Risks, cmp.Or(stopsAtRows(p), deletes(p)))
 	if p.Back != nil {
 		label := "Undo of"
 		if p.Back.Redo {
@@ -154,7 +194,7 @@ func OfPlan(p Planned, style Style, next string) string {
 	if p.Back != nil && p.Back.Rest != "" {
 		s.line("Rows", "also those without %s, which --keep had left out", escape.Line(ddl.Shorten(p.Back.Rest)))
 	}
-	if why := whyNot(p.Choice, style.Verbose); why != "" {
+	if why := whyNot(p.Choice, style.Verbose); why != "" && (style.Verbose || style.Markdown || !light(p.Choice)) {
 		s.line("", "%s", why)
 	}
 	d := Predict(p.Plan, p.Config, p.Settings)
@@ -177,7 +217,7 @@ func OfPlan(p Planned, style Style, next string) string {
 	if text := finish(p, d, time.Now()); text != "" {
 		s.line("Deadline", "%s", text)
 	}
-	if d.Rows > 0 {
+	if d.Rows > 0 && (d.Measured || !plan.OldStatistics(p.Source)) {
 		s.line("Space", "%s of disk%s", humanize.Size(d.Disk), binlog(d))
 	}
 	if d.ReplicaLag > 0 {
@@ -211,7 +251,7 @@ func OfPlan(p Planned, style Style, next string) string {
 	}
 	if len(p.Risks) > 0 {
 		s.WriteString("\n")
-		s.risks(p.Risks)
+		s.risks(inShort(p.Risks, style))
 	}
 	s.after(next)
 	if len(p.Plan.Together) > 0 { // the next table's plan follows, or the sum of the swap
@@ -251,7 +291,7 @@ func BeforeRun(p Planned, style Style) string {
 	}
 	s.heading("%s on %s: %s%s%s", p.Source.Name, p.Address, what, about, problems)
 	s.found(p)
-	s.risks(p.Risks)
+	s.risks(inShort(p.Risks, style))
 	if undo := undoable(p); undo != "" && p.Back == nil && p.Config.Undo > 0 {
 		s.line("Undo", "%s", undo)
 	}
@@ -344,7 +384,7 @@ func whyNot(c plan.Choice, full bool) string {
 // size says how large a table is.
 func size(t *schema.Table) string {
 	size := humanize.Size(t.DataBytes + t.IndexBytes)
-	if t.Rows > 1000 && t.DataBytes/t.Rows < plan.HeadBytes { // just loaded: the server has counted rows, and no pages yet
+	if plan.OldStatistics(t) {
 		size = "size not known: the statistics are old (ANALYZE TABLE)"
 	}
 	return fmt.Sprintf("about %s, %s", humanize.Plural(t.Rows, "row"), size)
@@ -439,7 +479,7 @@ func losses(p Planned) string {
 		}
 	}
 	if len(dropped) > 0 {
-		lost = append(lost, "the values of "+columns(dropped))
+		lost = append(lost, lostValues+columns(dropped))
 	}
 	for _, r := range p.Risks {
 		if r.Code == plan.CodeLossy {

@@ -106,7 +106,7 @@ func (s *sheet) risks(risks []plan.Risk) {
 		if r.Why != "" {
 			what += ": " + r.Why
 		}
-		if s.listed = s.markdown; s.markdown {
+		if s.listed = true; s.markdown {
 			fmt.Fprintf(s, "- %s\n", escape.Markdown(what))
 			if r.Fix != "" {
 				fmt.Fprintf(s, "  - fix: %s\n", escape.Markdown(s.reach.In(r.Fix)))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/throttle"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -45,11 +46,14 @@ func OfStatus(s socket.Status) string {
 		line("undo", escape.Line(s.Reach.In(text)))
 	}
 	state := s.State
+	if state == "held" {
+		state = "on hold"
+	}
 	if s.Why != "" {
 		state += ": " + strings.TrimPrefix(s.Why, s.State+" ")
 	}
 	table := schema.NameOf(s.Table).Argument()
-	if s.State == "paused" {
+	if s.State == "paused" && s.Since != nil {
 		state += ", since " + s.Since.Local().Format(time.DateTime)
 	}
 	line("state", escape.Line(state))
@@ -60,18 +64,19 @@ func OfStatus(s socket.Status) string {
 		line("waits", strings.TrimPrefix(humanize.Throttled(e), "waiting: "))
 	}
 	if e, is := record.EventOf(s.Blocked).(event.Blocked); is {
-		remedy := humanize.Remedy(e.Run, e.Blockers)
-		line("blocked", strings.TrimSpace(strings.TrimSuffix(humanize.Blocked(e), remedy)))
-		line("next", s.Reach.In(remedy))
+		for i, text := range humanize.BlockedBy(e) {
+			line(map[bool]string{true: "blocked"}[i == 0], text)
+		}
+		line("next", s.Reach.In(humanize.Remedy(e.Run, e.Blockers)))
 	}
 	if e, is := record.EventOf(s.Progress).(event.Progress); is {
 		if s.State == "paused" || s.State == "stopped" { // nobody knows when it goes on
-			e.ETA = -1
+			e.ETA, e.CopyRate, e.ApplyRate = -1, 0, 0
 		}
 		line("progress", humanize.Progress(e))
 		if s.State == "running" && s.CopyShare == "100%" {
 			if slowed := humanize.Slowed(e); slowed != "" {
-				line("slower", s.Reach.In(slowed+"; to change that: midstream set  "+table+" max-slowdown=20%"))
+				line("slower", s.Reach.In(slowed+limited(s, e.Deadline)))
 			}
 		}
 		if e.Unfit != nil && e.Unfit.Rows > 0 {
@@ -81,8 +86,8 @@ func OfStatus(s socket.Status) string {
 	} else {
 		line("phase", humanize.PhaseOf(event.Phase(s.Phase), s.Undoes))
 	}
-	if s.State != "held" {
-		line("held", escape.Line(s.Held))
+	if s.State != "held" && s.Held != "" {
+		line("hold", escape.Line("the run will wait before it swaps: "+s.Held))
 	}
 	if s.CopyShare != "100%" {
 		line("slower", s.Reach.In("the row copy works at most "+s.CopyShare+" of its time, until midstream throttle  "+table+" 100%"))
@@ -90,6 +95,19 @@ func OfStatus(s socket.Status) string {
 	line("command", escape.Line(s.Command))
 	line("socket", escape.Line(s.Socket))
 	return b.String()
+}
+
+// limited is the limit by which the application slows the row copy down, with its reason, and the command that raises it.
+func limited(s socket.Status, d event.Deadline) string {
+	if !d.By.IsZero() && d.Factor > 0 && d.Factor != 1 {
+		return fmt.Sprintf(". At most %s is allowed: the run has derived that limit from its deadline and max-slowdown=%s", escape.Line(d.Limit), escape.Line(s.Slowdown))
+	}
+	limit, err := throttle.ParseSlowdown(s.Slowdown)
+	if err != nil { // of an earlier version
+		return ""
+	}
+	more := throttle.Slowdown{Part: max(0.2, 2*limit.Part), Time: limit.Time}
+	return fmt.Sprintf(". At most %s is allowed (max-slowdown); to allow more: midstream set  %s max-slowdown=%s", limit, schema.NameOf(s.Table).Argument(), more)
 }
 
 // namesOf are the names of tables as records have them.
@@ -167,6 +185,7 @@ func OfEntries(entries []history.Entry, limit int) string {
 	if older > 0 {
 		fmt.Fprintf(&b, "%s: --limit=0 lists all\n", humanize.Plural(older, "older run"))
 	}
+	b.WriteString("The runs of midstream serve are listed by midstream queue.\n")
 	return b.String()
 }
 

@@ -230,3 +230,29 @@ func TestPlanIsShort(t *testing.T) {
 		t.Errorf("the first lines don't say what will happen:\n%s", first)
 	}
 }
+
+// TestPlanOfAUniqueKeyIsShort: with the warnings of a build and of duplicates, the default text has at most 15 lines; --verbose has the
+// reasons.
+func TestPlanOfAUniqueKeyIsShort(t *testing.T) {
+	const why = "if a session holds the table then for longer than a request may wait, the build is lost and starts again; no other session waits longer"
+	p := planned(t, "ADD UNIQUE (email)", func(p *plan.Plan) {
+		p.Choice = plan.Choice{
+			Method: plan.MethodInplace, Lock: "NONE", Builds: true, Why: "the server builds it in about 550 ms, while the table is used",
+			Others: []plan.Rejected{{Method: plan.MethodInstant, Why: "ALGORITHM=INSTANT is not supported for this operation"}},
+		}
+		p.Pace.Native, p.Inverse = plan.Cost{Rows: 300_000, Bytes: 40}, &plan.Inverse{Clauses: "DROP KEY email"}
+		p.Risks = []plan.Risk{
+			{Code: "unique", What: "the ALTER adds a unique key", Why: "a duplicate stops the run, with the table untouched", Fix: plan.FindFirst},
+			{Code: plan.CodeBuild, What: "the server asks for the table's lock again at the end of its build", Why: why, Fix: "Choose a time without long transactions, or --method=shadow, which waits"},
+		}
+	})
+	style := Style{Width: 100, Reach: "--host=127.0.0.1 --port=30794 --user=root"}
+	text := OfPlan(p, style, AfterPlan(p))
+	if lines := strings.Count(text, "\n"); lines > 15 || strings.Contains(text, "not INSTANT") {
+		t.Errorf("%d lines:\n%s", lines, text)
+	}
+	style.Verbose = true
+	if text := strings.Join(strings.Fields(OfPlan(p, style, "")), " "); !strings.Contains(text, why) || !strings.Contains(text, "not INSTANT: ") {
+		t.Error(text)
+	}
+}

@@ -30,15 +30,21 @@ type Lines struct {
 	entered time.Time      // of the current phase
 	resumed time.Time      // when an operator has resumed it
 	copied  time.Time      // when an undo began to copy
+	holds   string         // a hold that has begun, and has no line yet
+	waiting waiting
 
 	explained []string // short words that were explained
 }
 
 // Show prints an event, or nothing.
 func (l *Lines) Show(e event.Event) {
+	if _, reason := e.(event.Note); !reason && l.holds != "" { // a program watches a run that is held already
+		l.print(l.entered, l.holds)
+	}
+	l.holds = ""
 	switch e := e.(type) {
 	case event.Progress:
-		if l.Quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone || e.Still(l.last) {
+		if l.Quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone || e.Still(l.last) || l.stuck(e) {
 			return
 		}
 		l.shown, l.last = e.At, e
@@ -51,7 +57,7 @@ func (l *Lines) Show(e event.Event) {
 		if l.known(e) {
 			return
 		}
-		if text == "" || l.Quiet && !matters {
+		if text == "" || l.Quiet && !matters || !l.waiting.news(e) {
 			return
 		}
 		if attempt, is := e.(event.LockAttempt); is && attempt.Granted && !l.Verbose {
@@ -60,6 +66,24 @@ func (l *Lines) Show(e event.Event) {
 		l.print(at, text)
 	}
 }
+
+// stuck reports whether a progress has no more rows than the last one with a line, and not much time has gone by. Nothing is
+// printed while closed gates explain it.
+func (l *Lines) stuck(p event.Progress) bool {
+	if p.RowsCopied != l.last.RowsCopied || p.Verified != l.last.Verified || p.Scanned != l.last.Scanned {
+		return false
+	}
+	switch p.Phase {
+	case event.PhasePrescan, event.PhaseCopy, event.PhaseVerify, event.PhaseRows, event.PhaseRecount:
+		return l.waiting.gates != "" || p.Phase == l.last.Phase && p.At.Sub(l.last.At) < waitEvery
+	case event.PhaseCatchUp, event.PhaseCutover, event.PhaseLock: // the run waits for its lock
+		return p.Phase == l.last.Phase && caughtUp(p) && caughtUp(l.last) && p.At.Sub(l.last.At) < waitEvery
+	}
+	return false
+}
+
+// caughtUp reports whether a progress has no end that a person waits for.
+func caughtUp(p event.Progress) bool { return p.ETA >= 0 && p.ETA < time.Second }
 
 // known reports whether an event repeats what the line of an operator's pause or resume has reported.
 func (l *Lines) known(e event.Event) bool {
@@ -109,7 +133,10 @@ func (l *Lines) enter(e event.PhaseEntered) {
 	case event.PhaseIndex:
 		l.print(e.At, "indexes: built in "+humanize.Span(e.At.Sub(began)))
 	}
-	if l.Verbose || e.Phase == event.PhaseHold || e.Phase == event.PhaseNative || e.Phase == event.PhaseCopy {
+	if e.Phase == event.PhaseHold && !l.Verbose {
+		l.holds = humanize.PhaseOf(e.Phase, e.Undo)
+	}
+	if l.Verbose || e.Phase == event.PhaseNative || e.Phase == event.PhaseCopy {
 		l.print(e.At, humanize.PhaseOf(e.Phase, e.Undo))
 	}
 }

@@ -25,3 +25,65 @@ func TestAPauseIsOneLine(t *testing.T) {
 		t.Errorf("%d lines:\n%s", got, b.String())
 	}
 }
+
+// TestAWaitIsReportedOnceAMinute: a run that waits for its disk prints why once, then each minute, and no rows meanwhile: they would be
+// the same each time.
+func TestAWaitIsReportedOnceAMinute(t *testing.T) {
+	at := time.Now()
+	var b strings.Builder
+	lines := tui.Lines{Out: &b}
+	for i := range 125 {
+		now := at.Add(time.Duration(i) * time.Second)
+		if i%10 == 0 {
+			lines.Show(event.Throttled{Gates: []event.Gate{{Name: "disk", Why: "the disk of the server is full"}}, At: now})
+		}
+		lines.Show(event.Progress{Phase: event.PhaseCopy, RowsTotal: 100, ETA: -1, Slowdown: -1, At: now})
+	}
+	if got := strings.Count(b.String(), "\n"); got != 3 || strings.Count(b.String(), "the disk of the server is full") != 3 {
+		t.Errorf("%d lines:\n%s", got, b.String())
+	}
+	b.Reset()
+	lines.Show(event.Throttled{At: at.Add(126 * time.Second)})
+	for i := range 61 { // the copy stands still for another reason
+		lines.Show(event.Progress{Phase: event.PhaseCopy, RowsTotal: 100, RowsCopied: 30, Fraction: 0.3, ETA: -1, Slowdown: -1, At: at.Add(time.Duration(130+i) * time.Second)})
+	}
+	if got := strings.Count(b.String(), "30 of 100"); got != 2 || !strings.Contains(b.String(), "resumed") {
+		t.Errorf("%d lines:\n%s", got, b.String())
+	}
+}
+
+// TestAHoldIsOneLine: a hold has a line with its reason; a program that begins to watch during a hold prints the phase.
+func TestAHoldIsOneLine(t *testing.T) {
+	at := time.Now()
+	hold, why := event.PhaseEntered{Phase: event.PhaseHold, At: at}, event.Note{Text: "cut over: on hold: until midstream cutover  shop.orders", At: at}
+	progress := event.Progress{Phase: event.PhaseHold, At: at}
+	for _, c := range []struct {
+		events []event.Event
+		want   string
+	}{
+		{[]event.Event{hold, why, progress}, "5/5 cut over  on hold: until midstream cutover  shop.orders"},
+		{[]event.Event{hold, progress}, "5/5 cut over  on hold until an operator or the time window allows the swap"},
+	} {
+		var b strings.Builder
+		lines := tui.Lines{Out: &b}
+		for _, e := range c.events {
+			lines.Show(e)
+		}
+		if _, got, _ := strings.Cut(strings.TrimSpace(b.String()), "  "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestABlockedRunDoesNotRepeatThatItHasCaughtUp: while a session blocks the lock, the lines are about the session.
+func TestABlockedRunDoesNotRepeatThatItHasCaughtUp(t *testing.T) {
+	at := time.Now()
+	var b strings.Builder
+	lines := tui.Lines{Out: &b}
+	for i := range 55 {
+		lines.Show(event.Progress{Phase: event.PhaseCatchUp, ETA: time.Millisecond, Slowdown: -1, Backlog: i % 3, At: at.Add(time.Duration(i) * time.Second)})
+	}
+	if got := strings.Count(b.String(), "caught up"); got != 1 {
+		t.Errorf("%d lines:\n%s", got, b.String())
+	}
+}

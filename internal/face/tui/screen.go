@@ -27,6 +27,7 @@ type Screen struct {
 	release func()      // gives the keyboard back
 	obeys   bool        // it hears keys
 	asking  atomic.Bool // what Ctrl-C means
+	waiting waiting
 }
 
 // New begins to draw. table names the run; quiet leaves out what needs no operator; oneStep omits the numbers of the steps.
@@ -68,7 +69,7 @@ func (b *Screen) Show(e event.Event) {
 		case event.Throttled, event.LockAttempt:
 			b.program.Send(e)
 		}
-		if at, text, matters := humanize.Happening(e); text != "" && (matters || !b.quiet) {
+		if at, text, matters := humanize.Happening(e); text != "" && (matters || !b.quiet) && b.waiting.news(e) {
 			b.print(at, text)
 		}
 	}

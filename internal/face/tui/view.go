@@ -174,11 +174,15 @@ func (m model) rowsLine() string {
 	case p.Fraction >= 1:
 		return fmt.Sprintf("copy     %s %s copied", m.drawBar(p.Fraction), humanize.Count(p.RowsCopied))
 	}
-	return m.barLine(
-		"copy", p.Fraction,
-		fmt.Sprintf("%s  %s of ~%s  %s/s", humanize.ETA(p), humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal), humanize.Rate(p.CopyRate)),
-	)
+	text := fmt.Sprintf("%s  %s of ~%s", humanize.ETA(p), humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal))
+	if rate := humanize.Rate(p.CopyRate); rate != noRate {
+		text += "  " + rate + "/s"
+	}
+	return m.barLine("copy", p.Fraction, text)
 }
+
+// noRate is a rate of zero, which no line has.
+const noRate = "0.0"
 
 func (m model) changesLine() string {
 	p := m.progress
@@ -186,10 +190,16 @@ func (m model) changesLine() string {
 	if p.BacklogLimit > 0 {
 		fraction = min(1, float64(p.Backlog)/float64(p.BacklogLimit))
 	}
-	text := fmt.Sprintf(
-		"backlog  %s %s (most %s)  %s/s  capture delay %s", m.drawBar(fraction), humanize.Plural(p.Backlog, "key"),
-		humanize.Count(m.most), humanize.Rate(p.ApplyRate), humanize.Span(p.CaptureDelay),
-	)
+	text := fmt.Sprintf("backlog  %s %s", m.drawBar(fraction), humanize.Plural(p.Backlog, "key"))
+	if m.most > 0 {
+		text += fmt.Sprintf(" (most %s)", humanize.Count(m.most))
+	}
+	if rate := humanize.Rate(p.ApplyRate); rate != noRate {
+		text += "  " + rate + "/s"
+	}
+	if p.CaptureDelay > 0 {
+		text += "  capture delay " + humanize.Span(p.CaptureDelay)
+	}
 	if p.ReplicaLag >= 0 {
 		text += "  replica lag " + humanize.Span(p.ReplicaLag)
 	}

@@ -54,7 +54,9 @@ func headlineOf(status groups.ChangeStatus, held time.Time) headline {
 		}
 	case "paused":
 		by, _, _ := strings.Cut(status.PausedBy, ", through ") // the service, whose name helps no one here
-		h.since(status.Since)
+		if status.Since != nil {
+			h.since(*status.Since)
+		}
 		h.text(" by %s", by)
 	case "stopped":
 		h.text("at a checkpoint by %s; changes are not captured", status.PausedBy)
@@ -108,22 +110,11 @@ func (h *headline) blocked(b event.Blocked) {
 		return
 	}
 	one := b.Blockers[0]
-	h.text(" by connection %d, %s@%s: %s for ", one.ConnectionID, one.User, one.Host, lasts(one))
+	h.text(" by connection %d, %s@%s: %s for ", one.ConnectionID, one.User, one.Host, humanize.Doing(one))
 	h.since(b.At.Add(-one.Age))
 	if one.Statement != "" {
 		h.text(`, last statement "%s"`, humanize.OneLine(one.Statement, 60))
 	}
-}
-
-// lasts is what a session does as long as its age says.
-func lasts(b event.Blocker) string {
-	switch b.Command {
-	case "Sleep":
-		return "transaction open"
-	case "Query", "Execute":
-		return "query running"
-	}
-	return b.Command
 }
 
 // waiting names the first closed gate.

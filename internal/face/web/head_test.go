@@ -22,6 +22,7 @@ func TestTheHeadlineSaysWhatARunDoes(t *testing.T) {
 		{ConnectionID: 162, User: "app", Host: "10.0.0.7", Why: "holds a lock", Command: "Sleep", Age: 8 * time.Second},
 	}}
 	two := event.Blocked{At: at, Waiting: 70 * time.Second, Blockers: append(blocked.Blockers, blocked.Blockers...)}
+	paused := at.Add(-7 * time.Second)
 	gates := event.Throttled{At: at, Gates: []event.Gate{{Name: "replica-lag", Why: "replica r1 is 3 s behind", Since: at.Add(-9 * time.Second)}}}
 	for want, s := range map[string]socket.Status{
 		"running: 41 % copied, done about " + at.Add(time.Minute).Format("15:04 UTC"): {State: "running", Phase: "copy", Progress: record.Of(copying)},
@@ -29,7 +30,7 @@ func TestTheHeadlineSaysWhatARunDoes(t *testing.T) {
 		"ready: to cut over since 10 s, verified 3 min 0 s ago":                       {State: "held", Phase: "hold", Progress: record.Of(held)},
 		"blocked: 6 s by connection 162, app@10.0.0.7: transaction open for 8 s":      {State: "blocked", Phase: "cutover", Blocked: record.Of(blocked)},
 		"blocked: 1 min 10 s by 2 sessions":                                           {State: "blocked", Phase: "cutover", Blocked: record.Of(two)},
-		"paused: 7 s by ann. 41 % copied":                                             {State: "paused", Phase: "copy", PausedBy: "ann, through root (uid 0, process 7)", Since: at.Add(-7 * time.Second), Progress: record.Of(copying)},
+		"paused: 7 s by ann. 41 % copied":                                             {State: "paused", Phase: "copy", PausedBy: "ann, through root (uid 0, process 7)", Since: &paused, Progress: record.Of(copying)},
 		"waiting: 9 s: replica r1 is 3 s behind. 41 % copied":                         {State: "waiting", Phase: "copy", Throttled: record.Of(gates), Progress: record.Of(copying)},
 	} {
 		h := headlineOf(groups.ChangeStatus{Status: s}, at.Add(-10*time.Second))

@@ -19,7 +19,8 @@ func TestL9_TheListIsOurs(t *testing.T) {
 	session := event.Blocker{User: hostile, Host: hostile, Command: hostile, Why: hostile, Statement: hostile}
 	b := event.Blocked{At: time.Now(), Blockers: []event.Blocker{session}}
 	run := &socket.Status{State: "blocked", Phase: "cutover", Blocked: record.Of(b)}
-	paused := &socket.Status{State: "paused", PausedBy: hostile, Since: time.Now()}
+	since := time.Now()
+	paused := &socket.Status{State: "paused", PausedBy: hostile, Since: &since}
 	change := queue.Change{ID: hostile, Server: hostile, Table: "a." + hostile, Statement: hostile, SubmittedBy: hostile, Why: hostile, State: queue.StateRunning}
 	l := list{
 		Queue: true, Page: 2, Pages: 3, Total: 150, All: 150, States: []tally{{"running", 2, true}}, Servers: []queue.ServerInfo{{Name: hostile}, {Name: "b"}},

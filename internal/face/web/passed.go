@@ -92,7 +92,7 @@ type blocking struct {
 func blockingOf(b event.Blocked) []blocking {
 	all := []blocking{}
 	for _, one := range b.Blockers {
-		kind := lasts(one)
+		kind := humanize.Doing(one)
 		why := strings.TrimSpace(one.Why)
 		if one.Table != "" {
 			why += " on " + one.Table

@@ -17,13 +17,15 @@ import (
 	"midstream/internal/ops/socket"
 )
 
-// ErrToken: the token of a service cannot be read. ErrUnreached: no answer of a service arrived.
+// ErrToken: the token of a service cannot be read. ErrUnnamed: no service was named, and this user has none. ErrUnreached: no answer
+// of a service arrived.
 var (
 	ErrToken     = errors.New("cannot read the token of the service")
+	ErrUnnamed   = errors.New("this user has begun no midstream serve on this machine, and --service names no other")
 	ErrUnreached = errors.New("cannot reach the service")
 )
 
-// Client asks a service. Its errors are ErrToken, ErrUnreached, a *socket.Problem, or say that the
+// Client asks a service. Its errors are ErrToken, ErrUnnamed, ErrUnreached, a *socket.Problem, or say that the
 // answer makes no sense.
 type Client struct {
 	At    string                 // the service's URL
@@ -167,7 +169,7 @@ func (c *Client) Follow(ctx context.Context, followed Change, each func(Change))
 // Away reports whether an error may pass because the service comes back.
 func Away(err error) bool {
 	var p *socket.Problem
-	return !errors.Is(err, ErrToken) && !(errors.As(err, &p) && p.Status < http.StatusInternalServerError)
+	return !errors.Is(err, ErrToken) && !errors.Is(err, ErrUnnamed) && !(errors.As(err, &p) && p.Status < http.StatusInternalServerError)
 }
 
 // Call sends a request to a path below /v1/, and reads its answer.
@@ -183,6 +185,9 @@ func (c *Client) Call(ctx context.Context, method, path string, body, answer any
 // ask sends a request, with more headers, and returns what comes back. The caller closes its body.
 func (c *Client) ask(ctx context.Context, method, path string, body any, headers map[string]string) (*http.Response, error) {
 	token, err := c.Token()
+	if errors.Is(err, ErrUnnamed) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrToken, err)
 	}

@@ -44,19 +44,20 @@ type About struct {
 // Status is how a run stands.
 type Status struct {
 	About
-	Phase     string    `json:"phase" doc:"the phase that the run is in, as in the record phase of docs/events.md; empty before the first"`
-	State     string    `json:"state" doc:"state of the run: running; waiting (throttled names the reason); blocked (blocked names the sessions); held; prepared: it holds its lock for a round of a barrier; paused; stopped: the run captures nothing until you resume it" enum:"running,waiting,blocked,held,prepared,paused,stopped"`
-	Why       string    `json:"why" doc:"the reason for the state, for people; empty if running"`
-	PausedBy  string    `json:"paused_by" doc:"the user who paused the run; empty if it is not paused"`
-	Since     time.Time `json:"paused_since" doc:"time of the pause; 0001-01-01 if the run is not paused"`
-	CopyShare string    `json:"copy_share" doc:"limit on the share of its time that the row copy works"`
-	Held      string    `json:"held" doc:"the reason why the run will not swap when it is ready; empty if it will"`
-	Soaks     bool      `json:"soaks" doc:"true: the run waits between the two acts of --soak (docs/soak.md), and uses nothing but a check from time to time"`
-	Round     *Round    `json:"round" doc:"the round of a barrier that the run takes part in now; null if there is none"`
-	Command   string    `json:"command" doc:"the command that the run executes now, and its user; empty if there is none"`
-	Progress  any       `json:"progress" doc:"the newest record progress of docs/events.md; null before the first"`
-	Throttled any       `json:"throttled" doc:"the newest record throttled of docs/events.md; null before the first"`
-	Blocked   any       `json:"blocked" doc:"the newest record blocked of this phase (docs/events.md); null if there is none"`
+	Phase     string     `json:"phase" doc:"the phase that the run is in, as in the record phase of docs/events.md; empty before the first"`
+	State     string     `json:"state" doc:"state of the run: running; waiting (throttled names the reason); blocked (blocked names the sessions); held; prepared: it holds its lock for a round of a barrier; paused; stopped: the run captures nothing until you resume it" enum:"running,waiting,blocked,held,prepared,paused,stopped"`
+	Why       string     `json:"why" doc:"the reason for the state, for people; empty if running"`
+	PausedBy  string     `json:"paused_by" doc:"the user who paused the run; empty if it is not paused"`
+	Since     *time.Time `json:"paused_since" doc:"time of the pause; null if the run is not paused"`
+	CopyShare string     `json:"copy_share" doc:"limit on the share of its time that the row copy works"`
+	Slowdown  string     `json:"max_slowdown" doc:"how much longer the application's statements may take: the setting max-slowdown; a deadline may derive another limit from it"`
+	Held      string     `json:"held" doc:"the reason why the run will not swap when it is ready; empty if it will"`
+	Soaks     bool       `json:"soaks" doc:"true: the run waits between the two acts of --soak (docs/soak.md), and uses nothing but a check from time to time"`
+	Round     *Round     `json:"round" doc:"the round of a barrier that the run takes part in now; null if there is none"`
+	Command   string     `json:"command" doc:"the command that the run executes now, and its user; empty if there is none"`
+	Progress  any        `json:"progress" doc:"the newest record progress of docs/events.md; null before the first"`
+	Throttled any        `json:"throttled" doc:"the newest record throttled of docs/events.md; null before the first"`
+	Blocked   any        `json:"blocked" doc:"the newest record blocked of this phase (docs/events.md); null if there is none"`
 }
 
 // Round is a round of a barrier (docs/change-sets.md).

@@ -296,7 +296,8 @@ func (s *Server) status() Status {
 	status.Round = s.round()
 	status.Held, status.Soaks = s.run.Reach.In(s.run.Control.Held(time.Now())), operator.Soak{Control: s.run.Control}.On()
 	setting, _ := operator.SettingOf(copyShare)
-	status.CopyShare = setting.Get(s.run.Control.Settings())
+	settings := s.run.Control.Settings()
+	status.CopyShare, status.Slowdown = setting.Get(settings), settings.MaxSlowdown.String()
 	paused, stopped, lost := s.run.Control.Paused(), s.run.Stopped(), s.run.Lost()
 	switch {
 	case stopped != "":
@@ -319,7 +320,7 @@ func (s *Server) status() Status {
 		status.State, status.Why = "waiting", "for a closed gate"
 	}
 	if paused != nil {
-		status.PausedBy, status.Since = paused.By, paused.Since
+		status.PausedBy, status.Since = paused.By, &paused.Since
 	}
 	return status
 }
