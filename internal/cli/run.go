@@ -61,7 +61,10 @@ func confirmed(ctx context.Context, c *change, table string) error {
 	yes, err := tui.Confirm(ctx, c.app.Stdin, c.app.Stderr, "Change "+escape.Line(table)+" now?")
 	switch {
 	case errors.Is(err, tui.ErrNoAnswer):
-		return exit.UsageOf(c.help, fmt.Errorf("--ask: %w", err))
+		return &exit.Error{
+			Code: exit.WrongUsage, Err: fmt.Errorf("--ask: %w", err), Left: "nothing was written",
+			Next: "run the same command on a terminal, or without --ask",
+		}
 	case err != nil:
 		return exit.Unwritten(ctx, err, "")
 	case !yes:

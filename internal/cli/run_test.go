@@ -317,4 +317,8 @@ func TestAskBeforeTheChange(t *testing.T) {
 	if code != exit.WrongUsage || !strings.Contains(stderr, "--ask excludes --json and --quiet") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
+	code, _, stderr = midstream(t, append(flagsTo(t, i), "run", "--ask", "ALTER TABLE "+name+" ADD COLUMN again INT")...)
+	if code != exit.WrongUsage || !strings.Contains(stderr, "left:  nothing was written\n") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
 }
