@@ -18,7 +18,8 @@ func TestL9_BlockedIsShort(t *testing.T) {
 		Why: "holds a metadata lock", Lock: "SHARED_READ", Statement: "select 1",
 	}
 	all := one
-	all.User, all.Host, all.Command, all.Table, all.Why, all.Role, all.Changed, all.Statement = long, long, long, long, long, event.Role(long), 1e12, long
+	all.User, all.Host, all.Command, all.Table, all.Why, all.Statement = long, long, long, long, long, long
+	all.Role, all.Changed = event.Role(long), 1e12
 	all.ConnectionID = 1<<64 - 1
 	snapshot := one
 	snapshot.Snapshot, snapshot.Table, snapshot.Lock, snapshot.Why, snapshot.Statement = true, "", "", "its snapshot is older than "+long, long

@@ -45,7 +45,8 @@ func TestAWaitIsReportedOnceAMinute(t *testing.T) {
 	b.Reset()
 	lines.Show(event.Throttled{At: at.Add(126 * time.Second)})
 	for i := range 61 { // the copy stands still for another reason
-		lines.Show(event.Progress{Phase: event.PhaseCopy, RowsTotal: 100, RowsCopied: 30, Fraction: 0.3, ETA: -1, Slowdown: -1, At: at.Add(time.Duration(130+i) * time.Second)})
+		now := at.Add(time.Duration(130+i) * time.Second)
+		lines.Show(event.Progress{Phase: event.PhaseCopy, RowsTotal: 100, RowsCopied: 30, Fraction: 0.3, ETA: -1, Slowdown: -1, At: now})
 	}
 	if got := strings.Count(b.String(), "30 of 100"); got != 2 || !strings.Contains(b.String(), "resumed") {
 		t.Errorf("%d lines:\n%s", got, b.String())
@@ -81,7 +82,8 @@ func TestABlockedRunDoesNotRepeatThatItHasCaughtUp(t *testing.T) {
 	var b strings.Builder
 	lines := tui.Lines{Out: &b}
 	for i := range 55 {
-		lines.Show(event.Progress{Phase: event.PhaseCatchUp, ETA: time.Millisecond, Slowdown: -1, Backlog: i % 3, At: at.Add(time.Duration(i) * time.Second)})
+		now := at.Add(time.Duration(i) * time.Second)
+		lines.Show(event.Progress{Phase: event.PhaseCatchUp, ETA: time.Millisecond, Slowdown: -1, Backlog: i % 3, At: now})
 	}
 	if got := strings.Count(b.String(), "caught up"); got != 1 {
 		t.Errorf("%d lines:\n%s", got, b.String())
