@@ -92,7 +92,7 @@ func (a *app) root() *cobra.Command {
 	_, plan := a.newPlan()
 	root.AddCommand(
 		a.runCommand(), plan, a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.undoCommand(),
-		kept.ReportCommand(a.Process), a.purgeCommand(), a.updateCommand(), a.dumpCommand(),
+		kept.ReportCommand(a.Process), a.newPurge().cmd, a.newUpdate().cmd, a.dumpCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(a.serveCommand())

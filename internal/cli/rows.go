@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"midstream/internal/cli/exit"
 	"midstream/internal/cli/help"
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/failure"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -28,6 +26,7 @@ import (
 // rows is the verb purge or update: a change of rows.
 type rows struct {
 	*change
+	cmd     *cobra.Command
 	wish    rowchange.Options
 	rest    string
 	asked   session.Rows    // the statement
@@ -36,7 +35,7 @@ type rows struct {
 	resumed bool // an attempt before has kept its checkpoint
 }
 
-func (a *app) purgeCommand() *cobra.Command {
+func (a *app) newPurge() *rows {
 	cmd := &cobra.Command{
 		Use:     `purge "DELETE FROM database.table WHERE ..."`,
 		Short:   "Delete many rows in short transactions",
@@ -45,25 +44,24 @@ func (a *app) purgeCommand() *cobra.Command {
 	}
 	r := a.newRows(cmd, ddl.Delete)
 	r.checks.Flags.StringVar(&r.rest, "rest", "", "copy each deleted row to this table, in the same transaction; the run creates it if it does not exist")
-	return cmd
+	return r
 }
 
-func (a *app) updateCommand() *cobra.Command {
+func (a *app) newUpdate() *rows {
 	cmd := &cobra.Command{
 		Use:     `update "UPDATE database.table SET ... WHERE ..."`,
 		Short:   "Update many rows in short transactions",
 		Long:    help.Text("update"),
 		Example: "  midstream update \"UPDATE shop.orders SET email_norm = LOWER(email) WHERE email_norm IS NULL\"\n  midstream update --plan \"UPDATE shop.orders SET email_norm = LOWER(email) WHERE email_norm IS NULL\"",
 	}
-	a.newRows(cmd, ddl.Update)
-	return cmd
+	return a.newRows(cmd, ddl.Update)
 }
 
 // newRows makes one of the verbs.
 func (a *app) newRows(cmd *cobra.Command, verb ddl.RowVerb) *rows {
 	cmd.Args = cobra.ArbitraryArgs
 	c := a.blankChange(cmd)
-	r := &rows{change: c, asked: session.Rows{Verb: verb}}
+	r := &rows{change: c, cmd: cmd, asked: session.Rows{Verb: verb}}
 	f := &c.checks
 	f.Flags.StringVarP(&c.target.Database, "database", "D", "", "the table's database, if the statement lacks it")
 	f.Flags.StringVar(&r.wish.Key, "key", "", "unique key by which the rows are walked (the primary key)")
@@ -79,12 +77,22 @@ func (a *app) newRows(cmd *cobra.Command, verb ddl.RowVerb) *rows {
 	f.Bool(&c.socket.off, "", "no-control", "make no control socket; midstream status, pause, set and so on cannot reach the run")
 	c.history.Register(f)
 	c.machines.register(f)
-	for _, name := range []string{"binlog-reader", "hook-veto"} {
+	for _, name := range []string{"binlog-reader", "hook-veto", "cutover-when-gone"} {
 		_ = f.Flags.MarkHidden(name) // of a swap
 	}
 	registerReconnect(f, c)
+	c.registerResultFile()
 	cmd.RunE = a.Verb(r.do)
 	return r
+}
+
+// names reads flags and a statement, for serve, and returns the tables that they are about.
+func (r *rows) names(arguments []string, statement string) ([]schema.Name, error) {
+	if err := r.cmd.ParseFlags(arguments); err != nil {
+		return nil, flagError(r.cmd, err)
+	}
+	problems := append(slices.Clone(r.checks.Problems), r.asked.Parse([]string{statement}, r.target, r.rest))
+	return r.asked.Tables(), exit.UsageOf("", problems...)
 }
 
 // do does what the command line asks for.
@@ -151,22 +159,11 @@ func (r *rows) conduct(ctx context.Context, args []string) (none migration.Resul
 // make makes the plan.
 func (r *rows) make(ctx context.Context, s *server) (*rowchange.Plan, error) {
 	p, err := rowchange.Make(ctx, s.Pool, r.asked.Text, r.target.Database, r.wish)
-	var refused *plan.Refused
-	switch {
-	case err == nil:
+	if err == nil {
 		r.app.Stands("planning", p.Source.Name.String()+" on "+s.Address)
 		return p, nil
-	case errors.As(err, &refused):
-		return nil, err
-	case errors.Is(err, ddl.ErrNotRowChange):
-		return nil, &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was written", Next: "correct the statement"}
-	case errors.Is(err, failure.ErrOtherAlter):
-		next := "run that command again to resume it, or give its checkpoint up: midstream cleanup  " + p.Source.Name.Argument()
-		return nil, &exit.Error{Code: exit.Refused, Err: err, Left: "nothing was written, and the checkpoint of that run is unchanged", Next: next}
-	case errors.Is(err, schema.ErrNotFound):
-		return nil, exit.Unwritten(ctx, err, exit.CheckName)
 	}
-	return nil, exit.Unwritten(ctx, err, exit.KindAdvice(err))
+	return nil, exit.UnplannedRows(ctx, err, p)
 }
 
 // tellPlan prints the plan.

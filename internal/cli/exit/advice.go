@@ -7,8 +7,11 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/failure"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
+	"midstream/internal/engine/rowchange"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/session"
 )
@@ -124,4 +127,21 @@ func Unheld(ctx context.Context, err error) error {
 func InterruptedBy(ctx context.Context, err error) bool {
 	return errors.Is(context.Cause(ctx), session.ErrInterrupted) &&
 		(errors.Is(err, context.Canceled) || errors.Is(err, session.ErrInterrupted))
+}
+
+// UnplannedRows is the error of a change of rows without a plan. p is what is known of the plan.
+func UnplannedRows(ctx context.Context, err error, p *rowchange.Plan) error {
+	var refused *plan.Refused
+	switch {
+	case errors.As(err, &refused):
+		return err
+	case errors.Is(err, ddl.ErrNotRowChange):
+		return &Error{Code: Refused, Err: err, Left: "nothing was written", Next: "correct the statement"}
+	case errors.Is(err, failure.ErrOtherAlter):
+		next := "run that command again to resume it, or give its checkpoint up: midstream cleanup  " + p.Source.Name.Argument()
+		return &Error{Code: Refused, Err: err, Left: "nothing was written, and the checkpoint of that run is unchanged", Next: next}
+	case errors.Is(err, schema.ErrNotFound):
+		return Unwritten(ctx, err, CheckName)
+	}
+	return Unwritten(ctx, err, KindAdvice(err))
 }

@@ -109,6 +109,7 @@ func AllSettings() []Setting {
 var ForRows = []string{
 	"chunk-time", "copy-share", "max-slowdown", "full-speed", "copy-window", "max-replica-lag", "max-load", "critical-load", "max-history",
 	"max-redo", "min-free-disk", "throttle-file", "throttle-query", "throttle-url",
+	"cutover-when-gone", // of midstream serve: the freeze of the server
 }
 
 // SettingOf returns the setting of a name, or of a former name.

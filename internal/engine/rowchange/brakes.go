@@ -19,12 +19,20 @@ func newBrakes(c *Change) *brakes.Brakes {
 	return brakes.New(brakes.Deps{
 		Pool: c.pool, Control: c.control, Emit: c.emit, Server: c.plan.Server, Schema: c.plan.Source.Name.Schema,
 		BeatOn:       func(ctx context.Context, replica *sql.DB) (uint64, error) { return c.store.BeatOn(ctx, replica) },
-		Captured:     func(operator.Throttle) []throttle.Sensor { return nil },
+		Captured:     func(operator.Throttle) []throttle.Sensor { return c.freezes() },
 		BacklogLimit: 1, Backlogged: func() int { return 0 },
 		Written:     func(context.Context) (int64, error) { return 0, nil },
 		Sensitivity: func() float64 { return 1 },
 		Standing:    func() forecast.Standing { return forecast.Standing{} },
 	})
+}
+
+// freezes is the sensor of the file that holds a run: it changes no rows while the file exists.
+func (c *Change) freezes() []throttle.Sensor {
+	if file := c.control.Settings().When.Gone; file != "" {
+		return []throttle.Sensor{throttle.File(file)}
+	}
+	return nil
 }
 
 // mayRead waits until rows may be read, after work that took so long.

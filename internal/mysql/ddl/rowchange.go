@@ -69,6 +69,22 @@ func (c *RowChange) Same(verb RowVerb, where, set string) bool {
 	return c.Verb == verb && slices.Equal(plain(c.Where), plain(where)) && slices.Equal(plain(c.Set), plain(set))
 }
 
+// RowVerbOf is the verb with which a statement begins, if it is DELETE or UPDATE; otherwise "".
+func RowVerbOf(text string) (verb RowVerb) {
+	_ = Guess(func(d token.Dialect) error {
+		resolved, _ := d.Resolve(text)
+		tokens, _ := token.Split(resolved)
+		for _, v := range []RowVerb{Delete, Update} {
+			if len(tokens) > 0 && tokens[0].Is(string(v)) {
+				verb = v
+				return nil
+			}
+		}
+		return ErrNotRowChange
+	})
+	return verb
+}
+
 // ParseRowChangeIn reads a DELETE or UPDATE of a server's dialect. It fails with ErrNotRowChange and the reason. The parser finds what the
 // statement is; what the server makes of its expressions, only the server knows.
 func ParseRowChangeIn(d token.Dialect, sql string) (*RowChange, error) {

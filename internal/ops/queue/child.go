@@ -159,7 +159,7 @@ func (e *entry) verb() string {
 	if e.Undoes != "" {
 		return "undo"
 	}
-	return "run"
+	return cmp.Or(e.changesRows(), "run")
 }
 
 // alive reports that the process of a change is at work. An error means that it is not known now.
@@ -288,7 +288,7 @@ func (e *entry) settle(result *record.Result, lacks plan.Filling) {
 	}
 	e.end(StateOf(result.Outcome), why, next)
 	if e.State == StateDone {
-		e.Why = "its run took " + units.Span(result.ElapsedMS.Duration())
+		e.Why = "its run took " + units.Span(result.ElapsedMS.Duration()) + e.rowsChanged(result)
 		if result.Rehearsal != "" {
 			e.Why += "; it was a " + result.Rehearsal + ", and " + e.unchanged()
 		}

@@ -280,7 +280,11 @@ func (s *Service) frozenSwap(e *entry) error {
 // frozenRun adds to the text of a run that its swap waits for the end of a freeze.
 func (s *Service) frozenRun(e *entry, why string) string {
 	if f := s.freezes.of(e.Server); f != nil {
-		return cmp.Or(why, "its run is at work") + "; it does not swap: " + f.Words()
+		does := "it does not swap: "
+		if e.changesRows() != "" {
+			does = "it changes no rows: "
+		}
+		return cmp.Or(why, "its run is at work") + "; " + does + f.Words()
 	}
 	return why
 }

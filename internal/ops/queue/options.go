@@ -20,6 +20,22 @@ func Options() []string {
 	})
 }
 
+// RowOptions lists the flags of midstream purge and update that a submission may set.
+func RowOptions() []string {
+	return []string{
+		"database", "key", "rest", "no-recount", "chunk-time", "copy-share", "copy-window", "max-slowdown", "full-speed", "max-replica-lag",
+		"max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "reconnect", "wait-for-other",
+	}
+}
+
+// optionsOf are the options that a change may have which a verb carries out.
+func optionsOf(verb string) []string {
+	if verb == "run" {
+		return Options()
+	}
+	return RowOptions()
+}
+
 // UndoOptions lists the flags of midstream undo that the undo of a change may set.
 func UndoOptions() []string {
 	return append([]string{"cold", "park", "merge", undoFill}, working()...)

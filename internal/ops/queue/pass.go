@@ -218,14 +218,14 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 	err = s.laid(e.Texts, func(folder string) error {
 		var work errgroup.Group
 		work.Go(func() error {
-			records, _, err := s.ask(ctx, s.command("plan", e, folder, "--json"))
+			records, _, err := s.ask(ctx, s.plans(e, folder, "--json"))
 			if err == nil {
 				err = answer.take(unfoldered(records, folder))
 			}
 			return err
 		})
 		work.Go(func() error {
-			stdout, stderr, err := s.ask(ctx, s.command("plan", e, folder, "--no-color"))
+			stdout, stderr, err := s.ask(ctx, s.plans(e, folder, "--no-color"))
 			answer.Text = string(unfoldered(stdout, folder)) + string(unfoldered(stderr, folder))
 			return err
 		})

@@ -38,8 +38,8 @@ type Config struct {
 	Inventory Inventory
 	// Limit is how many changes may run on a server at once, from 1.
 	Limit int
-	// Read reads a statement as a verb with these arguments would, without a connection: run, or undo with the name of a
-	// table. It returns all tables that the statement is about. Its error says all that is wrong.
+	// Read reads a statement as a verb with these arguments would, without a connection: run, purge or update,
+	// or undo with the name of a table. It returns all tables that the statement is about. Its error says all that is wrong.
 	Read func(verb string, arguments []string, statement string) (tables []schema.Name, err error)
 	// FleetPlan plans a change for those of the servers that are asked for; nil if the service has none. It fails with a
 	// *socket.Problem.

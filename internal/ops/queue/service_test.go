@@ -228,7 +228,7 @@ func TestBadSubmissions(t *testing.T) {
 	for want, spoil := range map[string]func(*Submission){
 		"db1, db2":                          func(s *Submission) { s.Server = "db9" },
 		"the statement is missing":          func(s *Submission) { s.Statement = " " },
-		"not one of the accepted":           func(s *Submission) { s.Statement = "DELETE FROM shop.orders" },
+		"not one of the accepted":           func(s *Submission) { s.Statement = "INSERT INTO shop.orders VALUES (1)" },
 		"The database of orders is missing": func(s *Submission) { s.Statement = "DROP TABLE orders" },
 		"at most 100000": func(s *Submission) {
 			s.Statement += strings.Repeat(" ", 100) + "/*" + strings.Repeat("x", longest) + "*/"

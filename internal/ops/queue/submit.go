@@ -172,7 +172,11 @@ func (s *Service) read(asked Submission) ([]schema.Name, error) {
 	if asked.Statement == "" {
 		return nil, bad(notQueued, "the statement is missing", `submit a statement, such as ALTER TABLE shop.orders ADD COLUMN ...`)
 	}
-	if err := checkOptions(asked.Options, Options()); err != nil {
+	e := &entry{Change: Change{Together: asked.Together, Statement: asked.Statement, Options: asked.Options}}
+	if asked.member {
+		e.Member = &ordered{}
+	}
+	if err := checkOptions(asked.Options, optionsOf(e.verb())); err != nil {
 		return nil, bad(
 			notQueued, err.Error(),
 			"docs/serve.md lists the permitted options; set others in the server's option file",
@@ -181,14 +185,10 @@ func (s *Service) read(asked Submission) ([]schema.Name, error) {
 	if len(asked.Statements) > 0 {
 		return nil, bad(notQueued, "there are several statements, and together is not true", oneOrTogether)
 	}
-	e := &entry{Change: Change{Together: asked.Together, Statement: asked.Statement, Options: asked.Options}}
-	if asked.member {
-		e.Member = &ordered{}
-	}
 	if len(asked.Files) > 0 {
 		return s.readFiles(asked, e)
 	}
-	tables, err := s.cfg.Read("run", s.reads(asked.Server, e), asked.Statement)
+	tables, err := s.cfg.Read(e.verb(), s.reads(asked.Server, e), asked.Statement)
 	if err != nil {
 		next := "correct the statement, and submit it again"
 		if asked.Together {

@@ -46,3 +46,11 @@ func (r *Rows) Parse(args []string, t Target, rest string) error {
 	}
 	return err
 }
+
+// Tables are the table of the statement, and the table for deleted rows.
+func (r *Rows) Tables() []schema.Name {
+	if r.Rest == (schema.Name{}) {
+		return []schema.Name{r.Table}
+	}
+	return []schema.Name{r.Table, r.Rest}
+}
