@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"midstream/internal/cli/exit"
+	"midstream/internal/cli/help"
 	"midstream/internal/fleet/changeset"
 	"midstream/internal/fleet/inventory"
 	"midstream/internal/fleet/rollout"
@@ -116,18 +118,17 @@ func (v *verb) same(ctx context.Context, c client.Client, set rollout.Set) error
 // requests are the verbs of persons.
 func (p *Program) requests() (all []*cobra.Command) {
 	for _, r := range []struct {
-		ask               rollout.Ask
-		use, short, about string
-		arguments         int
+		ask       rollout.Ask
+		arguments string
 	}{
-		{rollout.AskApprove, "approve SET WAVE", "Approve a wave", "approve lets the set go on after a wave that waits for it. The author's own approval does not count.", 2},
-		{rollout.AskRelease, "release SET", "Let members swap", "release lets members swap that are ready. It is for sets that swap when released.", 1},
-		{rollout.AskAgain, "again SET SERVER", "Let a failed member run again", "again lets a failed member run again, under the same id.", 2},
-		{rollout.AskSkip, "skip SET SERVER", "Take a member out of a set", "skip takes a member out of the set that does not run, and has not swapped.", 2},
-		{rollout.AskCancel, "cancel SET", "End a set", "cancel ends a set: members that have not swapped end, and the others stay as they are.", 1},
-		{rollout.AskUndo, "undo SET", "Take back the change of a set", "undo takes the change back, from the last wave to the first.", 1},
+		{rollout.AskApprove, "SET WAVE"}, {rollout.AskRelease, "SET"}, {rollout.AskAgain, "SET SERVER"}, {rollout.AskSkip, "SET SERVER"},
+		{rollout.AskCancel, "SET"}, {rollout.AskUndo, "SET"},
 	} {
-		v, cmd := p.newVerb(r.use, r.short, r.about, r.arguments)
+		about := strings.TrimPrefix(help.Text("fleet "+string(r.ask)), "Fleet ") // the requests are those of midstream fleet
+		if r.ask == rollout.AskApprove {
+			about, _, _ = strings.Cut(about, "\n\n") // the rest is about serve
+		}
+		v, cmd := p.newVerb(string(r.ask)+" "+r.arguments, r.ask.Short(), about, len(strings.Fields(r.arguments)))
 		var wave, server string
 		if r.ask == rollout.AskRelease {
 			v.checks.Flags.StringVar(&wave, "wave", "", "only the members of this wave")

@@ -70,18 +70,19 @@ func one(args []string, what string) (string, error) {
 func setCommands(a *process.Process) []*cobra.Command {
 	all := []*cobra.Command{submitCommand(a), statusCommand(a)}
 	for _, one := range []struct {
-		ask, short, example string
-		wave, server, wait  bool
+		ask                rollout.Ask
+		short, example     string
+		wave, server, wait bool
 	}{
-		{"approve", "Approve a wave of a change set of another person, or the set", "approve orders-note-1 --wave=canary", true, false, false},
+		{rollout.AskApprove, rollout.AskApprove.Short() + ", or the set", "approve orders-note-1 --wave=canary", true, false, false},
 		{"reject", "Reject a change set of another person that waits for an approval", "reject orders-note-1 --reason='the column exists in orders_extra'", false, false, false},
-		{"release", "Let members of a change set swap", "release orders-note-1 --wave=canary", true, true, true},
-		{"again", "Give a failed member of a change set another attempt", "again orders-note-1 --server=shard-031", false, true, true},
-		{"skip", "Take a member out of a change set", "skip orders-note-1 --server=shard-031", false, true, true},
-		{"cancel", "End a change set: what has swapped stays", "cancel orders-note-1", false, false, true},
-		{"undo", "Take a change set back, in reverse order", "undo orders-note-1 --wait", false, false, true},
+		{rollout.AskRelease, rollout.AskRelease.Short(), "release orders-note-1 --wave=canary", true, true, true},
+		{rollout.AskAgain, rollout.AskAgain.Short(), "again orders-note-1 --server=shard-031", false, true, true},
+		{rollout.AskSkip, rollout.AskSkip.Short(), "skip orders-note-1 --server=shard-031", false, true, true},
+		{rollout.AskCancel, rollout.AskCancel.Short(), "cancel orders-note-1", false, false, true},
+		{rollout.AskUndo, rollout.AskUndo.Short(), "undo orders-note-1 --wait", false, false, true},
 	} {
-		v, cmd := newSetVerb(a, one.ask+" SET", one.short, one.example)
+		v, cmd := newSetVerb(a, string(one.ask)+" SET", one.short, one.example)
 		if one.wave {
 			v.checks.Flags.StringVar(&v.asked.Wave, "wave", "", "name of a wave")
 		}
@@ -92,7 +93,7 @@ func setCommands(a *process.Process) []*cobra.Command {
 		if one.wait {
 			v.waits()
 		}
-		cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return v.ask(ctx, one.ask, args) })
+		cmd.RunE = a.Verb(func(ctx context.Context, args []string) error { return v.ask(ctx, string(one.ask), args) })
 		all = append(all, cmd)
 	}
 	return all

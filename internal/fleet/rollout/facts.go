@@ -104,6 +104,25 @@ const (
 	AskUndo    Ask = "undo"
 )
 
+// Short is what a request does, in one line: for the verbs of each program, and the API.
+func (a Ask) Short() string {
+	switch a {
+	case AskApprove:
+		return "Approve a wave of a change set of another person"
+	case AskRelease:
+		return "Let members of a change set swap: of a wave, one, or all that are ready"
+	case AskAgain:
+		return "Give a failed member of a change set another attempt"
+	case AskSkip:
+		return "Take a member out of a change set"
+	case AskCancel:
+		return "End a change set: what has swapped stays"
+	case AskUndo:
+		return "Take a change set back, in reverse order"
+	}
+	return ""
+}
+
 // Request is what a person asks for. The store numbers requests from 1.
 type Request struct {
 	Number uint64

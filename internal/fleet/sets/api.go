@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"midstream/internal/fleet/rollout"
 	"midstream/internal/ops/queue"
 )
 
@@ -62,19 +63,23 @@ func (s *Service) Register(api huma.API) {
 			return &taken{http.StatusOK, v}, nil
 		},
 	)
-	for _, one := range []struct{ ask, summary string }{
-		{"approve", "Approve a wave of a change set, or a set that waits for an approval"},
+	for _, one := range []struct {
+		ask     rollout.Ask
+		summary string
+	}{
+		{rollout.AskApprove, rollout.AskApprove.Short() + ", or a set that waits for an approval"},
 		{"reject", "Reject a set that waits for an approval"},
-		{"release", "Let members swap: of a wave, one, or all"},
-		{"again", "Give a failed member another attempt"},
-		{"skip", "Take a member out of the set"},
-		{"cancel", "End the set: what has not swapped ends, what has swapped stays"},
-		{"undo", "Take the change back on all members, in reverse order"},
+		{rollout.AskRelease, rollout.AskRelease.Short()},
+		{rollout.AskAgain, rollout.AskAgain.Short()},
+		{rollout.AskSkip, rollout.AskSkip.Short()},
+		{rollout.AskCancel, rollout.AskCancel.Short()},
+		{rollout.AskUndo, rollout.AskUndo.Short()},
 	} {
+		ask := string(one.ask)
 		huma.Register(
 			api,
 			huma.Operation{
-				OperationID: one.ask + "-set", Method: http.MethodPost, Path: "/v1/sets/{id}/" + one.ask, Summary: one.summary,
+				OperationID: ask + "-set", Method: http.MethodPost, Path: "/v1/sets/{id}/" + ask, Summary: one.summary,
 				Description: "The request counts once the answer is there. 409: it has no effect now, and the answer has the reason.",
 				Errors: []int{
 					http.StatusNotFound, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity,
@@ -82,7 +87,7 @@ func (s *Service) Register(api huma.API) {
 				},
 			},
 			func(ctx context.Context, in *asking) (*body[View], error) {
-				v, err := s.Ask(ctx, in.ID, one.ask, in.Body, queue.AskerOf(ctx))
+				v, err := s.Ask(ctx, in.ID, ask, in.Body, queue.AskerOf(ctx))
 				if err != nil {
 					return nil, queue.ProblemOf(err)
 				}
