@@ -138,20 +138,7 @@ func TestServeMakesABarrier(t *testing.T) {
 	home := t.TempDir()
 	f, flags, blocked := newOfServe(t, home)
 	daemon, at := servingAt(t, home, flags, "127.0.0.1:0")
-
-	all, err := selector.Parse("*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := rollout.Set{
-		ID: "b", Statement: "ALTER TABLE " + barrierDatabase + ".t MODIFY v BIGINT", Author: "anna", Selector: all, Waves: []rollout.Wave{{Name: "all"}},
-		Swap: rollout.Swap{When: rollout.WhenBarrier, Hold: 500 * time.Millisecond, Margin: 40 * time.Millisecond},
-	}.Defaults()
-	state, err := rollout.Begin(set, f.servers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.state, _ = json.Marshal(state)
+	set := f.set()
 
 	const rounds = 2 // in which the member is blocked
 	free, decided := make(chan struct{}), make(chan struct{})
@@ -166,10 +153,7 @@ func TestServeMakesABarrier(t *testing.T) {
 		}
 	}
 	blocked("BEGIN", "SELECT COUNT(*) FROM t")
-	client := &queue.Client{At: at, Token: func() (string, error) {
-		text, err := os.ReadFile(filepath.Join(home, ".local/state/midstream/token"))
-		return strings.TrimSpace(string(text)), err
-	}, HTTP: http.DefaultClient}
+	client := clientOf(home, at)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	d := &driver.Driver{
@@ -215,6 +199,104 @@ func TestServeMakesABarrier(t *testing.T) {
 	if names := f.swapped(); len(names) != len(f.servers) {
 		t.Errorf("swapped: %v", names)
 	}
+}
+
+// unfrozen is a queue whose freezes a driver does not know yet.
+type unfrozen struct{ *queue.Client }
+
+func (unfrozen) Freezes(context.Context) ([]queue.Freeze, error) { return nil, nil }
+
+// TestAFrozenServerDoesNotSwapAfterTheDecision: a server is frozen after the decision of a barrier, and before its commit. It swaps once the
+// freeze ends, also if the driver does not know of it.
+func TestAFrozenServerDoesNotSwapAfterTheDecision(t *testing.T) {
+	mysqltest.Seldom(t)
+	for _, knows := range []bool{true, false} {
+		t.Run(fmt.Sprintf("the driver knows: %t", knows), func(t *testing.T) { frozenAfterTheDecision(t, knows) })
+	}
+}
+
+func frozenAfterTheDecision(t *testing.T, knows bool) {
+	home := t.TempDir()
+	f, flags, _ := newOfServe(t, home)
+	_, at := servingAt(t, home, flags, "127.0.0.1:0")
+	set := f.set()
+	client := clientOf(home, at)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	frozen := make(chan struct{})
+	var once sync.Once
+	f.stored = func(s rollout.State) {
+		if s.Waves[0].Open {
+			once.Do(func() {
+				if _, err := client.Freeze(ctx, queue.FreezeRequest{Server: "s1", Reason: "a sale"}); err != nil {
+					t.Error(err)
+				}
+				close(frozen)
+			})
+		}
+	}
+	fleet := &members.Fleet{Set: set, Queue: client, World: f}
+	if !knows {
+		fleet.Queue = unfrozen{client}
+	}
+	d := &driver.Driver{Set: set, Store: f, Every: 20 * time.Millisecond, Resend: 20, Fleet: fleet}
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	await := func(what string, is func() bool) {
+		t.Helper()
+		for !is() {
+			select {
+			case err := <-ended:
+				t.Fatalf("%s: the driver has ended: %v", what, err)
+			case <-ctx.Done():
+				t.Fatalf("%s: %s", what, f.state)
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+	<-frozen
+	await("the other server swaps", func() bool { return slices.Contains(f.swapped(), "s0") })
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // longer than the lock is held
+		if slices.Contains(f.swapped(), "s1") {
+			t.Fatal("the frozen server has swapped")
+		}
+	}
+	if _, err := client.Unfreeze(ctx, "s1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatalf("%v: %s", err, f.state)
+	}
+	if names := f.swapped(); len(names) != len(f.servers) {
+		t.Errorf("swapped: %v", names)
+	}
+}
+
+// set is a set with a barrier over the servers, which is stored.
+func (f *ofServe) set() rollout.Set {
+	f.t.Helper()
+	all, err := selector.Parse("*")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	set := rollout.Set{
+		ID: "b", Statement: "ALTER TABLE " + barrierDatabase + ".t MODIFY v BIGINT", Author: "anna", Selector: all, Waves: []rollout.Wave{{Name: "all"}},
+		Swap: rollout.Swap{When: rollout.WhenBarrier, Hold: 500 * time.Millisecond, Margin: 40 * time.Millisecond},
+	}.Defaults()
+	state, err := rollout.Begin(set, f.servers)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.state, _ = json.Marshal(state)
+	return set
+}
+
+// clientOf asks the service of a home.
+func clientOf(home, at string) *queue.Client {
+	return &queue.Client{At: at, Token: func() (string, error) {
+		text, err := os.ReadFile(filepath.Join(home, ".local/state/midstream/token"))
+		return strings.TrimSpace(string(text)), err
+	}, HTTP: http.DefaultClient}
 }
 
 // servingAt starts midstream serve with servers, and returns it with its URL.

@@ -177,7 +177,7 @@ func (a *Agent) Watch(ctx context.Context, asked flow.Watch) error {
 	if sent == nil {
 		sent = map[string]uint64{}
 	}
-	w := watch{set: set, asked: asked, sent: sent, hello: true}
+	w := watch{set: set, asked: asked, sent: sent, waits: map[string]string{}, hello: true}
 	for turn := 1; ; turn++ {
 		activity.RecordHeartbeat(ctx)
 		err := a.report(ctx, &w)
@@ -206,6 +206,7 @@ type watch struct {
 	set   rollout.Set
 	asked flow.Watch
 	sent  map[string]uint64 // versions, by server
+	waits map[string]string // the sets for which they wait, by server
 	world flow.Packed       // that was sent
 	hello bool              // not sent yet
 }
@@ -222,7 +223,7 @@ func (a *Agent) report(ctx context.Context, w *watch) error {
 	}
 	var news []rollout.Report
 	for _, r := range reports {
-		if r.Version > w.sent[r.Server] {
+		if r.Version > w.sent[r.Server] || r.WaitsFor != w.waits[r.Server] {
 			news = append(news, short(r))
 		}
 	}
@@ -237,7 +238,7 @@ func (a *Agent) report(ctx context.Context, w *watch) error {
 			return err
 		}
 		for _, r := range part {
-			w.sent[r.Server] = r.Version
+			w.sent[r.Server], w.waits[r.Server] = r.Version, r.WaitsFor
 		}
 		w.world, w.hello, changed, news = world, false, false, news[len(part):]
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -215,6 +216,38 @@ func TestFreezesOfServices(t *testing.T) {
 	}), w, setOf(t, "waves:\n  - {name: all}\nswap: {when: released}\nundo: 24h\n"), flow.Tuning{})
 	if result.Phase != rollout.PhaseUndone {
 		t.Errorf("%+v, at step %s", result, step)
+	}
+}
+
+// TestAFreezeHoldsABarriersDecision: a server that is frozen between the decision of a barrier and its commit does not swap before the freeze
+// ends; the others have swapped.
+func TestAFreezeHoldsABarriersDecision(t *testing.T) {
+	w := fleetOf(4)
+	frozen := sync.OnceFunc(func() { w.Freeze(flow.Frozen{Server: "s001", Reason: "a sale"}) })
+	w.Before = func(a rollout.Action) {
+		if a.Verb == rollout.VerbCommit && a.Server == "s001" {
+			frozen()
+		}
+	}
+	looks := 0
+	result := temporally(t, by(func(w *lab.World, _ rollout.State) *rollout.Request {
+		all := w.Members()
+		if all["s000"].Swaps+all["s002"].Swaps+all["s003"].Swaps < 3 || looks > 20 {
+			return nil
+		}
+		if looks++; all["s001"].Swaps > 0 {
+			t.Error("the frozen server has swapped")
+		}
+		if looks == 20 {
+			w.Freeze()
+		}
+		return nil
+	}), w, setOf(t, "waves:\n  - {name: all}\nswap: {when: barrier, hold: 5s}\n"), flow.Tuning{})
+	if result.Phase != rollout.PhaseFinished || result.Changed != 4 || looks < 20 {
+		t.Errorf("%+v after %d looks", result, looks)
+	}
+	for _, wrong := range w.Wrong() {
+		t.Error(wrong)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"midstream/internal/fleet/rollout"
@@ -20,8 +21,9 @@ import (
 // Member is a server, and what has happened there.
 type Member struct {
 	Labels map[string]string
-	// Script is what goes wrong: drift, refused, applied, hang (at the first order, until its agent is killed), or fail, fatal or lost at
-	// an attempt, such as fail:1.
+	// Script is what goes wrong: drift, refused, applied, hang (at the first order, until its agent is killed), deaf (it is never prepared),
+	// or fail, fatal or lost at an attempt, such as fail:1. kill:VERB:before and kill:VERB:after kill the agent with SIGKILL before or after
+	// the member has the first such order.
 	Script string
 
 	Report               rollout.Report
@@ -29,6 +31,10 @@ type Member struct {
 	Starts, Swaps, Undos int
 	Has                  bool // the change
 	Seen                 []string
+
+	// Locked is until when the lock of a barrier is held; zero without one. Committed is whether a barrier has decided.
+	Locked    time.Time
+	Committed bool
 
 	// Copies is the number of reports for which a start is at work before it is ready.
 	Copies int
@@ -45,6 +51,8 @@ type World struct {
 	serves  string // only the servers of these agents; empty: all
 	freezes []flow.Frozen
 
+	// Before hears of each order before its member does; it may be nil.
+	Before func(rollout.Action)
 	// Watch hears of each order that was not known; it may be nil.
 	Watch func(rollout.Action)
 	// Clock is that of the driver; it may be nil.
@@ -218,6 +226,7 @@ func (w *World) Reports(context.Context, rollout.Set) (reports []rollout.Report,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.members {
+		w.pass(m)
 		if m.Report.Status == rollout.StatusRunning {
 			if m.copied++; m.copied > m.Copies {
 				m.Report.Status, m.copied = rollout.StatusReady, 0
@@ -234,6 +243,9 @@ func (w *World) Reports(context.Context, rollout.Set) (reports []rollout.Report,
 
 // Do gives a member an order.
 func (w *World) Do(ctx context.Context, set rollout.Set, a rollout.Action) error {
+	if w.Before != nil {
+		w.Before(a)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := w.members[a.Server]
@@ -252,12 +264,26 @@ func (w *World) Do(ctx context.Context, set rollout.Set, a rollout.Action) error
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	next.obey(set.Defaults(), a)
+	kill, kills := strings.CutPrefix(m.Script, "kill:")
+	verb, when, _ := strings.Cut(kill, ":")
+	dies := kills && verb == string(a.Verb)
+	if dies {
+		next.Script = ""
+	}
+	if dies && when == "before" {
+		return errors.Join(w.keep(&next), syscall.Kill(os.Getpid(), syscall.SIGKILL))
+	}
+	w.pass(&next)
+	next.obey(set.Defaults(), a, w.now())
+	w.pass(&next)
 	next.Seen = append(slices.Clone(m.Seen), fmt.Sprintf("%s %d.%d", a.Verb, a.Order, a.Attempt))
 	if err := w.keep(&next); err != nil {
 		return err
 	}
 	*m = next
+	if dies {
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
 	w.count()
 	if w.Watch != nil {
 		w.Watch(a)
@@ -265,8 +291,31 @@ func (w *World) Do(ctx context.Context, set rollout.Set, a rollout.Action) error
 	return nil
 }
 
+// now is the time of the members.
+func (w *World) now() time.Time {
+	if w.Clock != nil {
+		return w.Clock()
+	}
+	return time.Now()
+}
+
+// pass lets a member do what it does by itself: it gives a lock back in time, and swaps once a barrier has decided, unless it is frozen.
+func (w *World) pass(m *Member) {
+	r := &m.Report
+	if r.Status == rollout.StatusPrepared && !w.now().Before(m.Locked) {
+		r.Status = rollout.StatusReady
+		r.Version++
+	}
+	frozen := slices.ContainsFunc(w.freezes, func(f flow.Frozen) bool { return f.Server == "" || f.Server == r.Server })
+	if m.Committed && !frozen && (r.Status == rollout.StatusPrepared || r.Status == rollout.StatusReady) {
+		r.Status, m.Has = rollout.StatusDone, true
+		r.Version++
+		m.Swaps++
+	}
+}
+
 // obey carries out an order. Verbs that do not fit the state change nothing.
-func (m *Member) obey(set rollout.Set, a rollout.Action) {
+func (m *Member) obey(set rollout.Set, a rollout.Action, now time.Time) {
 	r := &m.Report
 	r.Order, r.Attempt = a.Order, a.Attempt
 	r.Version++
@@ -286,16 +335,19 @@ func (m *Member) obey(set rollout.Set, a rollout.Action) {
 		m.Undos++
 		m.Began[a.Attempt]++
 		r.Status, m.Has = rollout.StatusUndone, false
-	case held && (a.Verb == rollout.VerbRelease || a.Verb == rollout.VerbCommit):
+	case held && a.Verb == rollout.VerbCommit:
+		m.Committed = true // pass swaps
+	case held && a.Verb == rollout.VerbRelease:
 		m.Swaps++
 		r.Status, m.Has = rollout.StatusDone, true
 		if at("lost") {
 			r.Status = rollout.StatusUnknown
 		}
-	case held && a.Verb == rollout.VerbPrepare:
+	case held && a.Verb == rollout.VerbPrepare && m.Script != "deaf":
 		r.Status, r.Round, r.Hold = rollout.StatusPrepared, a.Round, set.Swap.Hold
+		m.Locked = now.Add(set.Swap.Hold)
 	case held && a.Verb == rollout.VerbHold:
-		r.Status = rollout.StatusReady
+		r.Status, m.Committed = rollout.StatusReady, false
 	case held && (a.Verb == rollout.VerbAbort || a.Verb == rollout.VerbWithdraw && m.Starts == 0):
 		r.Status = rollout.StatusAborted
 	case a.Verb == rollout.VerbCheck:

@@ -200,6 +200,7 @@ func TestL7_ALostAnswerAfterTheCommitIsResolvedByLooking(t *testing.T) {
 }
 
 // TestL6_WhatKeepsARunFromItsRound: a run that is blocked, paused or not held is not prepared, says why, and is as before.
+// The file of a freeze holds a decision, too.
 func TestL6_WhatKeepsARunFromItsRound(t *testing.T) {
 	onEach(t, func(b *bench) {
 		m := b.heldRun(1000)
@@ -233,7 +234,15 @@ func TestL6_WhatKeepsARunFromItsRound(t *testing.T) {
 			b.Fatal(err)
 		}
 		refused("file", "the file / exists")
-		if _, err := m.Commit(b.ctx()); err != nil { // it does not wait for the file
+		var notNow *operator.NotNow
+		if _, err := m.Commit(b.ctx()); !errors.As(err, &notNow) || !strings.Contains(notNow.Why, "the file / exists") {
+			b.Errorf("a decision while the file of a freeze exists: %v", err)
+		}
+		b.heldAgain(m)
+		if err := m.Control.Set(b.ctx(), map[string]string{"cutover-when-gone": ""}); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := m.Commit(b.ctx()); err != nil {
 			b.Fatal(err)
 		}
 		m.wait(b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/barrier"
+	"midstream/internal/engine/window"
 )
 
 // Round is how a Control takes part in a swap that runs on several servers make together (barrier.Barrier).
@@ -65,7 +66,8 @@ func (r Round) mayPrepare(what string) error {
 }
 
 // Commit takes the decision of a round: the run swaps, at once if it is prepared. Otherwise the decision is final all the same: the run
-// asks for its lock again, alone, and without regard to a window or a file. held reports whether it had its lock. It fails with *NotNow.
+// asks for its lock again, alone, and without regard to a window. held reports whether it had its lock. It fails with *NotNow, also while
+// the file of a freeze exists: then the decision is to be given again.
 func (r Round) Commit(ctx context.Context) (held bool, err error) {
 	const what = "there is no swap to commit"
 	if err := r.swapless(what); err != nil {
@@ -80,6 +82,13 @@ func (r Round) Commit(ctx context.Context) (held bool, err error) {
 		return false, &NotNow{What: what, Why: "the tables are swapped", Next: "nothing: the run finishes by itself"}
 	}
 	when, _ := r.when()
+	frozen := when
+	frozen.Window = window.Window{}
+	if closed, err := frozen.Closed(time.Now()); err != nil {
+		return false, err
+	} else if closed != "" {
+		return false, &NotNow{What: what, Why: closed, Next: "give the decision again once the file is gone"}
+	}
 	when.Hold = false
 	r.setWhen(when, true)
 	r.share()

@@ -122,7 +122,7 @@ func Options(set rollout.Set) map[string]string {
 func ReportOf(m queue.MemberReport) rollout.Report {
 	return rollout.Report{
 		Server: m.Server, Version: m.Version, Order: m.Order, Attempt: m.Attempt, Status: rollout.Status(m.Status), Temporary: m.Temporary,
-		Why: m.Why, Round: m.Round, Hold: time.Duration(m.HoldMS) * time.Millisecond,
+		Why: m.Why, WaitsFor: m.WaitsFor, Round: m.Round, Hold: time.Duration(m.HoldMS) * time.Millisecond,
 	}
 }
 

@@ -65,6 +65,8 @@ type Report struct {
 	Temporary bool
 	// Why is the reason, for people.
 	Why string
+	// WaitsFor is of StatusWaiting: another set, whose member changes the same table first.
+	WaitsFor string
 	// Round and Hold are of StatusPrepared: the round of the barrier, and how long after the request the lock is held.
 	Round int
 	Hold  time.Duration

@@ -88,6 +88,7 @@ func (c *core) decide() {
 		c.gates()
 		c.release()
 		c.start()
+		c.others()
 	case PhaseCancelling, PhaseRecalling:
 		c.recall()
 	}
@@ -256,7 +257,7 @@ func (c *core) start() {
 func (c *core) attempt(m *Member, verb Verb, step Step) {
 	m.Attempt++
 	m.Tries++
-	m.Began, m.Why, m.Round = false, "", 0
+	m.Began, m.Committed, m.Why, m.Round = false, false, "", 0
 	m.move(step)
 	c.order(m, verb)
 }
@@ -280,6 +281,7 @@ func (c *core) order(m *Member, verb Verb) {
 		m.Last.Until = c.openUntil
 	case VerbPrepare, VerbCommit:
 		m.Last.Round = c.s.Waves[m.Wave].Round
+		m.Committed = verb == VerbCommit
 	}
 	c.actions = append(c.actions, m.Last)
 }

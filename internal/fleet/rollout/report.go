@@ -2,6 +2,9 @@ package rollout
 
 // report takes over what a member reports, unless it is older than what is known.
 func (c *core) report(m *Member, r Report) {
+	if r.Version >= m.Version && r.Attempt == m.Attempt {
+		m.WaitsFor = r.WaitsFor // it has no version: the other set changes it
+	}
 	if r.Version <= m.Version {
 		return
 	}

@@ -102,6 +102,8 @@ type Member struct {
 	Outcome Outcome
 	Step    Step
 	Why     string
+	// WaitsFor is another set, whose member changes the same table first.
+	WaitsFor string
 	// Gone is whether the server has left the inventory.
 	Gone bool
 	// Attempt counts starts and undos.
@@ -115,6 +117,8 @@ type Member struct {
 	Again bool
 	// Released is whether a person has released the member.
 	Released bool
+	// Committed is whether a barrier has decided that this attempt swaps.
+	Committed bool
 	// Began is whether the run of this attempt was seen.
 	Began bool
 	// Undo is whether the member is in an undo, or should be.
@@ -175,6 +179,9 @@ func (m *Member) settled() bool {
 	}
 	return false
 }
+
+// decided reports whether a barrier has decided that the member swaps. Earlier states have it in the order alone.
+func (m *Member) decided() bool { return m.Committed || m.Last.Verb == VerbCommit }
 
 // copies reports whether the member counts for the limits: it may be at work.
 func (m *Member) copies() bool {

@@ -1,6 +1,10 @@
 package rollout
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // gates opens the gate of each wave that is complete, and conducts the barrier.
 func (c *core) gates() {
@@ -92,7 +96,7 @@ func (c *core) release() {
 		m := &c.s.Members[i]
 		switch m.Step {
 		case StepReady:
-			if c.s.Phase == PhaseRunning && c.mayRelease(m) && c.windowOpen() && !c.frozen(m) {
+			if !m.decided() && c.s.Phase == PhaseRunning && c.mayRelease(m) && c.windowOpen() && !c.frozen(m) {
 				m.move(StepReleased)
 				c.order(m, VerbRelease)
 			}
@@ -102,6 +106,20 @@ func (c *core) release() {
 				c.order(m, VerbHold)
 			}
 		}
+		c.commit(m)
+	}
+}
+
+// commit carries a barrier's decision on: a freeze holds the member until its end, and nothing else does.
+func (c *core) commit(m *Member) {
+	switch frozen := c.frozen(m); {
+	case !m.decided():
+	case m.Step == StepReleased && frozen:
+		m.move(StepReady)
+		c.order(m, VerbHold)
+	case m.Step == StepReady && !frozen:
+		m.move(StepReleased)
+		c.order(m, VerbCommit)
 	}
 }
 
@@ -114,4 +132,30 @@ func (c *core) mayRelease(m *Member) bool {
 		return m.Released
 	}
 	return true
+}
+
+// others says for which other sets the members of a wave wait that swap together. Such a set may wait for this one on another server:
+// then neither ends before a person cancels one of them.
+func (c *core) others() {
+	if c.s.Phase != PhaseRunning || c.set.Swap.When == WhenReady {
+		return
+	}
+	var servers, sets []string
+	for i := range c.s.Members {
+		if m := &c.s.Members[i]; m.Step == StepStarted && m.WaitsFor != "" && !c.s.Waves[m.Wave].Open {
+			servers = append(servers, m.Server)
+			if !slices.Contains(sets, m.WaitsFor) {
+				sets = append(sets, m.WaitsFor)
+			}
+		}
+	}
+	if len(servers) == 0 {
+		return
+	}
+	slices.Sort(sets)
+	what := "set " + sets[0] + ": if it waits for this one"
+	if len(sets) > 1 {
+		what = "sets " + strings.Join(sets, ", ") + ": if one of them waits for this one"
+	}
+	c.s.Why = list(servers, "waits", "wait") + " for the same table of " + what + ", cancel one of the two"
 }

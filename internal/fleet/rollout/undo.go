@@ -41,8 +41,9 @@ func (c *core) recall() {
 			busy = true
 		case StepStarted, StepReady, StepReleased:
 			busy = true
-			// A barrier's decision is final.
-			if m.Last.Verb != VerbAbort && m.Last.Verb != VerbCommit {
+			if m.decided() { // which is final
+				c.commit(m)
+			} else if m.Last.Verb != VerbAbort {
 				c.order(m, VerbAbort)
 			}
 		}

@@ -219,6 +219,57 @@ func TestAnUndoWithoutApprovalIsForWhoOperates(t *testing.T) {
 	}
 }
 
+// TestASetNamesTheSetThatItWaitsFor: a gated set one of whose members waits for that of another set says which one. The two may wait for
+// each other, and then a person must cancel one.
+func TestASetNamesTheSetThatItWaitsFor(t *testing.T) {
+	store, err := queue.OpenFile(filepath.Join(t.TempDir(), "q.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	q := queueOf(t, store, t.TempDir(), nil)
+	t.Cleanup(func() { q.Close() })
+	o := queue.Order{Set: "other", Server: "b", Number: 1, Verb: queue.OrderStart, Attempt: 1, Statement: "ALTER TABLE shop.orders DROP COLUMN d", By: "Eve"}
+	if _, err := q.Order(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sets.Open(t.Context(), sets.Config{Queue: q, Every: 5 * time.Millisecond, Note: func(text string) { t.Log(text) },
+		Plan: func(context.Context, rollout.Set, queue.Server) fleetplan.Answer {
+			return fleetplan.Answer{Outcome: fleetplan.Fits, Fingerprint: "f"}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() { s.Run(ctx); close(ended) }()
+	t.Cleanup(func() { stop(); <-ended })
+	if _, _, err = s.Submit(t.Context(), sets.SetFile{Text: shop + "swap: {when: wave_ready}\n"}, by("Ada")); err != nil {
+		t.Fatal(err)
+	}
+	why := func() string {
+		v, err := s.Get("note")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Why
+	}
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(why(), "b waits for the same table of set other"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it waits for something else: %q", why())
+		}
+	}
+	o.Number, o.Verb = 2, queue.OrderAbort
+	if _, err := q.Order(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); strings.Contains(why(), "other"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it still waits: %q", why())
+		}
+	}
+}
+
 // TestASetIsDrivenOnce: a set whose id another driver uses for members of this queue is not taken, and the members of a set that was taken
 // obey no request from outside.
 func TestASetIsDrivenOnce(t *testing.T) {

@@ -13,6 +13,32 @@ var (
 	firstFlag = flag.Uint64("fleetsim.first", 1, "the first seed")
 )
 
+// TestRolloutOfTwoSets: two gated sets on the same table that wait for each other name each other.
+// The cancel of one lets the other end.
+func TestRolloutOfTwoSets(t *testing.T) {
+	first, runs := *firstFlag, 100
+	if *seedFlag != 0 {
+		first, runs = *seedFlag, 1
+	} else if *totalFlag > 0 {
+		runs = *totalFlag / 5000
+	}
+	waited := 0
+	for seed := first; seed < first+uint64(runs); seed++ { //nolint:gosec // it is not negative
+		stuck, broken := Pair(seed)
+		if broken != nil {
+			t.Errorf("%s\n  %s\n  again: go test ./internal/lab/fleetsim -run TestRolloutOfTwoSets -fleetsim.seed=%d", broken.Law, broken.What, seed)
+			return
+		}
+		if stuck {
+			waited++
+		}
+	}
+	t.Logf("in %d of %d runs the sets waited for each other", waited, runs)
+	if *seedFlag == 0 && waited < runs/20 {
+		t.Error("that is too rare")
+	}
+}
+
 // The laws hold in every run. A run that breaks one is printed with the command that repeats it, and so is a
 // simpler one.
 func TestRollout(t *testing.T) {

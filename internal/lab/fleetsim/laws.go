@@ -120,8 +120,9 @@ func (w *world) lawDecision(before, after rollout.State, f rollout.Facts, action
 		if m.Step == rollout.StepFailed {
 			failed++
 		}
-		if m.Step == rollout.StepReleased && m.Last.Verb == rollout.VerbRelease && (w.frozen(m, f) || !w.set.Swap.Window.Open(f.Now)) &&
-			(after.Phase == rollout.PhaseRunning || after.Phase == rollout.PhaseStopped) {
+		atWork := after.Phase == rollout.PhaseRunning || after.Phase == rollout.PhaseStopped
+		closed := m.Last.Verb == rollout.VerbRelease && !w.set.Swap.Window.Open(f.Now)
+		if m.Step == rollout.StepReleased && atWork && (w.frozen(m, f) || closed) {
 			w.broken(lawFrozen, "%s stays released", m.Server)
 		}
 	}
@@ -175,10 +176,11 @@ func (w *world) lawAction(a rollout.Action, was, is *rollout.Member, after rollo
 			}
 		}
 	case rollout.VerbRelease, rollout.VerbPrepare, rollout.VerbCommit:
-		if !atWork {
+		decided := a.Verb == rollout.VerbCommit && w.stored.Waves[is.Wave].Open // before: only a freeze has held the member since
+		if !atWork && !decided {
 			w.broken(lawCancel, "%s gets %s; the set is %s", a.Server, a.Verb, after.Phase)
 		}
-		if w.frozen(is, f) || !w.set.Swap.Window.Open(f.Now) {
+		if w.frozen(is, f) || !decided && !w.set.Swap.Window.Open(f.Now) {
 			w.broken(lawFrozen, "%s gets %s", a.Server, a.Verb)
 		}
 	case rollout.VerbUndo:

@@ -102,7 +102,7 @@ func (m *member) obey(a rollout.Action) {
 			m.at = w.now.Add(m.minutes(1))
 		}
 	case rollout.VerbHold:
-		m.released = false
+		m.released, m.committed = false, false
 		if m.status == rollout.StatusPrepared {
 			m.become(rollout.StatusReady, 0)
 		}

@@ -69,12 +69,16 @@ var mutations = []mutation{
 	{"an answer to an earlier round counts", "swap.go", "m.Round == w.Round", "m.Round > 0", ""},
 	{"a barrier commits after the locks are gone", "swap.go", "past >= 0 && past+c.set.Swap.Margin < least", "past >= 0", lawBarrier},
 	{"a barrier's round never ends", "swap.go", "!ready || past < 0 || past+c.set.Swap.Margin >= least", "!ready", lawEnds},
-	{"a cancel ends members after a barrier's decision", "undo.go", "&& m.Last.Verb != VerbCommit", "", lawBarrier},
+	{"a cancel ends members after a barrier's decision", "undo.go", "if m.decided() {", "if false {", lawBarrier},
+	{"a freeze does not hold a member after a barrier's decision", "swap.go", "case m.Step == StepReleased && frozen:", "case false:", lawFrozen},
+	{"after a freeze a barrier's decision is forgotten", "swap.go", "case m.Step == StepReady && !frozen:", "case false:", lawEnds},
+	{"a cancel ends a member that a freeze holds after the decision", "state.go", "return m.Committed || m.Last", "return m.Last", lawBarrier},
 	{"a drifted member starts", "next.go", "m.Gone || m.Outcome != OutcomeFit ||", "m.Gone ||", lawPlan},
 	{"the set begins with members that do not fit", "next.go", "case len(misfits) > 0:", "case len(misfits) > 100:", lawPlan},
 	{"the result leaves out members that had the change", "state.go", "m.Step == StepApplied || m.Swapped > 0", "m.Swapped > 0", lawResult},
 	{"the result has members that were undone", "report.go", "m.Swapped = 0\n", "", lawResult},
 	{"a failed member is never retried", "next.go", "m.Step != StepRetrying || c.waits(m)", "true", lawEnds},
+	{"a set does not name the set that it waits for", "next.go", "\t\tc.others()\n", "", lawWaits},
 	{"a clock that was put back holds a retry", "next.go", "m.NotBefore = longest", "", lawEnds},
 }
 

@@ -14,7 +14,8 @@ var updateFlag = flag.Bool("update", false, "write the generated parts of docs/c
 
 // laws are those of laws.go, in the order of the page.
 var laws = []string{
-	lawLimits, lawPlan, lawWaves, lawStop, lawTwice, lawFrozen, lawGate, lawRelease, lawBarrier, lawUndo, lawCancel, lawResult, lawEnds,
+	lawLimits, lawPlan, lawWaves, lawStop, lawTwice, lawFrozen, lawGate, lawRelease, lawBarrier, lawUndo, lawCancel,
+	lawResult, lawWaits, lawEnds,
 }
 
 // TestFleetPage: docs/change-sets.md has the states, the laws and the broken rules of the code.

@@ -82,6 +82,7 @@ type MemberReport struct {
 	Status    MemberStatus `json:"status" enum:"waiting,running,ready,prepared,done,failed,withdrawn,aborted,unknown,undoing,undone" doc:"how far it is; ready: it holds before its swap; prepared: its lock is held; unknown: it is not known whether the tables were swapped"`
 	Temporary bool         `json:"temporary" doc:"true: it has failed for a reason that may pass"`
 	Why       string       `json:"why" doc:"the reason for the status, for people; may be empty"`
+	WaitsFor  string       `json:"waits_for" doc:"of waiting: id of another change set, whose change of the same table comes first on this server; may be empty"`
 	ExitCode  *int         `json:"exit_code" doc:"exit code of its last run; null if there is none"`
 	Round     int          `json:"round" doc:"of prepared: the round of the barrier"`
 	HoldMS    int64        `json:"hold_ms" doc:"of prepared: how long after the request the lock is held, in milliseconds"`
@@ -402,6 +403,9 @@ func (s *Service) member(e *entry) MemberReport {
 	if e.State == StateWaiting || e.State == StateRunning {
 		r.Why = s.view(e).Why
 	}
+	if e.State == StateWaiting {
+		r.WaitsFor = s.setBefore(e)
+	}
 	last, times := s.takenBack(e)
 	r.Version += uint64(times) //nolint:gosec // it is not negative
 	if undo := s.find(m.UndoBy); undo != nil {
@@ -413,6 +417,16 @@ func (s *Service) member(e *entry) MemberReport {
 		r.Status, r.Temporary, r.Why = MemberStatus(StateFailed), false, m.Refused
 	}
 	return r
+}
+
+// setBefore is the id of another change set, whose change of a table comes before that of a waiting one; "" for none.
+func (s *Service) setBefore(e *entry) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if other := s.board.before(e); other != nil && other.Member != nil && other.Member.Set != e.Member.Set {
+		return other.Member.Set
+	}
+	return ""
 }
 
 // memberUndone is what a member reports that is taken back.
@@ -457,7 +471,7 @@ const tellEvery = 5 * time.Second
 // order takes effect whatever was killed in between.
 func (s *Service) instruct(ctx context.Context, e *entry, status *socket.Status) {
 	operation, asked := e.commanded(time.Now())
-	if operation == "" || e.State != StateRunning || e.Place != s.place || e.Process == 0 || operation == "cutover" && s.frozenSwap(e) != nil {
+	if operation == "" || e.State != StateRunning || e.Place != s.place || e.Process == 0 || swaps(operation) && s.frozenSwap(e) != nil {
 		return
 	}
 	if operation == "hold" && status != nil && status.State == "held" {
@@ -474,7 +488,7 @@ func (s *Service) instruct(ctx context.Context, e *entry, status *socket.Status)
 	last := s.instructed[e.ID]
 	s.mu.RUnlock()
 	same := last.number == now.number && last.process == now.process && last.operation == operation
-	held := status != nil && operation == "cutover" && status.State == "held"
+	held := status != nil && swaps(operation) && status.State == "held"
 	if same && (!held && !last.refused || now.at.Sub(last.at) < tellEvery) {
 		return
 	}
@@ -492,6 +506,9 @@ func (s *Service) instruct(ctx context.Context, e *entry, status *socket.Status)
 	defer s.mu.Unlock()
 	s.instructed[e.ID] = now
 }
+
+// swaps reports whether a command lets a run swap.
+func swaps(operation string) bool { return operation == "cutover" || operation == "commit" }
 
 // commanded is the command to the run of a member by its newest order; "" for none.
 func (e *entry) commanded(now time.Time) (operation string, asked any) {
