@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -139,6 +141,18 @@ func (f *fleet) kill(name string) {
 	_ = cmd.Wait()
 }
 
+// revive starts processes again that have killed themselves by the script of a member.
+func (f *fleet) revive() {
+	for _, name := range parts() {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.running[name].Process.Pid))
+		if _, state, is := strings.Cut(string(stat), ") "); err == nil && is && strings.HasPrefix(state, "Z") {
+			f.t.Logf("%s %s has died", time.Now().Format("05.000"), name)
+			f.kill(name)
+			f.start(name)
+		}
+	}
+}
+
 // call calls a verb that asks, and returns its exit code and its output.
 func (f *fleet) call(args ...string) (int, string) {
 	f.t.Helper()
@@ -180,7 +194,13 @@ func (f *fleet) submit(rules string) {
 	account := filepath.Join(f.folder, "account.cnf")
 	var servers []string
 	for name, labels := range world.Labels() {
-		servers = append(servers, fmt.Sprintf(`{"name": %q, "file": %q, "labels": {"cell": %q}}`, name, account, labels[rollout.LabelCell]))
+		labels = maps.Clone(labels)
+		delete(labels, "server") // it has that by its name
+		text, err := json.Marshal(map[string]any{"name": name, "file": account, "labels": labels})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		servers = append(servers, string(text))
 	}
 	list, set := filepath.Join(f.folder, "inventory"), filepath.Join(f.folder, "set.yaml")
 	for path, text := range map[string]string{account: "[client]\n", list: `{"servers": [` + strings.Join(servers, ",") + `]}`, set: rules} {
@@ -203,12 +223,14 @@ func twoCells(n int) map[string]*lab.Member {
 
 // TestKilled: server, worker and agents are killed at any moment, and started again. Nothing runs twice, and nothing is lost.
 func TestKilled(t *testing.T) {
-	members := twoCells(10)
+	n := max(10, *kills) // with one member at a time, the set is at work for longer than the kills take
+	members := twoCells(n)
 	members["s03"].Script, members["s04"].Script = "fail:1", "lost:1"
 	f := newFleet(t, members)
 	for _, name := range parts() {
 		f.start(name)
 	}
+	var killed []time.Time
 	f.submit("id: killed\nstatement: ALTER TABLE t ADD COLUMN n INT\nselector: \"*\"\nwaves:\n" +
 		"  - {name: canary, selector: server=s00, soak: 2s}\n  - {name: half, share: 50%, soak: 3s}\n  - {name: rest}\n" +
 		"limits: {all: 1}\nretry: {wait: 1s}\nundo: 1h\n")
@@ -218,26 +240,64 @@ func TestKilled(t *testing.T) {
 		time.Sleep(time.Duration(random.IntN(2500)) * time.Millisecond)
 		victim := parts()[random.IntN(4)]
 		t.Logf("%s kill %s", time.Now().Format("05.000"), victim)
+		killed = append(killed, time.Now())
 		f.kill(victim)
 		time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
 		f.start(victim)
 	}
 	f.until("killed", rollout.PhaseFinished)
-	f.right(10, 1, 0)
+	f.right(n, 1, 0)
+	f.atWork("killed", killed)
+	killed = nil
 	if code, out := f.call("undo", "killed"); code != 0 {
 		t.Fatalf("undo: %d: %s", code, out)
 	}
 	for range *kills / 3 {
 		victim := parts()[random.IntN(4)]
 		t.Logf("%s kill %s", time.Now().Format("05.000"), victim)
+		killed = append(killed, time.Now())
 		f.kill(victim)
 		f.start(victim)
 		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
 	}
 	f.until("killed", rollout.PhaseUndone)
-	f.right(10, 1, 1)
-	f.cards("killed", rollout.StepUndone, 10)
+	f.right(n, 1, 1)
+	f.atWork("killed", killed)
+	f.shown(n, "WorkflowType = '%s' AND MidstreamSet = 'killed' AND MidstreamState = 'undone'", flow.CardWorkflow)
 	f.replay("killed")
+}
+
+// atWork fails unless most kills came before a set had ended.
+func (f *fleet) atWork(set string, kills []time.Time) {
+	f.t.Helper()
+	ended, n := f.state(set).Ended, 0
+	for _, at := range kills {
+		if at.Before(ended) {
+			n++
+		}
+	}
+	f.t.Logf("%d of %d kills came before the set had ended", n, len(kills))
+	if n < len(kills)*3/4 {
+		f.t.Error("that is not enough")
+	}
+}
+
+// state is that of a set.
+func (f *fleet) state(set string) rollout.State {
+	f.t.Helper()
+	value, err := f.client().QueryWorkflow(f.t.Context(), flow.SetID(set), "", flow.StatusQuery)
+	var status flow.Status
+	if err == nil {
+		err = value.Get(&status)
+	}
+	var carried flow.Carried
+	if err == nil {
+		err = status.Packed.Unpack(&carried)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return carried.State
 }
 
 // replay replays the history of a set: the workflow decides the same again. With -record, it keeps the history.
@@ -299,6 +359,7 @@ func (f *fleet) until(set string, phase rollout.Phase) {
 	f.t.Helper()
 	var out string
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+		f.revive()
 		if _, out = f.call("status", set); strings.Contains(out, set+": "+string(phase)+"\n") {
 			return
 		}
@@ -327,26 +388,36 @@ func (f *fleet) right(n, swaps, undos int) {
 	}
 }
 
-// cards waits until the search attributes show so many members of a set in a state.
-func (f *fleet) cards(set string, state rollout.Step, want int) {
+// shown waits until the search attributes show so many workflows.
+func (f *fleet) shown(want int, query string, args ...any) {
 	f.t.Helper()
 	c := f.client()
-	query := fmt.Sprintf("WorkflowType = '%s' AND MidstreamSet = '%s' AND MidstreamState = '%s'", flow.CardWorkflow, set, state)
-	found := -1
-	for range 100 {
+	query = fmt.Sprintf(query, args...)
+	found := int64(-1)
+	for range 150 {
 		n, err := c.CountWorkflow(context.Background(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})
-		if err == nil && int(n.GetCount()) >= want {
-			return
-		}
 		if err == nil {
-			found = int(n.GetCount())
+			if found = n.GetCount(); found == int64(want) {
+				return
+			}
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
-	f.t.Errorf("%d of %d members have a card as %s", found, want, state)
+	f.t.Errorf("%d workflows, not %d, have %s", found, want, query)
 }
 
-// TestVerbs: the verbs ask, and their errors have what, why and next.
+// attributes checks the search attributes of a set and of its members: set, wave and state, and of a member its server.
+func (f *fleet) attributes(set, wave string, state rollout.Phase, members map[string]string, step rollout.Step) {
+	f.t.Helper()
+	f.shown(1, "WorkflowType = '%s' AND MidstreamSet = '%s' AND MidstreamWave = '%s' AND MidstreamState = '%s'", flow.SetWorkflow, set, wave, state)
+	f.shown(len(members), "WorkflowType = '%s' AND MidstreamSet = '%s'", flow.CardWorkflow, set) // and no other ones
+	for server, wave := range members {
+		f.shown(1, "WorkflowType = '%s' AND MidstreamSet = '%s' AND MidstreamWave = '%s' AND MidstreamServer = '%s' AND MidstreamState = '%s'",
+			flow.CardWorkflow, set, wave, server, step)
+	}
+}
+
+// TestVerbs: the verbs ask, and their errors have what, why and next. Temporal's search attributes show the set and its members.
 func TestVerbs(t *testing.T) {
 	members := twoCells(4)
 	f := newFleet(t, members)
@@ -370,6 +441,7 @@ func TestVerbs(t *testing.T) {
 		t.Fatalf("no %q: %s", text, out)
 	}
 	wait("1 ready")
+	f.attributes("verbs", "canary", rollout.PhaseRunning, map[string]string{"s00": "canary"}, rollout.StepReady)
 	for _, c := range []struct {
 		args []string
 		code int
@@ -401,6 +473,7 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("release of the rest: %d: %s", code, out)
 	}
 	f.until("verbs", rollout.PhaseFinished)
+	f.attributes("verbs", "rest", rollout.PhaseFinished, map[string]string{"s00": "canary", "s01": "rest", "s02": "rest", "s03": "rest"}, rollout.StepDone)
 	if code, out := f.call("status"); code != 0 || !slices.Contains(strings.Fields(out), "finished") {
 		t.Errorf("the list: %d: %s", code, out)
 	}
