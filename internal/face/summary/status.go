@@ -157,7 +157,10 @@ func OfEntries(entries []history.Entry, limit int) string {
 	for _, e := range entries {
 		result, took := "running, or killed", ""
 		if e.Result != nil {
-			result, took = e.Result.Outcome, humanize.Span(e.Result.ElapsedMS.Duration())
+			result = e.Result.Outcome
+			if elapsed := e.Result.ElapsedMS.Duration(); elapsed >= time.Millisecond { // a refused run has not begun
+				took = humanize.Span(elapsed)
+			}
 		}
 		change := humanize.OneLine(e.Run.Alter, 60)
 		if change == "" && e.Run.Undoes {
