@@ -43,7 +43,7 @@ func (c *change) reach(
 	do func(context.Context, *ddl.Alter, *server) (migration.Result, error),
 ) (migration.Result, error) {
 	r := session.Reach{
-		Server: s, Wanted: c.target.Wanted, Part: c.target.Table != "", Says: c.says,
+		Server: s, Wanted: c.target.Wanted, LeftOut: c.target.LeftOut, Part: c.target.Table != "", Says: c.says,
 		End: session.EndOf(c.target.Verb, c.options.Purpose.Rehearses()), Note: c.output.note,
 		Finish: func(ctx context.Context, table schema.Name) error {
 			_, _, err := c.finish(ctx, &ddl.Alter{Table: table}, s)

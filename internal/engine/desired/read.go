@@ -33,11 +33,17 @@ func (s *Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line)
 // error lists all problems, each with its place. The texts are in the dialect d; the returned
 // statements are in the usual dialect.
 func Read(d token.Dialect, path, database string) ([]Statement, error) {
+	all, _, err := ReadDump(d, path, database)
+	return all, err
+}
+
+// ReadDump is Read, with the statements that it has left out because they define no table, each with its place: views, routines, triggers
+// and events.
+func ReadDump(d token.Dialect, path, database string) (all []Statement, leftOut []string, err error) {
 	files, err := FilesOf(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []Statement
 	var problems []error
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -46,11 +52,11 @@ func Read(d token.Dialect, path, database string) ([]Statement, error) {
 			continue
 		}
 		resolved, closed := d.Resolve(strings.TrimPrefix(string(text), "\ufeff"))
-		statements, err := parse(file, resolved, database)
+		statements, without, err := parse(file, resolved, database)
 		if !closed && err == nil {
 			err = fmt.Errorf("%s: a quote or a comment is not closed", file)
 		}
-		all, problems = append(all, statements...), append(problems, err)
+		all, leftOut, problems = append(all, statements...), append(leftOut, without...), append(problems, err)
 	}
 	first := map[schema.Name]string{}
 	for _, s := range all {
@@ -61,12 +67,12 @@ func Read(d token.Dialect, path, database string) ([]Statement, error) {
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: the file has no CREATE TABLE", path)
+		return nil, nil, fmt.Errorf("%s: the file has no CREATE TABLE", path)
 	}
-	return all, nil
+	return all, leftOut, nil
 }
 
 // FilesOf returns a file, or the files in a folder whose names end in .sql, in the order of their names.
@@ -96,12 +102,11 @@ func FilesOf(path string) ([]string, error) {
 }
 
 // parse reads the statements of one file.
-func parse(file, text, database string) ([]Statement, error) {
+func parse(file, text, database string) (all []Statement, leftOut []string, err error) {
 	tokens, closed := token.Split(text)
 	if !closed {
-		return nil, fmt.Errorf("%s: a comment is not closed", file)
+		return nil, nil, fmt.Errorf("%s: a comment is not closed", file)
 	}
-	var all []Statement
 	var problems []error
 	start := 0
 	for i := 0; i <= len(tokens); i++ {
@@ -115,15 +120,26 @@ func parse(file, text, database string) ([]Statement, error) {
 			if i < len(tokens) && tokens[i].Executable != 0 {
 				err = errors.New("a statement ends inside of an executable comment")
 			}
-			if err != nil {
+			var without *leftOutError
+			switch length, ok := block(text[from:]); {
+			case ok && tokens[start].Is("DELIMITER"):
+				leftOut = append(leftOut, s.Place()+": "+shorten(text[from:from+length]))
+				for i+1 < len(tokens) && tokens[i+1].Start < from+length {
+					i++
+				}
+			case errors.As(err, &without) && !(s.drops() && slices.ContainsFunc(all, s.names)):
+				if without.told {
+					leftOut = append(leftOut, s.Place()+": "+shorten(s.Text))
+				}
+			case err != nil:
 				problems = append(problems, fmt.Errorf("%s: %w", s.Place(), err))
-			} else {
+			default:
 				all = append(all, s)
 			}
 		}
 		start = i + 1
 	}
-	return all, errors.Join(problems...)
+	return all, leftOut, errors.Join(problems...)
 }
 
 // read parses the statement.
@@ -138,6 +154,9 @@ func (s *Statement) read(database string) error {
 	}
 	if at(0, "CREATE") && at(1, "TEMPORARY") {
 		return errors.New("a temporary table is not part of a schema")
+	}
+	if is, told := leavesOut(t); is {
+		return &leftOutError{fmt.Errorf("only CREATE TABLE is read, and this is %s", shorten(s.Text)), told}
 	}
 	if !at(0, "CREATE") || !at(1, "TABLE") {
 		return fmt.Errorf("only CREATE TABLE is read, and this is %s", shorten(s.Text))

@@ -55,29 +55,34 @@ func TestRead(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                               "the file has no CREATE TABLE",
-		"\n\nDROP TABLE t":                               "x.sql:3: only CREATE TABLE is read, and this is DROP TABLE t",
-		"SET NAMES utf8":                                 "only CREATE TABLE",
-		"CREATE VIEW v AS ...":                           "only CREATE TABLE",
-		"CREATE TEMPORARY TABLE t (a INT)":               "a temporary table",
-		"CREATE TABLE \"t\" (a INT)":                     "no table's name",
-		"CREATE TABLE t LIKE u":                          "not defined by its columns",
-		"CREATE TABLE t (LIKE u)":                        "not defined by its columns",
-		"CREATE TABLE t (a INT":                          "not defined by its columns",
-		"CREATE TABLE t ()":                              "not defined by its columns",
-		"CREATE TABLE t SELECT 1":                        "not defined by its columns",
-		"CREATE TABLE t (SELECT 1)":                      "SELECT: a definition brings no rows",
-		"CREATE TABLE t (a INT) AS SELECT 1":             "AS: a definition",
-		"CREATE TABLE t (a INT) TABLE u":                 "TABLE: a definition",
-		"CREATE TABLE t (a INT) IGNORE (SELECT 1)":       "IGNORE: a definition",
-		"CREATE TABLE t (a INT) START TRANSACTION":       "START TRANSACTION",
-		"CREATE TABLE t (a INT);\nCREATE TABLE t(a INT)": "x.sql:2: table shop.t is defined at",
-		"CREATE TABLE other.t (a INT)":                   "the statement names database other, --database names shop",
-		"CREATE TABLE t (a INT) COMMENT 'x":              "a quote is not closed",
-		"CREATE TABLE t (a INT) /* x":                    "a comment is not closed",
-		"CREATE TABLE /*!50000 t (a INT) */":             "an executable comment begins before the columns",
-		"CREATE TABLE /*!50000 t */ (a INT)":             "",
-		"/*!50000 CREATE TABLE t (a INT); */":            "inside of an executable comment",
+		"":                                     "the file has no CREATE TABLE",
+		"\n\nDROP TABLE t":                     "the file has no CREATE TABLE",
+		"SET NAMES utf8":                       "the file has no CREATE TABLE",
+		"INSERT INTO t VALUES (1)":             "x.sql:1: only CREATE TABLE is read, and this is INSERT INTO t VALUES (1)",
+		"CREATE TABLE t (a INT); DROP TABLE t": "x.sql:1: only CREATE TABLE is read, and this is DROP TABLE t",
+		"CREATE TABLE t (a INT); ALTER TABLE t ADD b INT":       "only CREATE TABLE",
+		"CREATE TABLE t (a INT); CREATE INDEX i ON t (a)":       "only CREATE TABLE",
+		"DELIMITER ;;\nCREATE TABLE t (a INT);;\nDELIMITER ;\n": "only CREATE TABLE is read, and this is DELIMITER",
+		"CREATE VIEW v AS ...":                                  "the file has no CREATE TABLE",
+		"CREATE TEMPORARY TABLE t (a INT)":                      "a temporary table",
+		"CREATE TABLE \"t\" (a INT)":                            "no table's name",
+		"CREATE TABLE t LIKE u":                                 "not defined by its columns",
+		"CREATE TABLE t (LIKE u)":                               "not defined by its columns",
+		"CREATE TABLE t (a INT":                                 "not defined by its columns",
+		"CREATE TABLE t ()":                                     "not defined by its columns",
+		"CREATE TABLE t SELECT 1":                               "not defined by its columns",
+		"CREATE TABLE t (SELECT 1)":                             "SELECT: a definition brings no rows",
+		"CREATE TABLE t (a INT) AS SELECT 1":                    "AS: a definition",
+		"CREATE TABLE t (a INT) TABLE u":                        "TABLE: a definition",
+		"CREATE TABLE t (a INT) IGNORE (SELECT 1)":              "IGNORE: a definition",
+		"CREATE TABLE t (a INT) START TRANSACTION":              "START TRANSACTION",
+		"CREATE TABLE t (a INT);\nCREATE TABLE t(a INT)":        "x.sql:2: table shop.t is defined at",
+		"CREATE TABLE other.t (a INT)":                          "the statement names database other, --database names shop",
+		"CREATE TABLE t (a INT) COMMENT 'x":                     "a quote is not closed",
+		"CREATE TABLE t (a INT) /* x":                           "a comment is not closed",
+		"CREATE TABLE /*!50000 t (a INT) */":                    "an executable comment begins before the columns",
+		"CREATE TABLE /*!50000 t */ (a INT)":                    "",
+		"/*!50000 CREATE TABLE t (a INT); */":                   "inside of an executable comment",
 	} {
 		_, err := Read(token.Dialect{}, write(t, t.TempDir(), "x.sql", text), "shop")
 		if want == "" && err == nil {
@@ -100,6 +105,42 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// TestADumpHasMore: what a dump of a database has next to its tables is left out, and reported if it is an object of its own.
+func TestADumpHasMore(t *testing.T) {
+	text := `/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */;
+SET NAMES utf8mb4;
+DROP TABLE IF EXISTS ` + "`t`" + `;
+CREATE TABLE ` + "`t`" + ` (a INT);
+LOCK TABLES t WRITE;
+UNLOCK TABLES;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=` + "`root`@`%`" + `*/ /*!50003 TRIGGER tr BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.a = 1; SET NEW.a = 2; END */;;
+DELIMITER ;
+/*!50001 CREATE VIEW ` + "`v`" + ` AS SELECT 1 AS ` + "`a`" + `*/;
+/*!50001 DROP VIEW IF EXISTS ` + "`v`" + `*/;
+/*!50001 CREATE ALGORITHM=UNDEFINED */
+/*!50013 DEFINER=` + "`root`@`localhost`" + ` SQL SECURITY DEFINER */
+/*!50001 VIEW ` + "`v`" + ` AS SELECT 1 AS ` + "`a`" + ` */;
+CREATE TABLE u (b INT);
+`
+	statements, leftOut, err := ReadDump(token.Dialect{}, write(t, t.TempDir(), "x.sql", text), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(statements) != 2 || statements[0].Name.Table != "t" || statements[1].Name.Table != "u" {
+		t.Errorf("%+v", statements)
+	}
+	got := strings.Join(leftOut, "\n")
+	for _, want := range []string{"x.sql:7: DELIMITER", "x.sql:10: /*!50001 CREATE VIEW", "x.sql:12: /*!50001 CREATE ALGORITHM"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if len(leftOut) != 3 {
+		t.Errorf("left out:\n%s", got)
+	}
+}
+
 // TestRewrite: only the name, the comment, foreign keys and the names of checks change, and every
 // line keeps its number.
 func TestRewrite(t *testing.T) {
@@ -118,7 +159,7 @@ func TestRewrite(t *testing.T) {
 		"CREATE TABLE t (a INT, /*!50000 FOREIGN KEY (a) REFERENCES u (b), */ b INT)":                                                   "",
 		"CREATE TABLE t (a INT,, b INT)":                                                                                                "",
 	} {
-		statements, err := parse("x.sql", text, "d")
+		statements, _, err := parse("x.sql", text, "d")
 		if err == nil {
 			var made scratch
 			made, err = statements[0].rewrite(schema.Name{Schema: "d", Table: "s"}, "m", everyCheck)
@@ -137,7 +178,7 @@ func TestRewrite(t *testing.T) {
 
 // TestRewriteTells: what is removed from the statement is kept separately.
 func TestRewriteTells(t *testing.T) {
-	statements, err := parse(
+	statements, _, err := parse(
 		"x.sql",
 		`CREATE TABLE t (a INT CHECK (a > 0), CONSTRAINT c CHECK (a), CONSTRAINT f FOREIGN KEY i (a, `+"`b`"+`) REFERENCES o.u (c, d)
 		ON UPDATE SET NULL ON DELETE RESTRICT) COMMENT 'it''s \\ ok'`,

@@ -48,6 +48,8 @@ func Works(end string) bool { return end == StateChanged || end == StateRehearse
 type Reach struct {
 	Server *Server
 	Wanted []desired.Statement
+	// LeftOut are statements of the files that define no table.
+	LeftOut []string
 	// Part says that Wanted is a part of what the files define.
 	Part bool
 	Says desired.Says
@@ -116,6 +118,10 @@ func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
 	}
 	if err := r.look(ctx); err != nil {
 		return r.sum, err
+	}
+	if n := len(r.LeftOut); n > 0 {
+		shown := strings.Join(r.LeftOut[:min(n, 3)], "; ")
+		r.Note(fmt.Sprintf("left out, because only tables are changed: %d of the files' statements (%s%s)", n, shown, map[bool]string{true: "; ..."}[n > 3]))
 	}
 	if err := r.leaveAlone(ctx); err != nil {
 		return r.sum, err

@@ -28,6 +28,7 @@ type Target struct {
 	To       string
 	Scratch  string              // the option file of the scratch server; "" for none
 	Wanted   []desired.Statement // of the files that To names
+	LeftOut  []string            // statements of these files that define no table
 	sentence *string             // the statement, if it was given as one
 	// Undo means that the only argument is the table whose last change is to be taken back: the server has the statement.
 	Undo bool
@@ -190,7 +191,7 @@ func (t *Target) Names(statement *ddl.Statement) (names []schema.Name) {
 // readWanted reads the files of --to.
 func (t *Target) readWanted(d token.Dialect) error {
 	var err error
-	if t.Wanted, err = desired.Read(d, t.To, t.Database); err != nil || t.Table == "" {
+	if t.Wanted, t.LeftOut, err = desired.ReadDump(d, t.To, t.Database); err != nil || t.Table == "" {
 		return err
 	}
 	name, err := schema.ParseName(t.Database, t.Table)
