@@ -69,7 +69,7 @@ short: check ## the tests that need no server
 
 # make check runs the linters, and vet with them.
 test: ## the tests, on real servers: each on one of its servers, and about a twelfth of the slow ones, as the number of commits chooses
-	MIDSTREAM_TEST_STRICT=1 MIDSTREAM_TEST_TURN=$(TURN) go test -vet=off -p 3 -parallel 4 -timeout 40m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak)
+	MIDSTREAM_TEST_STRICT=1 MIDSTREAM_TEST_TURN=$(TURN) go test -vet=off -p 3 -parallel 4 -timeout 70m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak)
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images $$PWD/docs/images" for the pictures of docs/web.md)
 	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)

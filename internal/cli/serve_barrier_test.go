@@ -107,7 +107,7 @@ func newOfServe(t *testing.T, home string) (f *ofServe, flags []string, blocked 
 			file += strings.TrimPrefix(flag, "--") + "\n"
 		}
 		path := filepath.Join(home, name+".cnf")
-		if err := os.WriteFile(path, []byte(file+"[midstream]\nlock-wait = 100ms\ndrop-old\n"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(file+"[midstream]\nlock-wait = 100ms\nlock-work = 2s\ndrop-old\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		flags = append(flags, "--server="+name+"="+path)
@@ -154,7 +154,7 @@ func TestServeMakesABarrier(t *testing.T) {
 	}
 	blocked("BEGIN", "SELECT COUNT(*) FROM t")
 	client := clientOf(home, at)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	d := &driver.Driver{
 		Set: set, Store: f, Every: 20 * time.Millisecond, Resend: 20,
@@ -180,7 +180,7 @@ func TestServeMakesABarrier(t *testing.T) {
 	blocked("COMMIT")
 	wait("the decision", decided)
 	<-daemon.done
-	time.Sleep(time.Second)
+	time.Sleep(set.Swap.Hold + time.Second) // longer than the lock is held
 	if names := f.swapped(); len(names) > 0 {
 		t.Errorf("%v are swapped without a commit", names)
 	}
@@ -206,8 +206,8 @@ type unfrozen struct{ *queue.Client }
 
 func (unfrozen) Freezes(context.Context) ([]queue.Freeze, error) { return nil, nil }
 
-// TestAFrozenServerDoesNotSwapAfterTheDecision: a server is frozen after the decision of a barrier, and before its commit. It swaps once the
-// freeze ends, also if the driver does not know of it.
+// TestAFrozenServerDoesNotSwapAfterTheDecision: a server is frozen after the decision of a barrier, and before its commit. It swaps once
+// the freeze ends, also if the driver does not know of it.
 func TestAFrozenServerDoesNotSwapAfterTheDecision(t *testing.T) {
 	mysqltest.Seldom(t)
 	for _, knows := range []bool{true, false} {
@@ -221,7 +221,7 @@ func frozenAfterTheDecision(t *testing.T, knows bool) {
 	_, at := servingAt(t, home, flags, "127.0.0.1:0")
 	set := f.set()
 	client := clientOf(home, at)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	frozen := make(chan struct{})
 	var once sync.Once
@@ -254,7 +254,14 @@ func frozenAfterTheDecision(t *testing.T, knows bool) {
 			}
 		}
 	}
-	<-frozen
+	await("the decision", func() bool {
+		select {
+		case <-frozen:
+			return true
+		default:
+			return false
+		}
+	})
 	await("the other server swaps", func() bool { return slices.Contains(f.swapped(), "s0") })
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // longer than the lock is held
 		if slices.Contains(f.swapped(), "s1") {
@@ -281,7 +288,7 @@ func (f *ofServe) set() rollout.Set {
 	}
 	set := rollout.Set{
 		ID: "b", Statement: "ALTER TABLE " + barrierDatabase + ".t MODIFY v BIGINT", Author: "anna", Selector: all, Waves: []rollout.Wave{{Name: "all"}},
-		Swap: rollout.Swap{When: rollout.WhenBarrier, Hold: 500 * time.Millisecond, Margin: 40 * time.Millisecond},
+		Swap: rollout.Swap{When: rollout.WhenBarrier, Hold: 2 * time.Second, Margin: 40 * time.Millisecond},
 	}.Defaults()
 	state, err := rollout.Begin(set, f.servers)
 	if err != nil {

@@ -92,7 +92,7 @@ func TestL9_AttemptsUseTheFilesOfTheStore(t *testing.T) {
 	for want, args := range map[string][]string{
 		"at most 1048576 (1 MiB)":        {"--files=" + large, "--server=main"},
 		"no file whose name ends in":     {"--files=" + none, "--server=main"},
-		"t.sql:1: only CREATE TABLE":     {"--files=" + wrong, "--server=main"},
+		"change: t.sql: the file has no": {"--files=" + wrong, "--server=main"},
 		"--files takes no statement":     {"--files=" + folder, "--server=main", "DROP TABLE x"},
 		"another change has the id less": {"--files=" + wrong, "--server=main", "--id=less"},
 	} {

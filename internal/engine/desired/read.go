@@ -70,7 +70,10 @@ func ReadDump(d token.Dialect, path, database string) (all []Statement, leftOut 
 		return nil, nil, err
 	}
 	if len(all) == 0 {
-		return nil, nil, fmt.Errorf("%s: the file has no CREATE TABLE", path)
+		if more := len(files) - 1; more > 0 {
+			return nil, nil, fmt.Errorf("%s and %d more: no file has a CREATE TABLE", files[0], more)
+		}
+		return nil, nil, fmt.Errorf("%s: the file has no CREATE TABLE", files[0])
 	}
 	return all, leftOut, nil
 }

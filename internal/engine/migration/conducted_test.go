@@ -32,6 +32,7 @@ type party struct {
 	probe   *probe
 	clauses string
 	sockets string
+	flags   []string // of its runs, with the usual ones
 
 	mu       sync.Mutex
 	child    *child
@@ -62,6 +63,7 @@ type fleet struct {
 	revision uint64
 	ended    bool
 	requests []rollout.Request
+	hold     time.Duration // the time of a round
 	// at is called before and after each step of the protocol. If it returns an error, the conductor dies there.
 	at func(step string) error
 }
@@ -71,7 +73,7 @@ var errDied = errors.New("the conductor died")
 
 // newFleet makes a table under writers on each of four servers.
 func newFleet(t *testing.T) *fleet {
-	f := &fleet{T: t, parties: map[string]*party{}, at: func(string) error { return nil }}
+	f := &fleet{T: t, parties: map[string]*party{}, hold: 400 * time.Millisecond, at: func(string) error { return nil }}
 	for i, version := range []string{"9.7", "8.0", "5.7", "mariadb-10.11"} {
 		b := setup(t, version)
 		p := &party{bench: b, sockets: filepath.Join(t.TempDir(), "s")}
@@ -94,7 +96,7 @@ func (f *fleet) begin(id, clauses string, when rollout.When) {
 	}
 	f.set = rollout.Set{
 		Selector: all, ID: id, Statement: "ALTER TABLE t " + clauses, Author: "anna", Waves: []rollout.Wave{{Name: "all"}}, StopAfter: 4,
-		Swap:  rollout.Swap{When: when, Hold: 400 * time.Millisecond, Margin: 30 * time.Millisecond},
+		Swap:  rollout.Swap{When: when, Hold: f.hold, Margin: 30 * time.Millisecond},
 		Retry: rollout.Retry{Attempts: 5, Wait: 10 * time.Millisecond},
 	}.Defaults()
 	state, err := rollout.Begin(f.set, f.servers())
@@ -227,10 +229,11 @@ func (p *party) report(name string) rollout.Report {
 func (p *party) obey(a rollout.Action, hold time.Duration) {
 	switch a.Verb {
 	case rollout.VerbStart:
-		flags := []string{"--hold", "--control-dir=" + p.sockets, "--lock-wait=100ms", "--drop-old"}
+		flags := []string{"--hold", "--control-dir=" + p.sockets, "--lock-wait=100ms", "--drop-old", "--wait-for-other=1m"}
 		if p.undo {
 			flags[3] = "--undo=1h"
 		}
+		flags = append(flags, p.flags...)
 		c := p.bench.child(p.clauses, "", nil, flags...)
 		p.mu.Lock()
 		p.child, p.ran, p.round = c, append(p.ran, c), 0
@@ -411,14 +414,22 @@ func (p *probe) since() (worst, beside time.Duration) {
 // mostStall is how long an application may wait for a barrier, in addition to what the machine takes.
 const mostStall = 250 * time.Millisecond
 
-// TestABarrierIsAllOrNone: four servers of four kinds, with writers on each, swap at the same moment, by the real driver. The application
-// waits for at most 250 ms on each, and the ledgers are equal.
+// measured reports whether times are measured too: on a quiet machine, with -servers or 20 barriers. Otherwise the machine may be slow, and
+// rounds have more time.
+func measured() bool { return *servers != "" || *barriers >= 20 }
+
+// TestABarrierIsAllOrNone: four servers of four kinds, with writers on each, swap at the same moment, by the real driver, and the ledgers
+// are equal. Where times are measured, the application waits for at most 250 ms on each.
 func TestABarrierIsAllOrNone(t *testing.T) {
-	many, most := *barriers, mostStall+slack
-	if *servers != "" || many >= 20 {
-		many, most = max(20, many), mostStall
-	}
 	f := newFleet(t)
+	many, most := max(20, *barriers), mostStall
+	if !measured() {
+		f.hold = 2 * time.Second
+		for _, p := range f.parties {
+			p.flags = []string{"--lock-work=2s"}
+		}
+		many, most = *barriers, f.hold+slack
+	}
 	defer f.say()
 	var stalls []time.Duration
 	rounds := map[int]int{}
@@ -498,11 +509,11 @@ func TestABarrierSurvivesItsParties(t *testing.T) {
 				for name, p := range f.parties {
 					began := time.Now()
 					p.exec("UPDATE " + p.schema + ".t SET id = id WHERE id = 1")
-					if took := time.Since(began); took > mostStall {
+					if took := time.Since(began); took > mostStall && (measured() || took > f.hold+time.Second) {
 						t.Errorf("%s dies %s: the table of %s is locked for %s", who, step, name, took)
 					}
 				}
-				if err := f.conduct(2 * time.Minute); err != nil {
+				if err := f.conduct(patient); err != nil {
 					t.Fatalf("%s dies %s, and the next one: %v", who, step, err)
 				}
 			}
@@ -581,7 +592,7 @@ func TestAGateThatFailsIsTakenBack(t *testing.T) {
 		p.exec("DROP TABLE " + p.schema + ".t_undo")
 		stall, beside := p.probe.since()
 		t.Logf("%s was taken back in %s, and its application waited for %s (%s on another table)", name, p.tookBack, stall, beside)
-		if p.tookBack > time.Second+4*beside+slack || stall > mostStall+slack+beside {
+		if measured() && (p.tookBack > time.Second+4*beside+slack || stall > mostStall+slack+beside) {
 			t.Errorf("%s: too long", name)
 		}
 	}
