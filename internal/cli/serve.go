@@ -203,8 +203,8 @@ func (s *serving) note(text string) { fmt.Fprintf(s.app.Stdout, "midstream: %s\n
 
 // read reads a statement as a run would, or the table of an undo.
 func (s *serving) read(verb string, arguments []string, statement string) ([]schema.Name, error) {
-	if verbs := map[string]func() *rows{"purge": s.app.alone().newPurge, "update": s.app.alone().newUpdate}; verbs[verb] != nil {
-		return verbs[verb]().names(arguments, statement)
+	if newRows, is := map[string]func(*app) *rows{"purge": (*app).newPurge, "update": (*app).newUpdate}[verb]; is {
+		return newRows(s.app.alone()).names(arguments, statement)
 	}
 	c, cmd := s.app.alone().newRun()
 	if verb == "undo" {

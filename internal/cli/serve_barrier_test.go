@@ -263,7 +263,8 @@ func frozenAfterTheDecision(t *testing.T, knows bool) {
 		}
 	})
 	await("the other server swaps", func() bool { return slices.Contains(f.swapped(), "s0") })
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // longer than the lock is held
+	// longer than its lock
+	for end := time.Now().Add(set.Swap.Hold + time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if slices.Contains(f.swapped(), "s1") {
 			t.Fatal("the frozen server has swapped")
 		}

@@ -101,7 +101,7 @@ func (c *checker) numbered() (schema.Column, uint64) {
 
 // highest is the highest number of an integer column; 0 for another type.
 func highest(col schema.Column) uint64 {
-	bits, is := map[string]uint{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}[col.DataType]
+	bits, is := intBits[col.DataType]
 	switch {
 	case !is:
 		return 0

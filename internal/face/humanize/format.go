@@ -40,6 +40,17 @@ func Rate(perSecond float64) string {
 	return Count(int64(perSecond))
 }
 
+// leastRate is the lowest rate that Rate does not write as zero.
+const leastRate = 0.05
+
+// PerSecond writes a rate with its unit; "" if it is zero, which no line has.
+func PerSecond(rate float64) string {
+	if rate < leastRate {
+		return ""
+	}
+	return Rate(rate) + "/s"
+}
+
 // Size writes a number of bytes.
 func Size(bytes int64) string { return units.Size(bytes) }
 

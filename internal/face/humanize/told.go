@@ -303,8 +303,8 @@ func Progress(p event.Progress) string {
 		}
 	}
 	rate := func(perSecond float64) {
-		if perSecond >= leastRate {
-			add(Rate(perSecond) + "/s")
+		if text := PerSecond(perSecond); text != "" {
+			add(text)
 		}
 	}
 	follows := true
@@ -352,8 +352,8 @@ func Progress(p event.Progress) string {
 	}
 	if follows && p.Backlog > 0 {
 		text := "backlog " + Count(p.Backlog)
-		if p.ApplyRate >= leastRate {
-			text += " (" + Rate(p.ApplyRate) + "/s)"
+		if rate := PerSecond(p.ApplyRate); rate != "" {
+			text += " (" + rate + ")"
 		}
 		add(text)
 	}
@@ -368,9 +368,6 @@ func Progress(p event.Progress) string {
 	}
 	return Step(p.Phase) + ": " + strings.Join(parts, "  ")
 }
-
-// leastRate is the lowest rate that Rate does not write as zero.
-const leastRate = 0.05
 
 // lateCapture is the capture delay from which a line of progress shows it.
 const lateCapture = time.Second

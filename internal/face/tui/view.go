@@ -175,14 +175,11 @@ func (m model) rowsLine() string {
 		return fmt.Sprintf("copy     %s %s copied", m.drawBar(p.Fraction), humanize.Count(p.RowsCopied))
 	}
 	text := fmt.Sprintf("%s  %s of ~%s", humanize.ETA(p), humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal))
-	if rate := humanize.Rate(p.CopyRate); rate != noRate {
-		text += "  " + rate + "/s"
+	if rate := humanize.PerSecond(p.CopyRate); rate != "" {
+		text += "  " + rate
 	}
 	return m.barLine("copy", p.Fraction, text)
 }
-
-// noRate is a rate of zero, which no line has.
-const noRate = "0.0"
 
 func (m model) changesLine() string {
 	p := m.progress
@@ -194,8 +191,8 @@ func (m model) changesLine() string {
 	if m.most > 0 {
 		text += fmt.Sprintf(" (most %s)", humanize.Count(m.most))
 	}
-	if rate := humanize.Rate(p.ApplyRate); rate != noRate {
-		text += "  " + rate + "/s"
+	if rate := humanize.PerSecond(p.ApplyRate); rate != "" {
+		text += "  " + rate
 	}
 	if p.CaptureDelay > 0 {
 		text += "  capture delay " + humanize.Span(p.CaptureDelay)
