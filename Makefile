@@ -68,8 +68,12 @@ short: check ## the tests that need no server
 	go test -short ./...
 
 # make check runs the linters, and vet with them.
+# The names of the tests that failed come last, behind the output of all packages: a log of CI may show its end only.
 test: ## the tests, on real servers: each on one of its servers, and about a twelfth of the slow ones, as the number of commits chooses
-	MIDSTREAM_TEST_STRICT=1 MIDSTREAM_TEST_TURN=$(TURN) go test -vet=off -p 3 -parallel 4 -timeout 70m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak)
+	@mkdir -p bin; export MIDSTREAM_TEST_STRICT=1 MIDSTREAM_TEST_TURN=$(TURN); \
+	{ go test -vet=off -p 3 -parallel 4 -timeout 70m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak) 2>&1; echo $$? >bin/test.code; } | tee bin/test.log; \
+	code=$$(cat bin/test.code); test "$$code" = 0 || { echo; echo "These tests failed; bin/test.log has the output of all:"; \
+		grep -E '^ *--- FAIL|^FAIL|^panic: ' bin/test.log; exit $$code; }
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images $$PWD/docs/images" for the pictures of docs/web.md)
 	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)

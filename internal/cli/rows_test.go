@@ -171,7 +171,8 @@ func TestL5_RowsOutliveTheirServersConnections(t *testing.T) {
 	mysqltest.Seldom(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 90_000)
-	r := beginRows(t, i, name, filepath.Join(t.TempDir(), "c"))
+	folder := filepath.Join(t.TempDir(), "c")
+	r := beginRows(t, i, name, folder)
 	db := i.Open(t, "")
 	for range 3 {
 		rows, err := db.Query("SELECT processlist_id FROM performance_schema.session_connect_attrs WHERE attr_name = 'program_name' AND attr_value = 'midstream'")
@@ -194,6 +195,9 @@ func TestL5_RowsOutliveTheirServersConnections(t *testing.T) {
 	}
 	if err := r.cmd.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Fatalf("the run has ended: %s\n%s", &r.stdout, &r.stderr)
+	}
+	if code, _, stderr := midstream(t, "set", "--control-dir="+folder, name, "copy-share=100%", "chunk-time=500ms"); code != exit.Done {
+		t.Error(stderr) // it would take minutes where a commit takes longer than a chunk may
 	}
 	if code := r.exit(); code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -152,7 +153,9 @@ func beChild() int {
 		var p *rowchange.Plan
 		if p, err = rowchange.Make(ctx, pool, os.Getenv("ROWCHANGE_TEST_STATEMENT"), os.Getenv("ROWCHANGE_TEST_DATABASE"), o); err == nil {
 			s := settings()
-			s.Rest = 0.95 // so that a kill comes before the end
+			if os.Getenv("ROWCHANGE_TEST_SLOWLY") != "" {
+				s.Rest = 0.95 // so that a kill comes before the end
+			}
 			_, err = rowchange.New(pool, p, operator.NewControl(s), event.Discard).Run(ctx)
 		}
 	}
@@ -163,15 +166,19 @@ func beChild() int {
 	return 0
 }
 
-// killed carries a statement out by processes that are killed after the times that next returns, until one of them ends by itself. It
-// returns how many were killed.
-func (r *rig) killed(text, rest string, next func(try int) time.Duration) (kills int) {
+// killed carries a statement out by processes that are killed after up to 0.9 s, until one of them ends by itself. The process after
+// that many kills is not slowed down, and has a minute. It returns how many were killed.
+func (r *rig) killed(text, rest string, most int) (kills int) {
 	r.Helper()
-	for try := 0; ; try++ {
+	for {
+		slowly, lives := "yes", 200*time.Millisecond+rand.N(700*time.Millisecond)
+		if kills >= most {
+			slowly, lives = "", time.Minute
+		}
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "ROWCHANGE_TEST_ADDRESS="+r.address, "ROWCHANGE_TEST_USER="+r.server.User,
 			"ROWCHANGE_TEST_PASSWORD="+r.server.Password, "ROWCHANGE_TEST_DATABASE="+r.name, "ROWCHANGE_TEST_STATEMENT="+text,
-			"ROWCHANGE_TEST_REST="+rest)
+			"ROWCHANGE_TEST_REST="+rest, "ROWCHANGE_TEST_SLOWLY="+slowly)
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
@@ -182,7 +189,7 @@ func (r *rig) killed(text, rest string, next func(try int) time.Duration) (kills
 		var err error
 		select {
 		case err = <-done:
-		case <-time.After(next(try)):
+		case <-time.After(lives):
 			_ = cmd.Process.Kill()
 			err = <-done
 		}

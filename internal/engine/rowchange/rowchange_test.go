@@ -113,12 +113,7 @@ func TestL5_AKilledUpdateCountsEachRowOnce(t *testing.T) {
 		r.seed()
 		stop := r.writers()
 		defer stop()
-		kills := r.killed("UPDATE t SET n = n + 1 WHERE v < 1000 OR v IS NULL", "", func(try int) time.Duration {
-			if try > 12 {
-				return time.Minute
-			}
-			return 200*time.Millisecond + rand.N(700*time.Millisecond)
-		})
+		kills := r.killed("UPDATE t SET n = n + 1 WHERE v < 1000 OR v IS NULL", "", 12)
 		stop()
 		r.Logf("%d kills", kills)
 		if kills == 0 {
@@ -137,12 +132,7 @@ func TestL5_AKilledPurgeKeepsEachRowOnce(t *testing.T) {
 		r.options.Rest = schema.Name{Schema: r.name, Table: "rest"}
 		stop := r.writers()
 		defer stop()
-		r.killed("DELETE FROM t WHERE v < 50", "rest", func(try int) time.Duration {
-			if try > 8 {
-				return time.Minute
-			}
-			return 200*time.Millisecond + rand.N(700*time.Millisecond)
-		})
+		r.killed("DELETE FROM t WHERE v < 50", "rest", 8)
 		stop()
 		r.is("SELECT COUNT(*) FROM t WHERE v < 50", "0")
 		r.is("SELECT COUNT(*) FROM rest WHERE v < 50", "4500")
