@@ -5,82 +5,29 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/fleet/sets"
 	"midstream/internal/lab/ledger"
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/queue"
 )
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
-
-// door leads to a server, until it is shut.
-type door struct {
-	to     string
-	listen net.Listener
-	mu     sync.Mutex
-	shut   bool
-	open   []net.Conn
-}
-
-func newDoor(t *testing.T, to string) *door {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &door{to: to, listen: l}
-	t.Cleanup(func() { l.Close(); d.set(true) })
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go d.lead(client)
-		}
-	}()
-	return d
-}
-
-func (d *door) lead(client net.Conn) {
-	server, err := net.Dial("tcp", d.to)
-	d.mu.Lock()
-	if err != nil || d.shut {
-		client.Close()
-		if err == nil {
-			server.Close()
-		}
-		d.mu.Unlock()
-		return
-	}
-	d.open = append(d.open, client, server)
-	d.mu.Unlock()
-	go func() { io.Copy(server, client); server.Close() }()
-	io.Copy(client, server)
-	client.Close()
-}
-
-func (d *door) set(shut bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.shut = shut
-	for _, c := range d.open {
-		c.Close()
-	}
-	d.open = nil
-}
 
 // fleet are eight members on real servers, each with writers, and a midstream serve.
 type fleet struct {
@@ -92,14 +39,36 @@ type fleet struct {
 	log     *os.File
 	dbs     []*sql.DB
 	ledgers []*ledger.Ledger
-	doors   []*door
+	servers []*mysqltest.Instance
+	tables  []schema.Name
 }
 
 const size = 8
 
-func newFleet(t *testing.T, rows int) *fleet {
+// shared are the servers of a fleet whose members share two servers.
+func shared(t *testing.T) (all []*mysqltest.Instance) {
+	for n := range size {
+		all = append(all, mysqltest.Server(t, []string{"9.7", "8.0"}[n%2]))
+	}
+	return all
+}
+
+// own are a server for each member, with as little memory as they need.
+func own(t *testing.T) []*mysqltest.Instance {
+	small := sandbox.Options{Settings: map[string]string{
+		"innodb_buffer_pool_size": "32M", "innodb_redo_log_capacity": "32M", "performance_schema_digests_size": "1000",
+		"max_connections": "60", "table_open_cache": "200", "table_definition_cache": "400", "innodb_log_buffer_size": "1M",
+	}}
+	four := []sandbox.Options{small, small, small, small}
+	old := sandbox.Options{Settings: maps.Clone(small.Settings)}
+	delete(old.Settings, "innodb_redo_log_capacity") // 8.0.30 and later
+	return append(mysqltest.OwnAll(t, "9.7", four...), mysqltest.OwnAll(t, "8.0", old, old, old, old)...)
+}
+
+// newFleet has a member on each server. slow members have ten times the rows, and copy them slowly.
+func newFleet(t *testing.T, servers []*mysqltest.Instance, rows int, slow ...int) *fleet {
 	t.Helper()
-	f := &fleet{t: t, home: t.TempDir()}
+	f := &fleet{t: t, home: t.TempDir(), servers: servers}
 	f.binary = filepath.Join(f.home, "ms")
 	if out, err := exec.Command("go", "build", "-o", f.binary, "midstream/cmd/midstream").CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
@@ -116,32 +85,12 @@ func newFleet(t *testing.T, rows int) *fleet {
 	if f.log, err = os.Create(filepath.Join(f.home, "log")); err != nil {
 		t.Fatal(err)
 	}
-	for n := range size {
-		server := mysqltest.Server(t, []string{"9.7", "8.0"}[n%2])
-		db, name := mysqltest.Database(t, server)
-		mysqltest.Exec(t, db, "ALTER DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
-		book, err := ledger.New(db, name+".orders", ledger.Int(), ledger.Options{Number: dbconn.Number, Writers: 1, Rate: 20})
-		if err == nil {
-			err = book.Create(t.Context())
+	for n, server := range servers {
+		rows, options := rows, ""
+		if slices.Contains(slow, n) {
+			rows, options = 10*rows, "method=shadow\ncopy-share=10%\nchunk-time=10ms\n"
 		}
-		mysqltest.Exec(t, db, "ALTER TABLE orders CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
-		if err == nil {
-			err = book.Seed(t.Context(), rows, nil)
-		}
-		if err == nil {
-			err = book.Start(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := newDoor(t, server.Address)
-		_, port, _ := net.SplitHostPort(d.listen.Addr().String())
-		text := fmt.Sprintf("[client]\nhost=127.0.0.1\nport=%s\nuser=%s\npassword=%s\n[midstream]\ndatabase=%s\nlabels=app=shop,n=m%d,host=h%d\nreconnect=2s\nno-color\n",
-			port, server.User, server.Password, name, n, n%4)
-		if err := os.WriteFile(filepath.Join(f.home, "servers", fmt.Sprintf("m%d.cnf", n)), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f.dbs, f.ledgers, f.doors = append(f.dbs, db), append(f.ledgers, book), append(f.doors, d)
+		f.member(n, server, rows, options)
 	}
 	t.Cleanup(func() {
 		f.kill()
@@ -151,6 +100,48 @@ func newFleet(t *testing.T, rows int) *fleet {
 		}
 	})
 	return f
+}
+
+// member gives a server a table with a writer, and an option file.
+func (f *fleet) member(n int, server *mysqltest.Instance, rows int, options string) {
+	f.t.Helper()
+	db, name := mysqltest.Database(f.t, server)
+	mysqltest.Exec(f.t, db, "ALTER DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+	book, err := ledger.New(db, name+".orders", ledger.Int(),
+		ledger.Options{Number: dbconn.Number, Writers: 1, Rate: 20, Reconnect: 2 * time.Minute})
+	if err == nil {
+		err = book.Create(f.t.Context())
+	}
+	mysqltest.Exec(f.t, db, "ALTER TABLE orders CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+	if err == nil {
+		err = book.Seed(f.t.Context(), rows, nil)
+	}
+	if err == nil {
+		err = book.Start(f.t.Context())
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	host, port, _ := net.SplitHostPort(server.Address)
+	text := fmt.Sprintf("[client]\nhost=%s\nport=%s\nuser=%s\npassword=%s\n[midstream]\ndatabase=%s\nlabels=app=shop,n=m%d,host=h%d\nno-color\n%s",
+		host, port, server.User, server.Password, name, n, n%4, options)
+	if err := os.WriteFile(filepath.Join(f.home, "servers", fmt.Sprintf("m%d.cnf", n)), []byte(text), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	f.dbs, f.ledgers, f.tables = append(f.dbs, db), append(f.ledgers, book), append(f.tables, schema.Name{Schema: name, Table: "orders"})
+}
+
+// option adds a line to the option file of a member.
+func (f *fleet) option(n int, line string) {
+	f.t.Helper()
+	path := filepath.Join(f.home, "servers", fmt.Sprintf("m%d.cnf", n))
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, append(text, line+"\n"...), 0o600)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // clear drops what the redo of an undo needs: another set would be refused.
@@ -239,15 +230,12 @@ func (f *fleet) until(id string, is func(sets.View) bool) sets.View {
 // proves compares all tables with their ledgers, and looks which members have a column.
 func (f *fleet) proves(column string, without ...int) {
 	f.t.Helper()
-	for n, db := range f.dbs {
+	for n := range f.dbs {
 		want := "1"
-		for _, one := range without {
-			if n == one || one < 0 {
-				want = "0"
-			}
+		if slices.Contains(without, n) || slices.Contains(without, -1) {
+			want = "0"
 		}
-		query := "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'orders' AND column_name = '" + column + "'"
-		if got := mysqltest.Text(db, query); got != want {
+		if got := f.has(n, column); got != want {
 			f.t.Errorf("m%d: %s columns %s, not %s", n, got, column, want)
 		}
 		if err := f.ledgers[n].Pause(f.t.Context()); err != nil {
@@ -295,33 +283,96 @@ func (f *fleet) killRun(id string) {
 	}
 }
 
-// TestASetOnEightServers: a drifted member is named before anything is written, a run that is killed goes on, a member whose server goes
-// away stops the set, and then the set goes on, and is taken back. Each table equals its ledger.
+// has is the number of a member's columns with a name.
+func (f *fleet) has(n int, column string) string {
+	return mysqltest.Text(f.dbs[n], "SELECT COUNT(*) FROM information_schema.columns"+
+		" WHERE table_schema = DATABASE() AND table_name = 'orders' AND column_name = '"+column+"'")
+}
+
+// crash kills the server of a member (SIGKILL) while its rows are copied.
+func (f *fleet) crash(n int) {
+	f.t.Helper()
+	shadow := "SELECT COUNT(*) FROM " + plan.NamesOf(f.tables[n]).Shadow.String()
+	var rows, of int
+	for end := time.Now().Add(2 * time.Minute); rows == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		_ = f.dbs[n].QueryRow(shadow).Scan(&rows) // there is none yet
+	}
+	if err := f.dbs[n].QueryRow("SELECT COUNT(*) FROM orders").Scan(&of); err != nil || rows == 0 || rows > of*3/4 {
+		f.t.Fatalf("m%d has copied %d rows of %d: %v", n, rows, of, err)
+	}
+	if err := f.servers[n].Sandbox.Kill(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Logf("m%d was killed with %d of %d rows copied", n, rows, of)
+}
+
+// restart starts a server that was killed.
+func (f *fleet) restart(n int) {
+	f.t.Helper()
+	if err := f.servers[n].Sandbox.Restart(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// memory is that of all servers, in MB.
+func (f *fleet) memory() (mb int) {
+	for _, s := range f.servers {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Sandbox.PID()))
+		for line := range strings.Lines(string(status)) {
+			var kb int
+			if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kb); n == 1 {
+				mb += kb / 1024
+			}
+		}
+	}
+	return mb
+}
+
+// TestASetOnEightServers: each member has a server process of its own, with a writer. A drifted member is named before anything is
+// written, and skipped. A run that is killed goes on, and so does one whose server is killed and is back in time. A server that is
+// killed and stays away stops the set: no other member of its wave swaps. Once it is back, the set goes on, and is taken back. Each
+// table equals its ledger.
 func TestASetOnEightServers(t *testing.T) {
 	mysqltest.Seldom(t)
-	f := newFleet(t, 3000)
+	f := newFleet(t, own(t), 3000, 3, 7)
 	mysqltest.Exec(t, f.dbs[5], "ALTER TABLE orders ADD COLUMN own INT")
+	f.option(3, "reconnect=2m")
+	f.option(7, "reconnect=2s")
 	f.begin()
 	f.submit(11, "note", "note", []string{"m5 does not fit", "drifted"}, "--wait")
 	f.proves("note", -1)
 	f.says(0, nil, "skip", "note", "--server=m5")
 	f.killRun("note@m1")
-	f.until("note", func(v sets.View) bool {
-		for _, m := range v.Members {
-			if m.Server == "m7" && m.State == "started" {
-				return true
-			}
+	f.crash(3)
+	f.restart(3)
+	f.until("note", func(v sets.View) bool { return len(v.Waves) == 3 && v.Waves[1].State == "passed" })
+	for n := range 4 {
+		if got := f.has(n, "note"); got != "1" {
+			t.Errorf("m%d has %s columns", n, got)
 		}
-		return false
-	})
-	if got := mysqltest.Text(f.dbs[1], "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'orders' AND column_name = 'note'"); got != "1" {
-		t.Errorf("the member whose run was killed has %s columns", got)
 	}
-	f.doors[7].set(true)
+
+	f.crash(7)
 	f.says(16, []string{"m7: failed"}, "status", "note", "--wait")
-	f.doors[7].set(false)
+	t.Logf("seven servers have %d MB", f.memory())
+	for n := 4; n < 7; n++ {
+		if got := f.has(n, "note"); got != "0" {
+			t.Errorf("m%d has swapped without m7", n)
+		}
+	}
+	f.restart(7)
 	f.says(0, []string{"finished", "do not have it: m5"}, "again", "note", "--server=m7", "--wait")
+	for _, m := range f.view("note").Members {
+		if want := map[string]int{"m3": 1, "m5": 0, "m7": 3}[m.Server]; m.Server != "m1" && m.Attempt != max(want, 1) && m.Server != "m5" {
+			t.Errorf("%+v", m)
+		}
+	}
 	f.proves("note", 5)
+	mb := f.memory()
+	t.Logf("eight servers have %d MB", mb)
+	if mb > 6000 {
+		t.Errorf("the servers have %d MB", mb)
+	}
 	f.says(0, []string{"undone"}, "undo", "note", "--wait")
 	f.proves("note", -1)
 }
@@ -333,7 +384,7 @@ func TestServeIsKilledDuringASet(t *testing.T) {
 	if os.Getenv("MIDSTREAM_TEST_TURN") == "all" { // make nightly
 		kills = 50
 	}
-	f := newFleet(t, 300)
+	f := newFleet(t, shared(t), 300)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	moments := rand.New(rand.NewPCG(seed, 0))
