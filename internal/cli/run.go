@@ -226,7 +226,7 @@ func conductAny(ctx context.Context, c *change, args []string, do func(*change) 
 	if c.together {
 		return grouped{c}.conduct(ctx, args, do)
 	}
-	statements, err := ordered{c}.several(args)
+	statements, err := c.target.Several(args, c.file)
 	if err = exit.UsageOf(c.help, err); err != nil {
 		return err
 	}

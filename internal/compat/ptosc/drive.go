@@ -22,6 +22,10 @@ type Drive struct {
 // Alter does it once the server is reached. Its error is one of the steps or a *session.Error.
 func (r *Drive) Alter(ctx context.Context, alter *ddl.Alter, s *session.Server) (migration.Result, error) {
 	r.Met = true
+	alter, notes, err := ownForeign(ctx, s.Pool.DB(), alter)
+	if err != nil {
+		return migration.Result{}, speech.Unwritten(err, "")
+	}
 	flags, resumes, err := r.Asked.Meet(ctx, s.Pool.DB())
 	if err == nil {
 		err = r.Steps.More(flags)
@@ -30,6 +34,9 @@ func (r *Drive) Alter(ctx context.Context, alter *ddl.Alter, s *session.Server) 
 		return migration.Result{}, speech.Unwritten(err, "")
 	}
 	r.Speaker.Met()
+	for _, note := range notes {
+		r.Speaker.Note(note)
+	}
 	if r.Asked.Mode != Execute {
 		return migration.Result{}, r.Steps.Look(ctx, alter, s)
 	}

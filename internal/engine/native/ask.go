@@ -120,9 +120,9 @@ func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (*plan.Answer, erro
 	return answer, nil
 }
 
-// Then is Ask for a statement that comes after the one of the question.
-func Then(ctx context.Context, pool *dbconn.Pool, q Question, next *ddl.Alter) (*plan.Answer, error) {
-	return q.outcome(ctx, pool, q.Alter, next)
+// Then is Ask for the last of the statements that come after the one of the question.
+func Then(ctx context.Context, pool *dbconn.Pool, q Question, next ...*ddl.Alter) (*plan.Answer, error) {
+	return q.outcome(ctx, pool, append([]*ddl.Alter{q.Alter}, next...)...)
 }
 
 // try lets the server run the statement on the clone, and returns how it did so. before is the

@@ -31,6 +31,17 @@ func remaining(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
 	return slices.DeleteFunc(t.Relations(), func(fk schema.ForeignKey) bool { return slices.ContainsFunc(gone, fk.Is) })
 }
 
+// likeForeign is the advice about a name that only underscores tell from that of a foreign key; "" if there is none.
+// pt-online-schema-change puts one in front of the names of foreign keys, and a run keeps them.
+func likeForeign(t *schema.Table, name string) string {
+	for _, fk := range t.ForeignKeys {
+		if strings.EqualFold(strings.TrimLeft(fk.Constraint, "_"), strings.TrimLeft(name, "_")) {
+			return "Write DROP FOREIGN KEY " + schema.Quote(fk.Constraint) + ": a run keeps the names of foreign keys"
+		}
+	}
+	return ""
+}
+
 // checkForeign checks what foreign keys require of a shadow.
 func (c *checker) checkForeign() {
 	t := c.table
@@ -54,7 +65,7 @@ func (c *checker) checkForeign() {
 		)
 	}
 	if name := missingForeign(t, c.alter); name != "" {
-		c.block(CodeForeignKey, "the ALTER drops foreign key "+name, lacksIt, "")
+		c.block(CodeForeignKey, "the ALTER drops foreign key "+name, lacksIt, likeForeign(t, name))
 	}
 	if !c.facts.Version.renamesUnderLock() && c.tooOld(all) {
 		return

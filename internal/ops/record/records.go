@@ -477,7 +477,7 @@ type Result struct {
 type Table struct {
 	Table   string `json:"table" doc:"database.table"`
 	Place   string `json:"place" doc:"file:line of the desired definition"`
-	State   string `json:"state" doc:"equal: it had this definition already; planned, checked, rehearsed, changed or created: the verb has done its work; failed; waiting: its turn had not come"`
+	State   string `json:"state" doc:"equal: it had this definition already; planned, checked, rehearsed, changed or created: the verb has done its work; failed; waiting: its turn had not come. later: an earlier statement comes first"`
 	Method  string `json:"method" doc:"method of the change; may be empty"`
 	Old     string `json:"old" doc:"the old table, if it was kept"`
 	Elapsed MS     `json:"elapsed_ms" doc:"duration of the table's change"`

@@ -26,6 +26,8 @@ const (
 	StateCreated   = "created"
 	StateFailed    = "failed"
 	StateWaiting   = "waiting"
+	// StateLater is the state of a statement that is planned or checked when an earlier one is done.
+	StateLater = "later"
 )
 
 // EndOf is the state that a table ends with by a verb. rehearses means that a run is only rehearsed.
