@@ -76,7 +76,7 @@ test: ## the tests, on real servers: each on one of its servers, and about a twe
 		grep -E '^ *--- FAIL|^FAIL|^panic: ' bin/test.log; exit $$code; }
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images $$PWD/docs/images" for the pictures of docs/web.md)
-	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)
+	go test -tags browser -count=1 -timeout 60m -run 'TestBrowser' ./internal/cli -args $(BROWSER)
 
 matrix: check ## every test on every server, two hours or more (SERVERS=5.7,mariadb-10.11 for the engine on some)
 	MIDSTREAM_TEST_STRICT=1 MIDSTREAM_TEST_TURN=all go test -count=1 -p 1 -parallel 4 -timeout 150m \

@@ -23,7 +23,7 @@ func TestBrowserGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := beginBrowser(t, q.url)
-	b.enter(strings.TrimSpace(string(token)))
+	b.enter(strings.TrimSpace(string(token)), "")
 	other := q.database() + ".u"
 	b.does("fill the form", chromedp.Navigate(b.url+"/new"), chromedp.SendKeys("#statement", "ALTER TABLE "+q.name+" ADD COLUMN c INT; ALTER TABLE "+other+" ADD COLUMN c INT"),
 		chromedp.SendKeys("#options", "hold\ncopy-share=2%\nchunk-time=10ms\nworkers=1\nkey="+q.name+": PRIMARY\nkey="+other+": PRIMARY"))

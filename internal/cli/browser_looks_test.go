@@ -92,7 +92,7 @@ func TestBrowserStates(t *testing.T) {
 	b := beginBrowser(t, q.url)
 	b.does("open", chromedp.Navigate(b.url), chromedp.WaitVisible("#token"))
 	b.pictures("login")
-	b.enter(strings.TrimSpace(string(token)))
+	b.enter(strings.TrimSpace(string(token)), "ann")
 	b.pictures("empty")
 	q.submit("blocked", q.name+" ADD COLUMN note VARCHAR(40)", "--option=hold", "--option=method=shadow", "--option=copy-share=5%", "--option=chunk-time=10ms")
 	b.does("open", chromedp.Navigate(b.url+"/changes/blocked"))
@@ -103,12 +103,14 @@ func TestBrowserStates(t *testing.T) {
 	b.pictures("settings")
 	b.does("change one", chromedp.SetValue("#set-lock-wait", "350ms"), chromedp.Click("#setting-form button"))
 	b.sees("#set-said", `lock-wait is "350ms"`)
-	b.does("give a bad one", chromedp.SetValue("#set-lock-wait", "a minute"), chromedp.Click("#setting-form button"))
+	b.does("give a bad one", chromedp.SetValue("#set-lock-wait", "a minute"), chromedp.WaitEnabled("#setting-form button"), chromedp.Click("#setting-form button"))
 	b.sees("#set-said", "lock-wait=a minute is refused; nothing was changed")
 	<-b.problems // of the answer 422
 	b.does("close the settings", chromedp.Click("#settings summary"))
 	b.does("pause", chromedp.Click(`[data-tell="pause"]`))
 	b.sees("#state", "paused")
+	b.sees("#head", " by ann")
+	b.until("no rate of the past is shown", `!/rate|time left/.test(document.querySelector("#tiles").textContent)`)
 	b.counts("#head .age")
 	b.pictures("paused")
 	b.does("resume", chromedp.Click(`[data-tell="resume"]`))
@@ -144,6 +146,7 @@ func TestBrowserStates(t *testing.T) {
 	b.does("open", chromedp.Navigate(b.url+"/changes/refused"))
 	b.sees("#state", "failed")
 	b.pictures("failed")
+	b.lists(q)
 	for len(b.problems) > 0 {
 		t.Errorf("the browser reports: %s", <-b.problems)
 	}
@@ -191,6 +194,29 @@ func (b *browser) listed(q *queueing) {
 	q.becomes("waits", queue.StateDone)
 }
 
+// lists: directly under the error of rows that do not fit, the page has their keys and the statement that selects them.
+func (b *browser) lists(q *queueing) {
+	b.t.Helper()
+	executing(b.t, q.i, q.database())("INSERT INTO u (a, b) VALUES (7, 'one'), (7, 'two')")
+	q.submit("unfit", q.database()+".u ADD UNIQUE KEY once (a)")
+	q.becomes("unfit", queue.StateFailed)
+	b.does("open", chromedp.Navigate(b.url+"/changes/unfit"), chromedp.WaitVisible("#ended"))
+	b.sees("#state", "failed")
+	b.until("the list follows the error", `(() => {
+		const [error, list] = document.querySelectorAll("#ended > h2.bad + pre, #ended > h2.bad + pre + pre");
+		return list?.textContent.includes("SELECT") && list.getBoundingClientRect().bottom < 900;
+	})()`)
+	b.pictures("unfit")
+}
+
+// copies presses a button that copies the command before it.
+func (b *browser) copies(place, command string) {
+	b.t.Helper()
+	b.until("the command is "+command, fmt.Sprintf("document.querySelector(%q)?.previousElementSibling.textContent.includes(%q)", place, command))
+	b.does("copy it", chromedp.Click(place))
+	b.until("it is copied or selected", fmt.Sprintf("document.querySelector(%q).textContent !== 'Copy'", place))
+}
+
 // journals: the page of a change has who did what to it, and the commands that do what its buttons do.
 func (b *browser) journals() {
 	b.t.Helper()
@@ -198,6 +224,7 @@ func (b *browser) journals() {
 	b.sees("#journal-list", "submit")
 	b.does("see the commands", chromedp.Click("#commands summary"), chromedp.WaitVisible("#commands dd"))
 	contains(b.t, b.text("#commands"), "midstream withdraw --service="+b.url+" ", "midstream pause --control-dir=", "midstream submit --service="+b.url+" --undo=")
+	b.copies("#commands .copy", "midstream pause --control-dir=")
 	b.pictures("commands")
 	var page string
 	b.does("remember the page", chromedp.Location(&page))

@@ -67,11 +67,11 @@ func beginBrowser(t *testing.T, url string) *browser {
 	options := append(
 		chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(patience),
 	)
 	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, end := chromedp.NewContext(allocated)
-	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, late := context.WithTimeout(ctx, 6*patience)
 	t.Cleanup(func() { late(); end(); stop() })
 	b := &browser{t: t, ctx: ctx, url: url, begun: time.Now(), problems: make(chan string, 100)}
 	chromedp.ListenTarget(ctx, func(event any) {
@@ -90,10 +90,10 @@ func beginBrowser(t *testing.T, url string) *browser {
 	return b
 }
 
-// does takes a step of a minute at most, and tells what the page shows where it fails.
+// does takes a step, and logs what the page shows if the step fails.
 func (b *browser) does(what string, actions ...chromedp.Action) {
 	b.t.Helper()
-	if err := b.within(time.Minute, actions...); err != nil {
+	if err := b.within(patience, actions...); err != nil {
 		var text string
 		if mute := b.within(10*time.Second, chromedp.Evaluate("location.href + '\\n' + document.body.innerText", &text)); mute != nil {
 			text = "the page doesn't answer either: " + mute.Error()
@@ -118,7 +118,7 @@ func (b *browser) within(bound time.Duration, actions ...chromedp.Action) error 
 // until waits until an expression of the page is true; the page may change meanwhile.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		var is bool
 		err := chromedp.Run(b.ctx, chromedp.Evaluate("!!("+expression+")", &is))
 		if err == nil && is {
@@ -212,15 +212,15 @@ func small(t *testing.T, text []byte) []byte {
 	return out.Bytes()
 }
 
-// enter logs in, after a try with another token.
-func (b *browser) enter(token string) {
+// enter logs in, after a try with another token. The name may be empty.
+func (b *browser) enter(token, name string) {
 	b.t.Helper()
 	b.does(
 		"open", chromedp.Navigate(b.url), chromedp.WaitVisible("#token"),
 		chromedp.SendKeys("#token", "another token that is none"+kb.Enter),
 	)
 	b.sees("#wrong", "Wrong token")
-	b.does("log in", chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#changes"))
+	b.does("log in", chromedp.SendKeys("#name", name), chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#changes"))
 }
 
 // waitsForItsScript opens the page anew, with a script that comes late, as from a slow line or
@@ -265,7 +265,7 @@ func (b *browser) submit(statement, options string) {
 		chromedp.SendKeys("#by", "ann"), chromedp.Evaluate("document.getElementById('send').disabled", &closed),
 	)
 	b.does("ask for the plan", chromedp.WaitEnabled("#preview"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
-	contains(b.t, b.text("#plan"), "copy to a new table", "Time ")
+	contains(b.t, b.text("#plan"), "copy to a new table", "Time ", "submit the change")
 	if !closed {
 		b.t.Error("what was not shown can be submitted")
 	}
@@ -283,7 +283,7 @@ func TestBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := beginBrowser(t, q.url)
-	b.enter(strings.TrimSpace(string(token)))
+	b.enter(strings.TrimSpace(string(token)), "")
 	b.waitsForItsScript()
 	// The copy must last until somebody lets it run: at 8 % of the time it was over before the numbers were looked at again.
 	b.submit("ALTER TABLE "+q.name+" ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "hold\nmethod=shadow\ncopy-share=1%\nchunk-time=10ms\nundo=1h")
@@ -335,6 +335,7 @@ func TestBrowser(t *testing.T) {
 	contains(t, b.text("#ended"), "Predicted and actual", "Left on the server", "Phases")
 	contains(t, b.text("#events"), "swapped", "granted", "result")
 	b.takesBack(q)
+	b.copies("#next .copy", "midstream submit --service="+q.url+" --undo=")
 	b.pictures("finished")
 	b.does("read the report", chromedp.Click("#report"), chromedp.WaitVisible("#plots .u-over")) // its own script drew them
 	contains(t, b.text("body"), "Predicted and actual")

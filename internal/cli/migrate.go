@@ -308,7 +308,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
 		planned := summary.Planned{Plan: p, Address: s.Address, Found: c.place != "", Former: former, Config: c.config, Settings: c.settings,
-			Keep: c.rehearsal.keep, Checks: c.options.Checks, Follower: c.follower}
+			Keep: c.rehearsal.keep, Checks: c.options.Checks, Follower: c.follower, Served: c.checks.Served()}
 		if c.ask {
 			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), ""))
 		} else if c.planOnly {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"midstream/internal/engine/operator"
+	"midstream/internal/ops/reach"
 	"midstream/internal/ops/session"
 )
 
@@ -54,6 +55,9 @@ func (c *Value) Set(text string) error {
 	}
 	return nil
 }
+
+// Served reports whether midstream serve began the process: people read what it prints on a page.
+func (c *Set) Served() bool { return reach.Served(c.Flags) }
 
 // Add adds a flag of a kind, with its default and what it is for. An error of parse is kept as a problem.
 func (c *Set) Add(short, name, kind, dflt, use string, parse func(string) error) {

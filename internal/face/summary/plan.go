@@ -28,6 +28,7 @@ type Planned struct {
 	Settings operator.Settings
 	Keep     bool // a rehearsal keeps the new table
 	Checks   bool // rows are only checked
+	Served   bool // midstream serve asks for it
 	// Follower is the process that follows the table of an undo; nil for none.
 	Follower *followers.Standing
 	// Now is the moment at which a run of the plan would begin. Defaults to the present.
@@ -72,6 +73,9 @@ func AfterPlan(p Planned) string {
 	}
 	if p.Choice.Method == plan.MethodNone && p.Former == "" {
 		return "nothing: the table needs no run"
+	}
+	if p.Served {
+		return "submit the change"
 	}
 	if p.Back != nil {
 		return "the same command without --plan (--verbose: locks, grants, key)"

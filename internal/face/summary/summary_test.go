@@ -231,6 +231,15 @@ func TestPlanIsShort(t *testing.T) {
 	}
 }
 
+// TestAPlanOnAPageNamesNoCommand: a plan that midstream serve asked for is read next to a button, not after a command.
+func TestAPlanOnAPageNamesNoCommand(t *testing.T) {
+	p := planned(t, "MODIFY customer BIGINT NOT NULL", nil)
+	p.Served = true
+	if next := AfterPlan(p); next != "submit the change" {
+		t.Error(next)
+	}
+}
+
 // TestPlanOfAUniqueKeyIsShort: with the warnings of a build and of duplicates, the default text has at most 15 lines; --verbose has the
 // reasons.
 func TestPlanOfAUniqueKeyIsShort(t *testing.T) {

@@ -93,7 +93,7 @@ func (h *headline) ready(status groups.ChangeStatus, p event.Progress, held time
 		h.text("to cut over")
 	}
 	if !held.IsZero() {
-		h.text(" since ")
+		h.text(", waiting for ")
 		h.since(held)
 	}
 	if !p.Compared.IsZero() {

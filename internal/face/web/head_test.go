@@ -27,7 +27,7 @@ func TestTheHeadlineSaysWhatARunDoes(t *testing.T) {
 	for want, s := range map[string]socket.Status{
 		"running: 41 % copied, done about " + at.Add(time.Minute).Format("15:04 UTC"): {State: "running", Phase: "copy", Progress: record.Of(copying)},
 		"running: creating the new table":                                             {State: "running", Phase: "shadow"},
-		"ready: to cut over since 10 s, verified 3 min 0 s ago":                       {State: "held", Phase: "hold", Progress: record.Of(held)},
+		"ready: to cut over, waiting for 10 s, verified 3 min 0 s ago":                {State: "held", Phase: "hold", Progress: record.Of(held)},
 		"blocked: 6 s by connection 162, app@10.0.0.7: transaction open for 8 s":      {State: "blocked", Phase: "cutover", Blocked: record.Of(blocked)},
 		"blocked: 1 min 10 s by 2 sessions":                                           {State: "blocked", Phase: "cutover", Blocked: record.Of(two)},
 		"paused: 7 s by ann. 41 % copied":                                             {State: "paused", Phase: "copy", PausedBy: "ann, through root (uid 0, process 7)", Since: &paused, Progress: record.Of(copying)},

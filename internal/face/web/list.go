@@ -139,6 +139,7 @@ func listedOf(c queue.Listed) listed {
 	case c.Position > 1:
 		l.Head.text("number %d for %s", c.Position, c.Server)
 	}
+	l.Why = capital(l.Why)
 	return l
 }
 

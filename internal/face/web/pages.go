@@ -76,6 +76,14 @@ func moment(at *time.Time) string {
 	return at.UTC().Format("2006-01-02 15:04:05")
 }
 
+// capital is a reason that begins a line.
+func capital(why string) string {
+	if rest, is := strings.CutPrefix(why, "it "); is {
+		return "It " + rest
+	}
+	return why
+}
+
 // moodOf is the color of a state.
 func moodOf(state queue.State) string {
 	switch state {
@@ -99,6 +107,9 @@ func (s *Server) changePage(w http.ResponseWriter, r *http.Request) {
 	if err := s.ask(r.Context(), "/v1/changes/"+url.PathEscape(r.PathValue("id")), &c); err != nil {
 		fail(w, r, err)
 		return
+	}
+	if c.Why = capital(c.Why); c.State == queue.StateProposed {
+		c.Next = "" // the page has buttons
 	}
 	show(w, "change.html", http.StatusOK, struct {
 		queue.Change

@@ -104,6 +104,10 @@ func (s *Server) now(ctx context.Context, id string, passed passed) (*now, error
 		}
 		n.Tiles = tilesOf(p)
 	}
+	if status.State == "paused" || status.State == "stopped" {
+		n.Phase, _, _ = strings.Cut(n.Phase, ":")
+		n.Tiles = slices.DeleteFunc(n.Tiles, func(t tile) bool { return t.Name == tileRate || t.Name == tileEnd })
+	}
 	if t, is := record.EventOf(status.Throttled).(event.Throttled); is && len(t.Gates) > 0 && status.State != "paused" { // the headline has a pause
 		n.Waits = append(n.Waits, humanize.Throttled(t))
 	}
@@ -137,7 +141,7 @@ type pending struct {
 
 func (s *Server) waiting(ctx context.Context, id string) (p pending, err error) {
 	err = s.ask(ctx, "/v1/changes/"+url.PathEscape(id), &p)
-	p.Why = escape.Line(p.Why)
+	p.Why = escape.Line(capital(p.Why))
 	return p, err
 }
 
@@ -160,6 +164,9 @@ func fractionOf(p event.Progress) *float64 {
 	return &f
 }
 
+// tileRate and tileEnd are the names of tiles that a run without work does not have.
+const tileRate, tileEnd = "copy rate", "time left"
+
 // tilesOf are the numbers of a run that copies rows. Another run has none.
 func tilesOf(p event.Progress) []tile {
 	if p.RowsTotal == 0 && p.RowsCopied == 0 {
@@ -171,7 +178,7 @@ func tilesOf(p event.Progress) []tile {
 		{"capture delay", humanize.Span(p.CaptureDelay)},
 	}
 	if p.Phase == event.PhaseCopy {
-		tiles = slices.Insert(tiles, 1, tile{"copy rate", humanize.Rate(p.CopyRate) + " rows/s"}, endTile(p))
+		tiles = slices.Insert(tiles, 1, tile{tileRate, humanize.Rate(p.CopyRate) + " rows/s"}, endTile(p))
 	}
 	if p.Applied > 0 {
 		tiles = append(tiles, tile{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "change"), humanize.Rate(p.ApplyRate))})
@@ -213,7 +220,7 @@ func endTile(p event.Progress) tile {
 	case p.ETA < 24*time.Hour && !p.At.IsZero():
 		left += ", at about " + p.At.Add(p.ETA).UTC().Format("15:04 UTC")
 	}
-	return tile{"time left", left}
+	return tile{tileEnd, left}
 }
 
 // told is a line of a history with a text for people in the field told, and for a plan with its html. In a group, member is the table.

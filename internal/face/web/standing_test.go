@@ -19,7 +19,7 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 		body   string
 		says   string // "": nothing
 	}{
-		{false, time.Minute, 200, `{"why":"it waits for change a-1"}`, "event: waiting\ndata: {\"why\":\"it waits for change a-1\"}\n\n"},
+		{false, time.Minute, 200, `{"why":"it waits for change a-1"}`, "event: waiting\ndata: {\"why\":\"It waits for change a-1\"}\n\n"},
 		{false, time.Minute, 500, `{}`, ""},
 		{true, time.Second, 500, `{}`, ""},
 		{true, time.Minute, 500, `{}`, `"state":"no answer","mood":"warn","why":"The run has not answered since`},

@@ -51,11 +51,17 @@ func has(verb, flag string) bool {
 // At is the flag with which midstream serve begins a command: it has the address by which people elsewhere reach the server.
 const At = "print-address"
 
+// Served reports whether midstream serve asks: people read the answer on a page, or elsewhere.
+func Served(set *pflag.FlagSet) bool {
+	f := set.Lookup(At)
+	return f != nil && f.Value.String() != ""
+}
+
 // Of returns the flags of a command line that were given, or those that reach the address of At.
 // password means that it has a password, or asks for one: the flags ask.
 func Of(set *pflag.FlagSet, password bool) Flags {
-	if f := set.Lookup(At); f != nil && f.Value.String() != "" {
-		flags := To(f.Value.String())
+	if Served(set) {
+		flags := To(set.Lookup(At).Value.String())
 		if own := set.Lookup(sockets); own != nil && own.Changed {
 			flags = flags.Sockets(anywhere(own))
 		}

@@ -98,6 +98,55 @@
   for (const place of document.querySelectorAll("[data-service]")) put(place, place.textContent.replace("  ", service));
   const shell = text => /^[\w.,:=%@/+-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
+  // tied keeps numbers and their units on one line.
+  const tied = text => text.replace(/(\d) (?=(?:[mµ]?s|min|h|days?|[kMGT]?B|%|rows|keys?)(?![\w-]))/g, "$1\u00a0");
+
+  // textsIn are the texts of people: not those of commands and statements.
+  const textsIn = root => {
+    const texts = [], walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("pre, code, button")) texts.push(walker.currentNode);
+    return texts;
+  };
+
+  // copies makes a button copy the text before it. A browser gives pages the clipboard only by HTTPS or on its own machine: elsewhere the
+  // button selects the text.
+  const copies = button => {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const from = button.previousElementSibling;
+      let done = "Copied";
+      try {
+        await navigator.clipboard.writeText(from.textContent);
+      } catch {
+        getSelection().selectAllChildren(from);
+        done = "Selected";
+      }
+      put(button, done);
+      setTimeout(() => put(button, "Copy"), 2000);
+    });
+  };
+  document.querySelectorAll("[data-copies]").forEach(copies);
+
+  // commandsIn gives each command in a text a button that copies it. A command has a flag or a table, so "midstream printed" is none.
+  const commandsIn = (root, id = "") => {
+    const words = ["-{1,2}[a-z-]+(?:=(?:'[^']*'|\"[^\"]*\"|[^\\s;'\"]*[^\\s;,.)'\"]))?", "'[^']*'", "\"[^\"]*\"", "[^\\s;,'\"]+\\.[^\\s;,.)'\"]+", id.replace(/[^\w-]/g, "\\$&") + "(?![\\w-])"];
+    const command = new RegExp("\\bmidstream (?:fleet )?[a-z]+(?: +(?:" + words.filter((word, i) => i < 4 || id).join("|") + "))+", "g");
+    for (const node of textsIn(root)) {
+      const parts = [];
+      let end = 0;
+      for (const found of node.data.matchAll(command)) {
+        const code = document.createElement("code"), button = document.createElement("button");
+        code.textContent = found[0].replace("  ", service);
+        button.className = "plain copy screen-only";
+        button.textContent = "Copy";
+        parts.push(node.data.slice(end, found.index), code, button);
+        copies(button);
+        end = found.index + found[0].length;
+      }
+      if (end > 0) node.replaceWith(...parts, node.data.slice(end));
+    }
+  };
+
   if ($("changes")) listPage();
   if ($("submit")) formPage();
   if ($("change")) changePage();
@@ -363,7 +412,7 @@
       fill($("tiles"), now.tiles, tile => {
         const box = document.createElement("div"), name = document.createElement("dt"), value = document.createElement("dd");
         put(name, tile.name);
-        put(value, tile.value);
+        put(value, tied(tile.value));
         box.append(name, value);
         return box;
       });
@@ -389,6 +438,7 @@
       if (now.progress && story.take(now.progress)) draw();
     };
 
+    if ($("next")) commandsIn($("next"), page.dataset.id);
     const source = new EventSource(api + "/events");
     let heard = Date.now();
     const hears = (name, what) => source.addEventListener(name, event => {
@@ -417,6 +467,8 @@
       }
       if (end.html) {
         $("ended").innerHTML = end.html;
+        for (const text of textsIn($("ended"))) text.data = tied(text.data);
+        commandsIn($("ended"), page.dataset.id);
         $("ended").hidden = false;
       }
       if (page.dataset.queue === "false") say($("connection"), "The run has ended, and this page is no longer updated. The run printed the path of its report.");
@@ -472,11 +524,18 @@
       if ($("cut-question").returnValue === "yes") tell($("cut"), page.dataset.queue === "true" && $("state").textContent === "ready" ? "release" : "cutover", { now: $("waitless").checked });
     });
 
-    // The settings are read when they are opened. Only those that the user has changed are sent.
-    const settings = async () => {
+    // The settings are read when they are opened. Only those that the user has changed are sent. A field that is already shown stays,
+    // with the focus and with what the user has typed since.
+    const settings = async (sent = {}) => {
       try {
         const list = await ask("GET", api + "/settings");
-        $("setting-list").replaceChildren(...list.flatMap(setting => {
+        for (const setting of list) {
+          const there = $("set-" + setting.name);
+          if (there) {
+            if (there.value === there.dataset.was || there.value === sent[setting.name]) there.value = setting.value;
+            there.dataset.was = setting.value;
+            continue;
+          }
           const label = document.createElement("label"), help = document.createElement("small");
           const value = document.createElement(setting.kind === "bool" ? "select" : "input");
           value.id = "set-" + setting.name;
@@ -489,8 +548,8 @@
           help.id = "help-" + setting.name;
           value.setAttribute("aria-describedby", help.id);
           put(help, setting.help + (setting.range ? " (" + setting.range + ")" : ""));
-          return [label, value, help];
-        }));
+          $("setting-list").append(label, value, help);
+        }
       } catch (problem) {
         complain($("set-said"), problem);
       }
@@ -504,7 +563,7 @@
       busy($("setting-form").querySelector("button"), async () => {
         try {
           say($("set-said"), (await ask("POST", api + "/set", { settings: changed })).text);
-          await settings();
+          await settings(changed);
         } catch (problem) {
           complain($("set-said"), problem);
         }
