@@ -46,7 +46,11 @@ func toldSet(v sets.View) string {
 	if len(v.Members) == 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "  %s\n", v.Statement)
+	if len(v.Files) > 0 {
+		fmt.Fprintf(&b, "  definitions in %s\n", strings.Join(v.Files, ", "))
+	} else {
+		fmt.Fprintf(&b, "  %s\n", v.Statement)
+	}
 	width := 0
 	for _, w := range v.Waves {
 		width = max(width, len(w.Name))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"midstream/internal/cli/flags"
 	"midstream/internal/cli/help"
 	"midstream/internal/cli/process"
+	"midstream/internal/fleet/changeset"
 	"midstream/internal/fleet/rollout"
 	"midstream/internal/fleet/sets"
 	"midstream/internal/mysql/escape"
@@ -127,10 +129,14 @@ func submitCommand(a *process.Process) *cobra.Command {
 		} else if problem == nil {
 			text, problem = os.ReadFile(path)
 		}
+		var files []queue.File
+		if problem == nil {
+			files, problem = filesOf(path, text)
+		}
 		if err := v.begin("submit", problem); err != nil {
 			return err
 		}
-		view, err := v.client.Submit(ctx, sets.SetFile{Text: string(text), By: queue.ThisUser()})
+		view, err := v.client.Submit(ctx, sets.SetFile{Text: string(text), Files: files, By: queue.ThisUser()})
 		if err != nil {
 			return exit.Unanswered(ctx, err, v.service.At)
 		}
@@ -141,6 +147,25 @@ func submitCommand(a *process.Process) *cobra.Command {
 		return nil
 	})
 	return cmd
+}
+
+// filesOf reads the files and folders that a set names, from the folder of its own file on. The service reports errors in its rules.
+func filesOf(path string, text []byte) (files []queue.File, err error) {
+	rules, wrong := changeset.Parse(path, text)
+	if wrong != nil {
+		return nil, nil
+	}
+	for _, name := range rules.Files {
+		if !filepath.IsAbs(name) && path != "-" {
+			name = filepath.Join(filepath.Dir(path), name)
+		}
+		more, err := queue.ReadFiles(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the files of the set: %w", err)
+		}
+		files = append(files, more...)
+	}
+	return files, nil
 }
 
 func statusCommand(a *process.Process) *cobra.Command {

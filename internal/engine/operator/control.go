@@ -459,6 +459,14 @@ func (c *Control) Release(ctx context.Context, parks bool) error {
 	return nil
 }
 
+// Unhold ends the hold of a statement that needs none, because it belongs to a swap that is held. A window and a pause still count.
+func Unhold(c *Control) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settings.When.Hold = false
+	c.change()
+}
+
 // swapless fails with *NotNow if the run does not swap.
 func (c *Control) swapless(what string) error {
 	c.mu.Lock()

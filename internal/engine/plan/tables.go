@@ -107,6 +107,8 @@ type TablePlan struct {
 	// the table that was put aside.
 	Undo    time.Duration
 	DropOld bool
+	// Unheld means that no hold is for this statement: it belongs to a swap that is held, or was.
+	Unheld bool `json:"-"`
 	// Redo means that the statement was made before, and taken back.
 	Redo bool
 	// EndsUndo are the tables with an open undo of an earlier change, which ends with the statement.

@@ -117,6 +117,9 @@ func (c *Change) run(ctx context.Context) (result migration.Result, err error) {
 	}
 	c.control.Attach(c, plan.Altering, &lock.Watcher{DB: c.pool.DB(), Tables: p.Watched})
 	defer c.control.Detach(c)
+	if p.Unheld {
+		operator.Unhold(c.control)
+	}
 	held := operator.Permission{Control: c.control, Table: p.Subject(), Swaps: true, Next: event.PhaseNative, Enter: c.enter, Note: c.note}
 	if _, err := held.Wait(ctx, nil); err != nil {
 		return result, migration.Because(ctx, err)

@@ -112,8 +112,11 @@ func Options(set rollout.Set) map[string]string {
 	if set.Swap.When == rollout.WhenBarrier {
 		options["method"] = "shadow" // only such a run has a lock before it swaps
 	}
-	if set.Undo > 0 {
+	switch {
+	case set.Undo > 0:
 		options["undo"] = set.Undo.String()
+	case len(set.Files) > 0:
+		options["undo"] = "0s" // several tables in one step keep none, also if the server's option file has one
 	}
 	return options
 }

@@ -104,6 +104,7 @@ func (s Set) Defaults() Set {
 	fill(&s.Swap.Margin, 50*time.Millisecond)
 	fill(&s.Retry.Attempts, 3)
 	fill(&s.Retry.Wait, time.Minute)
+	s.SkipApplied = s.SkipApplied || len(s.Files) > 0 // the files are what a server should have
 	return s
 }
 

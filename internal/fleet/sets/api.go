@@ -48,7 +48,7 @@ func (s *Service) Register(api huma.API) {
 	huma.Register(
 		api,
 		huma.Operation{
-			OperationID: "submit-set", Method: http.MethodPost, Path: "/v1/sets", Summary: "Submit a change set", DefaultStatus: http.StatusCreated, MaxBodyBytes: 2 << 20,
+			OperationID: "submit-set", Method: http.MethodPost, Path: "/v1/sets", Summary: "Submit a change set", DefaultStatus: http.StatusCreated, MaxBodyBytes: 4 << 20,
 			Description: "201: the set is in the store, and the service plans its members. 200: it was already there, with the same rules. 409: another set has the id. 422: the set has an error.",
 			Errors:      []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
 		},

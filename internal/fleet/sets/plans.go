@@ -17,6 +17,8 @@ import (
 const (
 	// planLimits are those of the fleet plan.
 	planParallel, planPerHost = 16, 4
+	// planTime bounds the plan of a member by files.
+	planTime = 2 * time.Minute
 	// replanEvery is the time before another plan of a member that could not be planned, or does not fit.
 	replanEvery = 30 * time.Second
 )
@@ -70,14 +72,14 @@ func (t *set) plan(ctx context.Context, names []string) {
 			servers[s.Name], asked = s, append(asked, inventory.Server{Name: s.Name, Labels: s.Labels})
 		}
 	}
-	fleetplan.Ask(ctx, asked, fleetplan.Limits{Parallel: planParallel, PerHost: planPerHost},
-		func(ctx context.Context, s inventory.Server) fleetplan.Answer {
-			a := t.service.cfg.Plan(ctx, t.rules, servers[s.Name])
-			if ctx.Err() == nil {
-				t.keepPlan(ctx, s.Name, outcomeOf(&a))
-			}
-			return a
-		}, nil)
+	planner, limits := t.planner()
+	fleetplan.Ask(ctx, asked, limits, func(ctx context.Context, s inventory.Server) fleetplan.Answer {
+		a := planner(ctx, servers[s.Name])
+		if ctx.Err() == nil {
+			t.keepPlan(ctx, s.Name, outcomeOf(&a))
+		}
+		return a
+	}, nil)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.planning = false

@@ -278,7 +278,10 @@ func (f *fleet) killRun(id string) {
 			_ = json.Unmarshal(out, &c)
 		}
 	}
-	if err := syscall.Kill(c.Process, syscall.SIGKILL); c.Process == 0 || err != nil {
+	if c.Process <= 0 { // 0 would be this process, and its group
+		f.t.Fatalf("change %s has no process: %+v", id, c)
+	}
+	if err := syscall.Kill(c.Process, syscall.SIGKILL); err != nil {
 		f.t.Fatalf("%+v: %v", c, err)
 	}
 }

@@ -3,7 +3,6 @@ package sets
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
@@ -122,7 +121,7 @@ func (s *Service) drive(t *set) {
 // drive drives the set until it has ended, or ctx ends.
 func (t *set) drive(ctx context.Context) {
 	d := &driver.Driver{Set: t.rules, Store: t, Fleet: &members.Fleet{
-		Set: t.rules, Queue: t.service.cfg.Queue, World: t, Approval: t.now().Approval,
+		Set: t.rules, Queue: t.service.cfg.Queue, World: t, Files: t.now().Files, Approval: t.now().Approval,
 	}}
 	ctx = queue.WithPerson(ctx, "set "+t.rules.ID)
 	ticker := time.NewTicker(cmp.Or(t.service.cfg.Every, time.Second))
@@ -176,8 +175,9 @@ func bad(why, next string) *socket.Problem {
 
 // SetFile is a set that somebody submits.
 type SetFile struct {
-	Text string `json:"text" maxLength:"1048576" doc:"the set: the text of its file (docs/change-sets.md)"`
-	By   string `json:"by,omitempty" maxLength:"200" doc:"who submits the set, in free text"`
+	Text  string       `json:"text" maxLength:"1048576" doc:"the set: the text of its file (docs/change-sets.md)"`
+	Files []queue.File `json:"files,omitempty" doc:"of a set with files: their texts, at most 256 KiB in all"`
+	By    string       `json:"by,omitempty" maxLength:"200" doc:"who submits the set, in free text"`
 }
 
 // Submit takes a set, and reports whether it is a new one. It fails with a *socket.Problem, or with what the store says.
@@ -190,10 +190,13 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	if problem := mayTake(rules); problem != nil {
 		return View{}, false, problem
 	}
-	text := changeset.Format(rules)
+	if err := checkFiles(rules, asked.Files); err != nil {
+		return View{}, false, err
+	}
+	text, files := changeset.Format(rules), sorted(asked.Files)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if there := s.sets[rules.ID]; there != nil && there.now().Text == text {
+	if there := s.sets[rules.ID]; there != nil && there.now().Text == text && slices.Equal(there.now().Files, files) {
 		if there.now().Rejected != unanswered {
 			return s.view(there, true), false, nil
 		}
@@ -209,7 +212,7 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	}
 	k := kept{
 		ID: rules.ID, Text: text, Author: rules.Author, SubmittedBy: who.Words(asked.By), Submitted: time.Now().UTC(),
-		State: state, Revision: 1, Plans: map[string]planned{},
+		State: state, Revision: 1, Plans: map[string]planned{}, Files: files,
 	}
 	for _, m := range state.Members {
 		k.Proposed = k.Proposed || s.cfg.Queue.NeedsApproval(m.Server)
@@ -241,8 +244,6 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 // mayTake returns what the service does not take.
 func mayTake(rules rollout.Set) *socket.Problem {
 	switch {
-	case len(rules.Files) > 0:
-		return bad("midstream serve drives sets with a statement, and this one has files", "write the statement; midstream run  --to prints it for one server")
 	case rules.Author == "" && slices.ContainsFunc(rules.Waves, func(w rollout.Wave) bool { return w.Approve }):
 		return bad("a wave waits for the approval of a person who is not the author, and this set has no author", "log in with a name, or set by")
 	}
@@ -257,6 +258,3 @@ func labelsOf(servers []queue.Server) map[string]map[string]string {
 	}
 	return labels
 }
-
-// digest is the SHA-256 of a text.
-func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

@@ -39,8 +39,8 @@ const stateProposed = "proposed"
 func (s *Service) view(t *set, whole bool) View {
 	k, rules := t.now(), t.rules
 	v := View{
-		ID: k.ID, State: string(k.State.Phase), Why: k.State.Why, Statement: rules.Statement, Files: list(rules.Files),
-		Selector: rules.Selector.String(), Digest: digest(k.Text), Author: k.Author, SubmittedBy: k.SubmittedBy, Submitted: k.Submitted,
+		ID: k.ID, State: string(k.State.Phase), Why: k.State.Why, Statement: rules.Statement, Files: k.fileNames(),
+		Selector: rules.Selector.String(), Digest: k.digest(), Author: k.Author, SubmittedBy: k.SubmittedBy, Submitted: k.Submitted,
 		Limits:    Limits{rules.Limits.All, rules.Limits.PerHost, rules.Limits.PerCell},
 		StopAfter: rules.StopAfter, Swap: string(rules.Swap.When),
 		StartWindow: rules.Start.String(), SwapWindow: rules.Swap.Window.String(),

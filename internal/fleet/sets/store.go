@@ -19,6 +19,8 @@ import (
 type kept struct {
 	ID   string `json:"id"`
 	Text string `json:"text"` // the rules, in their normal form
+	// Files are those of the set, by their names.
+	Files []queue.File `json:"files,omitempty"`
 	// Author submitted the set.
 	Author      string    `json:"author"`
 	SubmittedBy string    `json:"submitted_by"`

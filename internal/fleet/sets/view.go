@@ -16,7 +16,7 @@ type View struct {
 	Files       []string       `json:"files" doc:"names of the files, if the set has files"`
 	Selector    string         `json:"selector" doc:"which servers are members"`
 	Text        string         `json:"text" doc:"the set as a file, in its normal form (docs/change-sets.md); empty in the list of all sets"`
-	Digest      string         `json:"digest" doc:"SHA-256 of the normal form, in hexadecimal"`
+	Digest      string         `json:"digest" doc:"SHA-256 of the normal form, and of the files, in hexadecimal"`
 	Author      string         `json:"author" doc:"name of the token or person that submitted the set; empty if none was stated"`
 	SubmittedBy string         `json:"submitted_by" doc:"who submitted the set, in free text, and from which address"`
 	Submitted   time.Time      `json:"submitted" doc:"time of the submission"`

@@ -152,6 +152,9 @@ func fileNames(files []File) []string {
 	return names
 }
 
+// CheckFiles returns what is wrong with files, but for their statements.
+func CheckFiles(files []File) error { return checkFiles(files) }
+
 // readFiles reads the files of a submission as a run would, and returns their tables.
 func (s *Service) readFiles(asked Submission, e *entry) (tables []schema.Name, err error) {
 	next := "correct the files, and submit them again"
@@ -162,7 +165,7 @@ func (s *Service) readFiles(asked Submission, e *entry) (tables []schema.Name, e
 		return nil, bad(notQueued, err.Error(), next)
 	}
 	err = s.laid(asked.Files, func(folder string) error {
-		tables, err = s.cfg.Read("run", append(e.arguments(), "--to="+folder), "")
+		tables, err = s.cfg.Read("run", append(s.reads(asked.Server, e), "--to="+folder), "")
 		if err != nil {
 			return bad(notQueued, strings.ReplaceAll(err.Error(), folder+string(filepath.Separator), ""), next)
 		}

@@ -46,7 +46,7 @@ func (s *Service) reads(server string, e *entry) []string {
 // arguments are the options of a change as flags.
 func (e *entry) arguments() []string {
 	args := arguments(e.Options, e.Together)
-	if e.Together {
+	if e.Together || e.Member != nil && len(e.Texts) > 0 { // all or none of a member's tables are changed
 		args = append(args, "--together")
 	}
 	return args

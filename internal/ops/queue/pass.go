@@ -146,8 +146,8 @@ func (s *Service) mayPass(command any) error {
 }
 
 const (
-	// mostPlans bounds the plans that are made at once. Each takes two processes, and connections of its server.
-	mostPlans = 2
+	// MostPlans bounds the plans that are made at once. Each takes two processes, and connections of its server.
+	MostPlans = 2
 	// mostPlansWaiting bounds the plans that wait for their turn.
 	mostPlansWaiting = 16
 	// planTurn bounds that wait.
@@ -161,7 +161,7 @@ type planners struct {
 }
 
 func newPlanners() planners {
-	return planners{make(chan struct{}, mostPlans), make(chan struct{}, mostPlans+mostPlansWaiting)}
+	return planners{make(chan struct{}, MostPlans), make(chan struct{}, MostPlans+mostPlansWaiting)}
 }
 
 // take waits for a turn, and done gives it back. It fails with a *socket.Problem if too many wait,
@@ -170,7 +170,7 @@ func (p planners) take(ctx context.Context) (done func(), err error) {
 	busy := &socket.Problem{
 		Status: http.StatusServiceUnavailable,
 		Title:  "no plan was made",
-		Detail: fmt.Sprintf("the service already makes %d plans, and others wait", mostPlans),
+		Detail: fmt.Sprintf("the service already makes %d plans, and others wait", MostPlans),
 		Next:   "try again in a minute, or use midstream plan",
 	}
 	select {
@@ -235,6 +235,53 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 		return PlanAnswer{}, fmt.Errorf("ask for a plan: %w", err)
 	}
 	return answer, nil
+}
+
+// MemberPlan is the plan of a member of a change set that has files.
+type MemberPlan struct {
+	// Result is nil if the plan was not made in time.
+	Result *record.Result
+	// Tables are the plans, one for each table.
+	Tables []record.Plan
+}
+
+// PlanMember plans what leads the tables of a member to the definitions in files, as its run would. One plan is made after the other,
+// if there are many.
+func (s *Service) PlanMember(ctx context.Context, server string, files []File, options map[string]string) (made MemberPlan, err error) {
+	done, err := s.planners.take(ctx)
+	if err != nil {
+		return made, err
+	}
+	defer done()
+	e := &entry{Texts: files, Member: &ordered{}, Change: Change{Server: server, Options: options}}
+	err = s.laid(files, func(folder string) error {
+		records, _, err := s.ask(ctx, s.plans(e, folder, "--json"))
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(unfoldered(records, folder)) {
+			var head record.Head
+			if err = json.Unmarshal(line, &head); err != nil {
+				return err
+			}
+			switch head.Event {
+			case record.NamePlan:
+				var one record.Plan
+				err = json.Unmarshal(line, &one)
+				made.Tables = append(made.Tables, one)
+			case record.NameResult:
+				err = json.Unmarshal(line, &made.Result)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && made.Result == nil {
+		err = errors.New("midstream plan ended without a result")
+	}
+	return made, err
 }
 
 // ask runs midstream to its end. Its exit code is no error.

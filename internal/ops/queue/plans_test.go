@@ -29,7 +29,7 @@ func TestPlansAreBounded(t *testing.T) {
 	if err := os.WriteFile(s.cfg.Executable, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const asked = mostPlans + mostPlansWaiting + 5
+	const asked = MostPlans + mostPlansWaiting + 5
 	refused := make(chan error, asked)
 	var all sync.WaitGroup
 	for range asked {
@@ -38,7 +38,7 @@ func TestPlansAreBounded(t *testing.T) {
 			refused <- err
 		})
 	}
-	for range asked - mostPlans - mostPlansWaiting {
+	for range asked - MostPlans - mostPlansWaiting {
 		var p *socket.Problem
 		if err := <-refused; !errors.As(err, &p) || p.Status != http.StatusServiceUnavailable || p.Next == "" {
 			t.Errorf("%v", err)
@@ -48,7 +48,7 @@ func TestPlansAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	all.Wait()
-	for range mostPlans + mostPlansWaiting {
+	for range MostPlans + mostPlansWaiting {
 		if err := <-refused; err != nil {
 			t.Error(err)
 		}
@@ -58,7 +58,7 @@ func TestPlansAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for count := range strings.FieldsSeq(string(counts)) {
-		if len(count) > 1 || count > fmt.Sprint(2*mostPlans) {
+		if len(count) > 1 || count > fmt.Sprint(2*MostPlans) {
 			t.Errorf("%s processes at once", count)
 		}
 	}

@@ -139,7 +139,7 @@ func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
 			return r.sum, err
 		}
 	}
-	if r.grouped() {
+	if r.grouped() || r.Together != nil && r.runs() {
 		return r.sum, r.together(ctx)
 	}
 	err := r.all(ctx)
@@ -147,12 +147,14 @@ func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
 }
 
 // together swaps all changes of existing tables in one step. New tables are there before it, but for those that refer to a table which
-// it changes.
+// it changes. Only the swap is held, or the first new table if there is no swap.
 func (r *Reach) together(ctx context.Context) error {
 	var after []int
+	swapped := -1
 	for i, c := range r.changes {
 		switch {
 		case c.Alter != nil:
+			swapped = i
 		case c.RefersTo(r.Together.Names):
 			after = append(after, i)
 		default:
@@ -161,12 +163,11 @@ func (r *Reach) together(ctx context.Context) error {
 			}
 		}
 	}
-	result, err := r.Together.Run(ctx, r.Member)
-	r.add(result)
-	for _, t := range r.Together.Tables {
-		at := slices.IndexFunc(r.Tables, func(of record.Table) bool { return of.Table == t.Table })
-		t.Place = r.Tables[at].Place
-		r.Tables[at] = t
+	var err error
+	if r.grouped() {
+		err = r.swap(ctx)
+	} else if swapped >= 0 { // as without the others
+		err = r.oneOf(ctx, swapped)
 	}
 	for _, i := range after {
 		if err == nil {
@@ -174,6 +175,24 @@ func (r *Reach) together(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// swap changes the tables of a group.
+func (r *Reach) swap(ctx context.Context) error {
+	result, err := r.Together.Run(ctx, r.Member)
+	r.add(result)
+	for _, t := range r.Together.Tables {
+		at := slices.IndexFunc(r.Tables, func(of record.Table) bool { return of.Table == t.Table })
+		t.Place = r.Tables[at].Place
+		r.Tables[at] = t
+	}
+	return err
+}
+
+// unheld reports whether a new table belongs to a swap, or to another new table, that is held.
+func (r *Reach) unheld() bool {
+	return r.Together != nil && (len(r.Together.Names) > 0 ||
+		slices.ContainsFunc(r.Tables, func(t record.Table) bool { return t.State == StateCreated }))
 }
 
 // oneOf works on one table.
@@ -332,10 +351,11 @@ func (r *Reach) partly(at int, err error) error {
 	p := &Partly{Err: err, Table: r.Tables[at].Table}
 	for i, t := range r.Tables {
 		switch {
-		case i < at:
-			p.Done = append(p.Done, t.Table)
-		case i > at:
+		case i == at:
+		case t.State == StateWaiting:
 			p.Rest = append(p.Rest, t.Table)
+		default:
+			p.Done = append(p.Done, t.Table)
 		}
 	}
 	return p
@@ -393,6 +413,7 @@ func (r *Reach) create(ctx context.Context, c *desired.Change) (state string, er
 	if err != nil {
 		return StateFailed, err
 	}
+	p.Unheld = r.unheld()
 	result, err := r.Create(ctx, c, p)
 	r.add(result)
 	if err != nil {
