@@ -169,7 +169,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer end(nil)
 	api := service.Handler(changeSets.Register)
 	source := web.Source{API: api, Histories: service.Histories, Stream: service.Stream(), Reach: service.Reach, Queue: true}
-	stop, err := s.listen.serve(s.app, source, service.Metrics(), end, "active runs continue; nothing was changed")
+	stop, err := s.listen.serve(s.app, source, changeSets.Metrics(), end, "active runs continue; nothing was changed")
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,14 @@ const (
 	PhaseUndone     Phase = "undone"
 )
 
+// Phases lists the phases.
+func Phases() []Phase {
+	return []Phase{
+		PhaseChecking, PhaseRunning, PhaseStopped, PhaseCancelling, PhaseRecalling, PhaseUndoing, PhaseFinished, PhaseCancelled,
+		PhaseUndone,
+	}
+}
+
 // Ended reports whether nothing more happens unless a person asks for an undo.
 func (p Phase) Ended() bool { return p == PhaseFinished || p == PhaseCancelled || p == PhaseUndone }
 
@@ -45,6 +53,14 @@ const (
 	StepUndone    Step = "undone"
 )
 
+// Steps lists the steps.
+func Steps() []Step {
+	return []Step{
+		StepPlanned, StepStarted, StepReady, StepReleased, StepRetrying, StepFailed, StepUnknown, StepDone, StepApplied, StepSkipped,
+		StepWithdrawn, StepUndoing, StepStuck, StepUndone,
+	}
+}
+
 // WavePhase is how far a wave is.
 type WavePhase string
 
@@ -56,6 +72,11 @@ const (
 	WaveToApprove WavePhase = "to approve"
 	WavePassed    WavePhase = "passed"
 )
+
+// WavePhases lists the phases.
+func WavePhases() []WavePhase {
+	return []WavePhase{WaveWaiting, WaveRunning, WaveSoaking, WaveToApprove, WavePassed}
+}
 
 // State is everything that the core remembers of a set. The driver stores it before it acts.
 type State struct {

@@ -39,6 +39,8 @@ type kept struct {
 	// Plans are the outcomes of the fleet plan, by server, and Common is the most common definition.
 	Plans  map[string]planned `json:"plans"`
 	Common string             `json:"common"`
+	// Waits is what the set waits for that a person does, each with the time since when.
+	Waits map[string]time.Time `json:"waits,omitempty"`
 }
 
 // planned is what the fleet plan says of a member.
@@ -78,6 +80,7 @@ func read(s *Service, k kept) (*set, error) {
 
 // change replaces the row. REQUIRES: mu is held. to must share nothing that changes with the present one.
 func (t *set) change(ctx context.Context, to kept, told audit.Entry) error {
+	to.Waits = to.waiting(t.rules, time.Now().UTC())
 	text, err := json.Marshal(to)
 	if err == nil {
 		if told.Action != "" || told.State != "" {

@@ -179,6 +179,30 @@ func TestUnion(t *testing.T) {
 	}
 }
 
+// TestSets: change sets have their metrics next to those of the queue, and one that waits for no person has no age.
+func TestSets(t *testing.T) {
+	got := ask(t, Union(Queue{
+		Counts: func() map[string]int { return map[string]int{"waiting": 4} }, Sources: func() []Source { return nil },
+		Sets: func() Sets {
+			return Sets{Counts: map[string]int{"running": 1, "stopped": 1}, AtWork: []Set{
+				{ID: "a", Members: map[string]int{"ready": 2, "done": 0}, Waves: map[string]int{"running": 1}, Waits: time.Now().Add(time.Hour)},
+				{ID: "b", Members: map[string]int{"failed": 1}, Waves: map[string]int{"to approve": 1}, Stopped: true},
+			}}
+		},
+	}))
+	for name, want := range map[string]string{
+		`midstream_changes{state="waiting"}`: "4", `midstream_sets{state="stopped"}`: "1",
+		`midstream_set_members{set="a",state="ready"}`: "2", `midstream_set_members{set="a",state="done"}`: "0",
+		`midstream_set_members{set="b",state="failed"}`: "1", `midstream_set_waves{set="b",state="to approve"}`: "1",
+		`midstream_set_stopped{set="a"}`: "0", `midstream_set_stopped{set="b"}`: "1",
+		`midstream_set_wait_seconds{set="a"}`: "0", `midstream_set_wait_seconds{set="b"}`: "",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q instead of %q", name, got[name], want)
+		}
+	}
+}
+
 // TestKeep: the file is there from the beginning, and tells the end.
 func TestKeep(t *testing.T) {
 	r, path := began(t), filepath.Join(t.TempDir(), "midstream.prom")

@@ -34,6 +34,8 @@ type Queue struct {
 	Sources func() []Source
 	// Undos returns the undos of finished changes; it may be nil.
 	Undos func() []Undo
+	// Sets returns the change sets; it may be nil.
+	Sets func() Sets
 }
 
 // Ready is a change that waits for its release.
@@ -92,7 +94,7 @@ var (
 
 // OfQueues describes the metrics of a queue, in addition to the metrics of its runs.
 func OfQueues() []Description {
-	return []Description{changesOf, upOf, readyOf, readyAgeOf, undoOpenOf, undoUntilOf}
+	return append([]Description{changesOf, upOf, readyOf, readyAgeOf, undoOpenOf, undoUntilOf}, ofSets()...)
 }
 
 // Union answers Prometheus with the metrics of a queue and those of all of its runs, each with the label change.
@@ -136,6 +138,9 @@ func (q Queue) gather(ctx context.Context) []*dto.MetricFamily {
 		for _, u := range q.Undos() {
 			u.add(all)
 		}
+	}
+	if q.Sets != nil {
+		q.Sets().add(all)
 	}
 	var sorted []*dto.MetricFamily
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -191,10 +196,7 @@ func (r Ready) add(all map[string]*dto.MetricFamily) {
 // putting returns what adds a metric of a change.
 func putting(all map[string]*dto.MetricFamily, change, server, table string) func(Description, float64) {
 	labels := []*dto.LabelPair{label("change", change), label("server", server), label("table", table)}
-	return func(d Description, value float64) {
-		add(all, &dto.MetricFamily{Name: &d.Name, Help: &d.Help, Type: dto.MetricType_GAUGE.Enum(),
-			Metric: []*dto.Metric{{Label: labels, Gauge: &dto.Gauge{Value: &value}}}})
-	}
+	return func(d Description, value float64) { add(all, gauge(d, value, labels...)) }
 }
 
 // add adds the metrics of an undo.
@@ -209,8 +211,13 @@ func (u Undo) add(all map[string]*dto.MetricFamily) {
 
 // family is a metric of the queue.
 func family(d Description, word string, value float64) *dto.MetricFamily {
+	return gauge(d, value, label(d.Labels[0], word))
+}
+
+// gauge is one sample.
+func gauge(d Description, value float64, labels ...*dto.LabelPair) *dto.MetricFamily {
 	return &dto.MetricFamily{Name: &d.Name, Help: &d.Help, Type: dto.MetricType_GAUGE.Enum(),
-		Metric: []*dto.Metric{{Label: []*dto.LabelPair{label(d.Labels[0], word)}, Gauge: &dto.Gauge{Value: &value}}}}
+		Metric: []*dto.Metric{{Label: labels, Gauge: &dto.Gauge{Value: &value}}}}
 }
 
 func label(name, value string) *dto.LabelPair {

@@ -88,9 +88,9 @@ func (s *Service) runOf(ctx context.Context, e *entry) (groups.Runs, error) {
 	return run, nil
 }
 
-// Metrics tells Prometheus how the queue and its runs stand.
-func (s *Service) Metrics() http.Handler {
-	return metrics.Union(metrics.Queue{Counts: s.counts, Ready: s.readies, Sources: s.sources, Undos: s.undoMetrics})
+// Metrics shows Prometheus the queue, its runs, and change sets.
+func (s *Service) Metrics(sets func() metrics.Sets) http.Handler {
+	return metrics.Union(metrics.Queue{Counts: s.counts, Ready: s.readies, Sources: s.sources, Undos: s.undoMetrics, Sets: sets})
 }
 
 // counts returns how many submissions are in each state.
