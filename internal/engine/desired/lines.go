@@ -9,13 +9,21 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// Lines are the definition of a table in a form that does not depend on the server's version: two tables have equal lines if their
+// Lines are the definition of a table in a form that does not depend on the server and its version: two tables have equal lines if their
 // columns, indexes, constraints, options and partitions are equal. A comment that is our mark is left out, and so is the table's name.
 func Lines(t *schema.Table) []string {
 	var lines, keys, constraints, options []string
 	for _, c := range t.Columns {
-		if !c.GeneratedKey() {
-			lines = append(lines, columnLine(c))
+		if c.GeneratedKey() {
+			continue
+		}
+		definition, clause := checkAt(c.Definition)
+		if c.Definition = definition; clause != "" && isJSON(c, definition, clause) {
+			text, t := plain(definition)
+			c.Definition, c.Collation, clause = "json"+text[t[0].End:], "", ""
+		}
+		if lines = append(lines, columnLine(c)); clause != "" {
+			constraints = append(constraints, named(t, "", clause))
 		}
 	}
 	for _, k := range t.Keys {
@@ -24,10 +32,10 @@ func Lines(t *schema.Table) []string {
 		}
 	}
 	for _, text := range t.ForeignClauses {
-		constraints = append(constraints, oneBlank(text))
+		constraints = append(constraints, foreignLine(text))
 	}
 	for _, c := range t.Checks {
-		line := "CONSTRAINT " + schema.Quote(c.Name) + " CHECK (" + bare(oneBlank(c.Clause)) + ")"
+		line := named(t, c.Name, c.Clause)
 		if !c.Enforced {
 			line += enforced(c)
 		}
@@ -65,15 +73,19 @@ func columnLine(c schema.Column) string {
 	p := pieces{text: text}
 	for i := 0; i < len(t); i++ {
 		word := text[t[i].Start:t[i].End]
+		expression, expressed := defaultAt(text, t, i)
 		switch {
 		case c.Generated != schema.NotGenerated && is(i, "AS") && is(i+1, "("):
 			for p.add(t[i], word); i+1 < len(t) && !(t[i].Depth == t[0].Depth && is(i, ")")); i++ {
 			}
-			p.WriteString(" (" + bare(c.Expression) + ")")
+			p.WriteString(" (" + alike(c.Expression) + ")")
 		case is(i, "CHARACTER") && is(i+1, "SET"):
 			i += 2
 		case is(i, "COLLATE"), is(i, "DEFAULT") && is(i+1, "NULL"):
 			i++
+		case is(i-1, "DEFAULT") && expressed >= 0:
+			p.add(t[i], expression)
+			i = expressed
 		case is(i, "NULL") && !is(i-1, "NOT"):
 		case is(i, "CURRENT_TIMESTAMP"): // MariaDB: current_timestamp()
 			p.add(t[i], "CURRENT_TIMESTAMP")
