@@ -202,7 +202,7 @@ func TestMetricsOfAQueue(t *testing.T) {
 	}
 	q.submit("first", q.name+" ADD COLUMN c INT", held...)
 	await(
-		`midstream_changes{state="running"} 1`, `midstream_run_up{change="first"} 1`,
+		`midstream_changes{state="running"} 1`, `midstream_run_up{change="first"} 1`, `midstream_sets{state="running"} 0`,
 		`midstream_rows_copied_total{change="first",server="`+q.i.Address+`",table="`+q.name+`"} [1-9]`,
 		`midstream_phase{change="first",phase="hold",.*} 1`,
 	)

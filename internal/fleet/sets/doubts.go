@@ -43,7 +43,7 @@ func (s *Service) settleSubmitted(ctx context.Context) error {
 		if !s.doubted[k.ID] {
 			continue
 		}
-		k.Proposed, k.Rejected = false, unanswered
+		k.Proposed, k.Rejected, k.Unanswered = false, unanswered, false
 		t, err := read(s, k)
 		if err == nil {
 			t.mu.Lock()

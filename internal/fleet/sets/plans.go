@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"midstream/internal/fleet/rollout"
 	"midstream/internal/ops/audit"
 	"midstream/internal/ops/queue"
+	"midstream/internal/ops/record"
 )
 
 const (
@@ -43,7 +45,7 @@ func (t *set) Plans(ctx context.Context, state rollout.State) (map[string]rollou
 		}
 		_, is := t.kept.Plans[m.Server]
 		p := t.kept.plan(m.Server)
-		if !is || p.Outcome != rollout.OutcomeFit && !p.At.IsZero() && time.Since(p.At) > replanEvery && m.Step == rollout.StepPlanned {
+		if !is || !p.At.IsZero() && time.Since(p.At) > t.planAge(state, m, p.Outcome) {
 			wanted = append(wanted, m.Server)
 		}
 		if p.Outcome != "" {
@@ -55,6 +57,20 @@ func (t *set) Plans(ctx context.Context, state rollout.State) (map[string]rollou
 		t.service.working.Go(func() { t.plan(ctx, wanted) })
 	}
 	return known, nil
+}
+
+// planAge is how old the plan of a member may be that waits to start. One that fits is made again while the member may soon begin: in the
+// wave at work, and in the next one.
+func (t *set) planAge(state rollout.State, m *rollout.Member, outcome rollout.Outcome) time.Duration {
+	phase := func(i int) rollout.WavePhase { return state.Waves[i].Phase }
+	soon := m.Step == rollout.StepPlanned && (phase(m.Wave) == rollout.WaveRunning || m.Wave == 0 || phase(m.Wave-1) != rollout.WaveWaiting)
+	switch {
+	case outcome != rollout.OutcomeFit:
+		return replanEvery
+	case soon && (state.Phase == rollout.PhaseChecking || state.Phase == rollout.PhaseRunning):
+		return cmp.Or(t.service.cfg.Renew, time.Hour)
+	}
+	return math.MaxInt64
 }
 
 // forget has a member planned anew: a person wants another attempt of it. REQUIRES: mu is held.
@@ -76,7 +92,7 @@ func (t *set) plan(ctx context.Context, names []string) {
 	fleetplan.Ask(ctx, asked, limits, func(ctx context.Context, s inventory.Server) fleetplan.Answer {
 		a := planner(ctx, servers[s.Name])
 		if ctx.Err() == nil {
-			t.keepPlan(ctx, s.Name, outcomeOf(&a))
+			t.keepPlan(ctx, s.Name, outcomeOf(&a), a.ExitCode == record.CodeBusy)
 		}
 		return a
 	}, nil)
@@ -86,11 +102,19 @@ func (t *set) plan(ctx context.Context, names []string) {
 	t.hurry()
 }
 
-// keepPlan keeps the plan of a member at once, so that a service that is killed does not begin again.
-func (t *set) keepPlan(ctx context.Context, server string, p planned) {
+// keepPlan keeps the plan of a member at once, so that a service that is killed does not begin again. The plan before counts on if it fits,
+// and the member has started since then, or another run has the table: that passes, and the queue waits for it.
+func (t *set) keepPlan(ctx context.Context, server string, p planned, busy bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	to := t.kept
+	waits := slices.ContainsFunc(to.State.Members, func(m rollout.Member) bool {
+		return m.Server == server && m.Step == rollout.StepPlanned
+	})
+	if before := to.Plans[server]; before.Outcome == rollout.OutcomeFit && (busy || !waits) {
+		before.At = p.At
+		p = before
+	}
 	to.Plans = maps.Clone(to.Plans)
 	to.Plans[server] = p
 	if err := t.change(ctx, to, audit.Entry{}); err != nil {

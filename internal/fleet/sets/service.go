@@ -16,6 +16,7 @@ import (
 	"midstream/internal/fleet/inventory"
 	"midstream/internal/fleet/members"
 	"midstream/internal/fleet/rollout"
+	"midstream/internal/ops/audit"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	Plan func(context.Context, rollout.Set, queue.Server) fleetplan.Answer
 	// Every is the time between two steps of a driver. Defaults to 1 s.
 	Every time.Duration
+	// Renew is the age at which the plan of a member that waits for its turn is made again. Defaults to 1 h.
+	Renew time.Duration
 	// Note tells what somebody should know who looks after the service.
 	Note func(text string)
 }
@@ -49,6 +52,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	for _, k := range all {
+		if k.Unanswered {
+			s.doubted[k.ID] = true
+			k.Proposed, k.Rejected = false, unanswered
+		}
 		if s.sets[k.ID], err = read(s, k); err != nil {
 			return nil, fmt.Errorf("read the change sets: %w", err)
 		}
@@ -212,7 +219,7 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	}
 	k := kept{
 		ID: rules.ID, Text: text, Author: rules.Author, SubmittedBy: who.Words(asked.By), Submitted: time.Now().UTC(),
-		State: state, Revision: 1, Plans: map[string]planned{}, Files: files,
+		State: state, Revision: 1, Plans: map[string]planned{}, Files: files, Unanswered: true,
 	}
 	for _, m := range state.Members {
 		k.Proposed = k.Proposed || s.cfg.Queue.NeedsApproval(m.Server)
@@ -229,6 +236,9 @@ func (s *Service) Submit(ctx context.Context, asked SetFile, who queue.Asker) (V
 	told.State = string(state.Phase)
 	t.mu.Lock()
 	err = t.change(ctx, k, told)
+	if k.Unanswered = false; err == nil {
+		err = t.change(ctx, k, audit.Entry{})
+	}
 	t.mu.Unlock()
 	if err != nil {
 		s.doubted[k.ID] = true

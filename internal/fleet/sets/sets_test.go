@@ -3,6 +3,7 @@ package sets_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/access"
 	"midstream/internal/ops/queue"
+	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
 )
 
@@ -175,6 +177,96 @@ func TestWhatWasAnsweredWithAnErrorDoesNotComeBack(t *testing.T) {
 	if _, fresh, err := s.Submit(t.Context(), sets.SetFile{Text: other}, by("Ada")); err != nil || fresh {
 		t.Errorf("it is taken twice: %v", err)
 	}
+}
+
+// TestASetThatWasAnsweredWithAnErrorDoesNotComeBackAfterAKill: the service is killed before the store answers again. The next one does not
+// begin the set, and neither does the one after it.
+func TestASetThatWasAnsweredWithAnErrorDoesNotComeBackAfterAKill(t *testing.T) {
+	folder := t.TempDir()
+	s, store, end := ofTwoOver(t, folder, nil)
+	store.lost.Store(true)
+	if _, _, err := s.Submit(t.Context(), sets.SetFile{Text: shop}, by("Ada")); err == nil {
+		t.Error("the set is taken")
+	}
+	end()
+	for _, runs := range []bool{false, true, true} {
+		s, _, end = ofTwoOver(t, folder, nil)
+		if runs {
+			ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			s.Run(ctx)
+			stop()
+		}
+		if v, err := s.Get("note"); err != nil || v.State != "cancelled" || !strings.Contains(v.Why, "with an error, because the store") {
+			t.Errorf("the set has come back: %s, %q, %v", v.State, v.Why, err)
+		}
+		end()
+	}
+	s, _, _ = ofTwoOver(t, folder, nil)
+	if v, fresh, err := s.Submit(t.Context(), sets.SetFile{Text: shop}, by("Ada")); err != nil || !fresh || v.State != "checking" {
+		t.Errorf("%s %t %v", v.State, fresh, err)
+	}
+}
+
+// TestAFittingPlanIsRenewed: a member that waits for its turn is planned again, so that a table which was changed by hand since then fails
+// before its change begins. One whose table another run has does not fail.
+func TestAFittingPlanIsRenewed(t *testing.T) {
+	store, err := queue.OpenFile(filepath.Join(t.TempDir(), "q.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	q := queueOf(t, store, t.TempDir(), nil)
+	t.Cleanup(func() { q.Close() })
+	var drifted, busy atomic.Bool
+	var plans atomic.Int64
+	s, err := sets.Open(t.Context(), sets.Config{
+		Queue: q, Every: 5 * time.Millisecond, Renew: time.Millisecond, Note: func(text string) { t.Log(text) },
+		Plan: func(_ context.Context, _ rollout.Set, server queue.Server) fleetplan.Answer {
+			a := fleetplan.Answer{Outcome: fleetplan.Fits, Fingerprint: "f"}
+			plans.Add(1)
+			switch {
+			case server.Name == "b" && busy.Load():
+				return fleetplan.Answer{Outcome: fleetplan.Refused, ExitCode: record.CodeBusy, Error: "another run works on the table"}
+			case server.Name == "b" && drifted.Load():
+				a.Fingerprint = "g"
+			}
+			return a
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() { s.Run(ctx); close(ended) }()
+	t.Cleanup(func() { stop(); <-ended })
+	now := time.Now().UTC()
+	later := fmt.Sprintf("start: {window: \"%s-%s UTC\"}\n", now.Add(2*time.Hour).Format("15:04"), now.Add(3*time.Hour).Format("15:04"))
+	if _, _, err = s.Submit(t.Context(), sets.SetFile{Text: shop + later}, by("Ada")); err != nil {
+		t.Fatal(err)
+	}
+	becomes := func(state string, is func(sets.View) bool) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			v, err := s.Get("note")
+			if err != nil || time.Now().After(end) {
+				t.Fatalf("no %s: %+v %v", state, v, err)
+			}
+			if v.State == state && is(v) {
+				return
+			}
+		}
+	}
+	becomes("running", func(v sets.View) bool { return v.Counts["planned"] == 2 })
+	busy.Store(true) // that is no failure: the queue would wait for it
+	for from := plans.Load(); plans.Load() < from+10; time.Sleep(time.Millisecond) {
+	}
+	becomes("running", func(v sets.View) bool { return v.Counts["planned"] == 2 })
+	busy.Store(false)
+	drifted.Store(true)
+	becomes("stopped", func(v sets.View) bool {
+		return v.Counts["planned"] == 1 && v.Members[1].State == "failed" && strings.Contains(v.Members[1].Why, "defined in another way")
+	})
 }
 
 // TestASetHasOneStatement: a set for a group of tables is refused before anything is planned, also with a barrier.

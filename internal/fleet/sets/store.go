@@ -25,6 +25,9 @@ type kept struct {
 	Author      string    `json:"author"`
 	SubmittedBy string    `json:"submitted_by"`
 	Submitted   time.Time `json:"submitted"`
+	// Unanswered means that the store has not answered yet. The next service takes such a set back: its submission was not answered, or
+	// with an error. Only a second write takes that away, so a set begins after two answers of the store.
+	Unanswered bool `json:"unanswered,omitempty"`
 	// Proposed means that the set waits for the approval of a person who is not the author.
 	Proposed bool            `json:"proposed"`
 	Approval *queue.Approval `json:"approval"`
