@@ -394,10 +394,16 @@ func TestServeIsKilledDuringASet(t *testing.T) {
 	killed := 0
 	f.begin()
 	die := func(id, state string) {
+		reached, longest := "", 4500
 		for {
-			time.Sleep(time.Duration(500+moments.IntN(4500)) * time.Millisecond)
-			if v := f.view(id); v.State == state {
+			time.Sleep(time.Duration(500+moments.IntN(longest)) * time.Millisecond)
+			v := f.view(id)
+			if v.State == state {
 				return
+			}
+			longest = min(2*longest, 60_000) // a slow machine gets nowhere in a few seconds
+			if now := fmt.Sprint(v.State, v.Counts, v.Work); now != reached {
+				reached, longest = now, 4500
 			}
 			if killed++; killed > 4*kills {
 				t.Fatalf("set %s does not end: %+v", id, f.view(id))
