@@ -344,7 +344,7 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 			return nil, err
 		}
 	}
-	p.Risks = slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), asked, session.UnfitRisks(c.follower, p.Back))
+	p.Risks = c.target.Advised(slices.Concat(p.Risks, p.UndoRisks(c.config.Undo), asked, session.UnfitRisks(c.follower, p.Back)))
 	return p, nil
 }
 

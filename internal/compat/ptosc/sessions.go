@@ -10,7 +10,7 @@ var variable = regexp.MustCompile(`^([A-Za-z0-9_.]+)=(\S+)$`)
 // ours are the variables of sessions on which the proof rests, and why they stay.
 var ours = map[string]string{
 	"wait_timeout":             "connections are kept alive",
-	"lock_wait_timeout":        "no session waits for the swap for longer than --lock-wait of midstream run; the value still counts for how long the run tries (--tries)",
+	"lock_wait_timeout":        "it only bounds how long the run tries (--tries), and no session waits for the swap for longer than --lock-wait of midstream run",
 	"innodb_lock_wait_timeout": "no row of the table is locked",
 	"sql_mode":                 "the row copy uses STRICT_ALL_TABLES, and the ALTER the server's own mode",
 	"transaction_isolation":    "Midstream uses READ COMMITTED",
@@ -42,7 +42,7 @@ func (r *reading) sessions() {
 		case name == "sql_log_bin":
 			r.problem("--set-vars sql_log_bin is refused: replicas would keep the old table")
 		case is:
-			r.note("--set-vars %s has no effect: %s", name, why)
+			r.note("--set-vars %s is not set: %s", name, why)
 		default:
 			r.asked.Variables[name] = parts[2]
 		}

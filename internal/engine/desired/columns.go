@@ -254,9 +254,6 @@ func (d *differ) column(p pair, place string) {
 	case differs || place != "":
 		d.changes = append(d.changes, "MODIFY COLUMN "+name+" "+definition+place)
 	}
-	if differs {
-		d.narrows(p.from, p.to)
-	}
 }
 
 // gainsDefault reports whether the server gives a column a default that its definition lacks: it had one once. MySQL shows no
@@ -285,22 +282,6 @@ func (d *differ) losesDefault(p pair) bool {
 
 // lacksRename reports whether the server has no RENAME COLUMN.
 func (d *differ) lacksRename() bool { return !d.version.MariaDB && !d.version.AtLeast(8, 0, 0) }
-
-// narrows warns of values that the new type may refuse. The plan warns of NULLs, and another
-// collation refuses no value.
-func (d *differ) narrows(from, to schema.Column) {
-	was, is := from.Type, to.Type
-	if from.Charset != to.Charset {
-		was, is = was+" "+from.Charset, is+" "+to.Charset
-	} else {
-		from.Collation = to.Collation
-	}
-	from.Nullable = to.Nullable
-	if from.Generated == schema.NotGenerated && to.Generated == schema.NotGenerated && !plan.Fits(from, to) {
-		d.warn(CodeNarrows, fmt.Sprintf("column %s is %s and becomes %s, which may not fit all its values", from.Name, was, is),
-			"such a value stops the run, with the table untouched", plan.FindFirst)
-	}
-}
 
 // canonical is a definition with its charset written out, whatever the table's default is.
 func canonical(c schema.Column) string {

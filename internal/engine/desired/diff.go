@@ -17,7 +17,6 @@ const (
 	CodeOption   plan.Code = "option"
 	CodeComputed plan.Code = "generated"
 	CodeLoses    plan.Code = "drops-column"
-	CodeNarrows  plan.Code = "narrows"
 )
 
 // side is one of two definitions that are compared.

@@ -102,7 +102,7 @@ func worse(before, after explained) string {
 		return fmt.Sprintf("%s, and before %s", to, from)
 	case before.cost > 0 && after.cost >= dearer*before.cost && after.cost >= cheap:
 		return fmt.Sprintf("its cost is %.0f, and before %.0f", after.cost, before.cost)
-	case from.key != "" && from.key != to.key:
+	case from.key != "" && from.key != to.key && from.kind != "index": // all entries of any index are as many
 		return fmt.Sprintf("%s, and before %s", to, from)
 	}
 	return ""

@@ -12,6 +12,8 @@ func TestWorse(t *testing.T) {
 		{of("ref", "a", 1), of("ALL", "", 100), "reads all rows, and before ref by index a"},
 		{of("ALL", "", 100), of("ref", "a", 1), ""},
 		{of("ref", "a", 5), of("ref", "b", 5), "ref by index b, and before ref by index a"},
+		{of("index", "a", 5), of("index", "b", 5), ""},
+		{of("index", "a", 5), of("index", "b", 51), "its cost is 51, and before 5"},
 		{of("ref", "a", 5), of("ref", "a", 49), ""},
 		{of("ref", "a", 5), of("ref", "a", 51), "its cost is 51, and before 5"},
 		{of("ref", "a", 0.1), of("ref", "a", 2), ""},

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/specs"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -30,7 +31,11 @@ func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	r.account.update(func() { r.account.method = plan.MethodShadow })
-	r.note(fmt.Sprintf("%v: the table is unchanged, and the run copies it to a new table instead", err))
+	next := "the table is unchanged, and the run copies it to a new table instead"
+	if dbconn.Duplicate(err) && !r.cfg.NoPrescan {
+		next = "the table is unchanged, and the run looks for every such row"
+	}
+	r.note(fmt.Sprintf("%v: %s", err, next))
 	return false, nil
 }
 

@@ -121,3 +121,26 @@ func TestExpression(t *testing.T) {
 		}
 	}
 }
+
+// TestRenamesAreNamed: a plan warns of each column whose name changes by more than its case, because statements of the application name it.
+func TestRenamesAreNamed(t *testing.T) {
+	for _, c := range []struct{ clauses, want string }{
+		{"RENAME COLUMN a TO z, CHANGE b y VARCHAR(40)", "column a becomes z, column b becomes y"},
+		{"CHANGE a A INT, MODIFY b VARCHAR(50)", ""},
+	} {
+		facts, table := good(), orders(usual, "PRIMARY: id", "b: b")
+		p, err := Make(facts, table, alter(t, c.clauses), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range p.Risks {
+			if r.Code == CodeRenames {
+				got = append(got, r.What)
+			}
+		}
+		if got := strings.Join(got, ", "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.clauses, got, c.want)
+		}
+	}
+}

@@ -26,6 +26,8 @@ const (
 	CodeNumbers      Code = "auto-increment"
 	CodeUncompared   Code = "uncompared"
 	CodeNotNull      Code = "not-null"
+	CodeNarrows      Code = "narrows"
+	CodeRenames      Code = "renames"
 	CodeCheck        Code = "check"
 	CodeZeroDate     Code = "zero-date"
 	CodeVersions     Code = "row-versions"
@@ -66,6 +68,7 @@ func (c *checker) checkAlter() {
 	c.checkNulls()
 	c.checkDates()
 	c.checkLosses()
+	c.checkRenames()
 	c.checkMap()
 	c.checkReferences()
 	c.checkReserved()

@@ -31,6 +31,16 @@ func (c *checker) checkLosses() {
 	}
 }
 
+// checkRenames warns of columns with another name: no definition shows which statements of the application name the old one.
+func (c *checker) checkRenames() {
+	for _, r := range c.alter.Renames {
+		if c.options.Back == nil && !strings.EqualFold(r.Old, r.New) {
+			c.warn(CodeRenames, fmt.Sprintf("column %s becomes %s", r.Old, r.New), "from then on, statements that name "+r.Old+" fail",
+				"Have the application name it by neither, or by both, while the change is made; --hold leaves the moment to you")
+		}
+	}
+}
+
 // losses returns what happens to values that the server converts to another type without an error
 // in strict mode, although they don't come back unchanged. An example is "are rounded to 2
 // decimals". TestLossesAsTheServerConverts asks the servers. The new column is as the statement

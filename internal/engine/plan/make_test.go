@@ -201,6 +201,7 @@ func TestDependents(t *testing.T) {
 		got = append(got, r.What)
 	}
 	if want := []string{
+		"column b becomes z",
 		"view far.v uses column a, which the ALTER drops",
 		"procedure shop.p names the table and a column b, which will be z",
 		"trigger shop.g of k uses column a, which the ALTER drops",

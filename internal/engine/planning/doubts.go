@@ -30,3 +30,28 @@ func warnOfRows(p *plan.Plan, old *schema.Table, mappings []plan.Mapping) {
 		p.Risks = append(p.Risks, risk)
 	}
 }
+
+// narrowing are the kinds of rows that a plan has no other warning of.
+var narrowing = []prescan.Kind{prescan.KindLong, prescan.KindRange, prescan.KindMember, prescan.KindCharacters, prescan.KindInvalid}
+
+// narrows warns of each kind of rows that the altered table may refuse, as its definition shows.
+func (m *maker) narrows(p *plan.Plan) (risks []plan.Risk) {
+	trial := m.facts.Trial
+	if trial == nil || p.Back != nil || !p.Choice.CopiesRows() && p.Choice.Method != plan.MethodCopy {
+		return nil
+	}
+	before, after := *trial.Copied, *trial.Altered
+	before.Name, after.Name = m.table.Name, m.table.Name
+	mappings, err := plan.MapColumns(&before, &after, m.alter, m.options.Plan.Map)
+	if err != nil {
+		return nil // the run reports it
+	}
+	mappings = slices.DeleteFunc(mappings, func(c plan.Mapping) bool { return m.options.Plan.Set.Of(c.Shadow) != "" })
+	why, fix := p.Back.Refusing("such a row")
+	for _, d := range specs.Doubts(&before, &after, mappings, false) {
+		if slices.Contains(narrowing, d.Kind) {
+			risks = append(risks, plan.Risk{Code: plan.CodeNarrows, What: "the new definition refuses rows " + d.What, Why: why, Fix: fix})
+		}
+	}
+	return plan.Checking(risks, m.options.Plan.Checks)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -123,7 +124,7 @@ func (m *maker) decide() (*plan.Plan, error) {
 	}
 	if p, err = m.undoably(p); err == nil {
 		p.Earlier = m.earlier
-		p.Risks = append(p.Risks, m.endsOpenUndo(p)...)
+		p.Risks = slices.Concat(p.Risks, m.narrows(p), m.endsOpenUndo(p))
 	}
 	return p, err
 }

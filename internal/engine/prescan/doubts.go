@@ -41,7 +41,7 @@ func Doubts(s *Spec) (all []Doubt) {
 		if t.check != "" {
 			kind = KindCheck
 		}
-		if !named && !t.column.Holds {
+		if !named && !t.column.Holds && !roomy(t.column.From, t.column.To) {
 			all = append(all, Doubt{Kind: kind, What: t.findingOf(kind).what})
 		}
 	}
@@ -139,6 +139,20 @@ func (c Column) mayHave(kind Kind) bool {
 		return true
 	case KindCharacters:
 		return c.From.Charset != c.To.Charset && c.From.Charset != "ascii" && (c.From.Charset == "binary" || c.To.Charset != "utf8mb4")
+	case KindRange:
+		return !c.Holds && !roomy(c.From, c.To)
 	}
 	return !c.Holds
+}
+
+// wholeDigits is how many digits in front of the point every value of such an integer column may have.
+var wholeDigits = map[string]int{"tinyint": 2, "smallint": 4, "mediumint": 6, "int": 9, "bigint": 18}
+
+// roomy reports whether a DECIMAL has room in another number for every value, rounded: the rounding may need a digit more.
+func roomy(from, to schema.Column) bool {
+	whole, known := wholeDigits[to.DataType]
+	if to.DataType == "decimal" {
+		whole, known = to.Precision-to.Scale, true
+	}
+	return known && from.DataType == "decimal" && whole > from.Precision-from.Scale && (from.Unsigned || !to.Unsigned)
 }

@@ -42,7 +42,7 @@ func Explained(e event.Explained) string {
 		text += fmt.Sprintf("\n          %s\n            %s (%s)", escape.Line(Query(w.Query)), escape.Line(w.How), Plural(w.Runs, "run"))
 	}
 	if len(e.Worse) > 0 {
-		text += "\n          change these statements before the swap; --explain=hold lets the swap wait for midstream cutover then"
+		text += "\n          with --explain=hold, a run waits before its swap until such statements are changed, and midstream cutover lets it swap"
 	}
 	return text
 }

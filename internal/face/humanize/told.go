@@ -307,15 +307,21 @@ func Progress(p event.Progress) string {
 			add(text)
 		}
 	}
+	gives := func() {
+		if slower := Slower(p); slower != "" {
+			add(slower)
+		}
+		if p.Workers > 0 && p.Workers < 1 {
+			add("works " + Percent(p.Workers))
+		}
+	}
 	follows := true
 	switch p.Phase {
 	case event.PhaseCopy:
 		of(p.Fraction, p.RowsCopied)
 		rate(p.CopyRate)
 		add(ETA(p))
-		if slower := Slower(p); slower != "" {
-			add(slower)
-		}
+		gives()
 	case event.PhaseRows:
 		of(p.Fraction, p.Scanned)
 		if p.RowsCopied > 0 {
@@ -323,9 +329,7 @@ func Progress(p event.Progress) string {
 		}
 		rate(p.CopyRate)
 		add(ETA(p))
-		if slower := Slower(p); slower != "" {
-			add(slower)
-		}
+		gives()
 		follows = false
 	case event.PhasePrescan, event.PhaseRecount:
 		of(ScannedFraction(p), p.Scanned)
@@ -386,7 +390,8 @@ type Term struct{ Word, Meaning string }
 // Terms are the short words of Progress that need an explanation.
 func Terms() []Term {
 	return []Term{
-		{"app", "the application's statements take so much longer because of the run"},
+		{"app", "by so much, the application's statements take longer because of the run"},
+		{"works", "the part of its time that the row copy works; it rests so that the application does not wait, and by copy-share"},
 		{"backlog", "rows that the application has changed, and that the run has still to apply; in parentheses, how many it applies"},
 		{"capture", "how late the run reads changes from the binlog"},
 	}

@@ -403,7 +403,7 @@ func (r *Report) compare(progress []event.Progress) {
 		}
 	}
 	if text := halfway(progress, r.Result.ElapsedMS.Duration()); text != "" && len(r.Earlier) == 0 {
-		r.Compared = append(r.Compared, Comparison{"time, as expected at half of it", text, lasted})
+		r.Compared = append(r.Compared, Comparison{"time, as predicted when half of it was over", text, lasted})
 	}
 	if r.Plan.Method == "shadow" && delay > 0 {
 		r.Compared = append(r.Compared, Comparison{What: "longest capture delay", Happened: humanize.Span(delay)})

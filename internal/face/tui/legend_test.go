@@ -17,13 +17,13 @@ func TestShortWordsAreExplainedOnce(t *testing.T) {
 		p := event.Progress{Phase: event.PhaseCopy, At: at.Add(time.Duration(n) * lineEvery), RowsTotal: 100, ETA: time.Minute}
 		p.RowsCopied = int64(n)
 		if n > 0 {
-			p.Slowdown, p.Backlog = 0.08, 1234
+			p.Slowdown, p.Backlog, p.Workers = 0.08, 1234, 0.1
 		}
 		l.Show(p)
 	}
 	text := out.String()
 	if strings.Count(text, "(app: ") != 1 || strings.Count(text, "(backlog: ") != 1 || strings.Count(text, "app +8 %") != 3 ||
-		strings.Index(text, "(app: ") < strings.Index(text, "app +8 %") {
+		strings.Count(text, "(works: ") != 1 || strings.Count(text, "  works 10 %") != 3 || strings.Index(text, "(app: ") < strings.Index(text, "app +8 %") {
 		t.Error(text)
 	}
 }

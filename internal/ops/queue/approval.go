@@ -43,7 +43,7 @@ func (s *Service) proposes(e *entry) error {
 
 // proposed is what a change waits for that needs a consent.
 func (e *entry) proposed() (why, next string) {
-	return "it waits for the approval of a person who is not " + e.Author, "midstream approve  " + e.ID + ", or midstream reject  " + e.ID
+	return "it waits for the approval of a person who is not " + e.Author, "another person gives midstream approve  " + e.ID + ", or midstream reject  " + e.ID
 }
 
 const notApproved = "the change is not approved"

@@ -131,6 +131,9 @@ type ReleaseCommand struct {
 
 // release lets a change that is ready swap.
 func (s *Service) release(ctx context.Context, id string, asked ReleaseCommand) (answer socket.Answer, err error) {
+	if e := s.find(id); e != nil && e.State.Over() {
+		return answer, &socket.Problem{Status: http.StatusConflict, Title: id + " cannot be released", Detail: "its run is over: " + string(e.State), Next: "midstream queue  " + id + " shows how it ended"}
+	}
 	var status groups.ChangeStatus
 	if err := s.pass(ctx, id, http.MethodGet, "status", nil, &status); err != nil {
 		return answer, err
@@ -138,7 +141,7 @@ func (s *Service) release(ctx context.Context, id string, asked ReleaseCommand) 
 	if readyOf(status) == nil {
 		return answer, &socket.Problem{
 			Status: http.StatusConflict, Title: "the change is not released", Detail: "it is not ready: its run is in the phase " + status.Phase + ", and " + status.State,
-			Next: "wait until it is ready: midstream queue  --state ready; POST /v1/changes/" + id + "/cutover lets it swap as soon as it can",
+			Next: "wait until it is ready: midstream queue  --state ready",
 		}
 	}
 	err = s.audited(ctx, id, "release", asked, func() error {

@@ -38,7 +38,9 @@ var ours = regexp.MustCompile(`\bmidstream (?:run|plan|check|verify|blockers|cle
 // has says whether a verb has a flag: runs and their undos have sockets, and only commands that connect reach a server.
 func has(verb, flag string) bool {
 	switch verb {
-	case "submit", "queue", "withdraw", "release", "approve", "reject", "freeze", "unfreeze", "audit", "fleet":
+	case "approve", "reject": // another person gives them, whose token is another one
+		return slices.Contains(services, flag) && flag != "token-file"
+	case "submit", "queue", "withdraw", "release", "freeze", "unfreeze", "audit", "fleet":
 		return slices.Contains(services, flag)
 	case "run", "undo", "blockers":
 		return !slices.Contains(services, flag)

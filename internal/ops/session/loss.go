@@ -1,6 +1,9 @@
 package session
 
 import (
+	"slices"
+	"strings"
+
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
@@ -26,4 +29,21 @@ func Loses(table schema.Name, risks []plan.Risk) error {
 		return nil
 	}
 	return refused
+}
+
+// Advised are the risks of a plan with advice for --to, if the change was found in files: a check takes these.
+func (t *Target) Advised(risks []plan.Risk) []plan.Risk {
+	if t.To == "" {
+		return risks
+	}
+	const statement = `midstream check  "ALTER TABLE ..."`
+	files := "midstream check  --to=" + schema.Shell(t.To)
+	if t.Database != "" {
+		files = "midstream check  --database=" + schema.Shell(t.Database) + " --to=" + schema.Shell(t.To)
+	}
+	risks = slices.Clone(risks)
+	for i := range risks {
+		risks[i].Fix = strings.ReplaceAll(risks[i].Fix, statement, files)
+	}
+	return risks
 }
