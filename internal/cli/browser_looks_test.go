@@ -97,7 +97,7 @@ func TestBrowserStates(t *testing.T) {
 	q.submit("blocked", q.name+" ADD COLUMN note VARCHAR(40)", "--option=hold", "--option=method=shadow", "--option=copy-share=5%", "--option=chunk-time=10ms")
 	b.does("open", chromedp.Navigate(b.url+"/changes/blocked"))
 	b.until("all steps are there", "document.querySelectorAll('#phases li').length === 5")
-	b.until("it copies", "/^[1-9][0-9]? % copied/.test(document.querySelector('#head').textContent)")
+	b.until("it copies", "/^[1-9][0-9]?\\s% copied/.test(document.querySelector('#head').textContent)")
 	b.pictures("copying")
 	b.does("open the settings", chromedp.Click("#settings summary"), chromedp.WaitVisible("#set-lock-wait"))
 	b.pictures("settings")

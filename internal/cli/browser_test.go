@@ -64,9 +64,16 @@ func beginBrowser(t *testing.T, url string) *browser {
 	if path == "" {
 		t.Fatal("there is no Chromium: apt-get install chromium, or leave make browser out")
 	}
+	profile, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // processes of the browser may write a moment longer than its first one lives
+		until(t, func() string { return profile + " is not empty" }, func() bool { return os.RemoveAll(profile) == nil })
+	})
 	options := append(
 		chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true),
+		chromedp.UserDataDir(profile), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(patience),
 	)
 	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)

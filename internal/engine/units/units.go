@@ -32,9 +32,17 @@ func Span(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+		return inTwo(int(d.Minutes()), "min", int(d.Seconds())%60, "s")
 	}
-	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	return inTwo(int(d.Hours()), "h", int(d.Minutes())%60, "min")
+}
+
+// inTwo writes a number in two units, without a second one of zero.
+func inTwo(large int, one string, small int, two string) string {
+	if small == 0 {
+		return fmt.Sprintf("%d %s", large, one)
+	}
+	return fmt.Sprintf("%d %s %d %s", large, one, small, two)
 }
 
 // Minute writes a time, to the minute.

@@ -14,7 +14,7 @@ func TestWords(t *testing.T) {
 		Plural(1, "key"): "1 key", Plural(2000, "key"): "2,000 keys",
 		Size(999): "999 bytes", Size(1500): "1.5 KB", Size(310_400_000): "310 MB", Size(5e15): "5000 TB",
 		Span(4100 * time.Microsecond): "4.1 ms", Span(38 * time.Millisecond): "38 ms", Span(12300 * time.Millisecond): "12.3 s",
-		Span(83 * time.Second): "1m23s", Span(3700 * time.Second): "1h01m", Span(-1): "?",
+		Span(83 * time.Second): "1 min 23 s", Span(3700 * time.Second): "1 h 1 min", Span(-1): "?",
 		About(-1): "unknown", About(3400 * time.Millisecond): "3 s", About(33 * time.Second): "35 s", About(100 * time.Second): "1 min 40 s",
 		About(20 * time.Minute): "20 min", About(100 * time.Minute): "1 h 40 min",
 		About(59 * time.Second): "1 min", About(192 * time.Minute): "3 h 10 min", About(26 * time.Hour): "26 h",

@@ -125,7 +125,7 @@ func written(t *testing.T, write func(io.Writer) error) string {
 func TestReportIsWholeAndHarmless(t *testing.T) {
 	r := Of(story(100))
 	page, text := written(t, r.HTML), written(t, r.Markdown)
-	for _, says := range []string{"ann", "ops1", "db1:3306", "1m30s", "between 20.0 s and 3m00s", "2.1 MB", "replica r1 is 3 s behind", "lock attempt 1 not granted within 250 ms", "connection 9", "locked for 12 ms",
+	for _, says := range []string{"ann", "ops1", "db1:3306", "1 min 30 s", "between 20.0 s and 3 min", "2.1 MB", "replica r1 is 3 s behind", "lock attempt 1 not granted within 250 ms", "connection 9", "locked for 12 ms",
 		"should be 1, is 2", "shop.orders_old", "cleanup --old", "2026-01-02 03:04:05 UTC", "03:05:06.000"} {
 		for form, whole := range map[string]string{"the page": page, "the text": text} {
 			if !strings.Contains(whole, says) {
@@ -365,7 +365,7 @@ func TestABuildWithoutAVersionIsNotNamed(t *testing.T) {
 // TestTheTimeOfARunIsDivided: the actual time names what was work, and what was a wait for persons and sessions.
 func TestTheTimeOfARunIsDivided(t *testing.T) {
 	s := story(3)
-	if r := Of(s); len(r.Compared) == 0 || !strings.Contains(r.Compared[0].Happened, "1m11s of work, 19.0 s of waiting (blocked 1.0 s, gates closed 18.0 s)") {
+	if r := Of(s); len(r.Compared) == 0 || !strings.Contains(r.Compared[0].Happened, "1 min 11 s of work, 19.0 s of waiting (blocked 1.0 s, gates closed 18.0 s)") {
 		t.Errorf("%+v", r.Compared)
 	}
 	w := waitsOf([]event.Event{
@@ -373,7 +373,7 @@ func TestTheTimeOfARunIsDivided(t *testing.T) {
 		event.Blocked{Waiting: 2 * time.Second, At: after(61)}, event.Blocked{Waiting: 9 * time.Second, At: after(61)},
 		event.Blocked{Waiting: 4 * time.Second, At: after(61)},
 	}, time.Time{})
-	if w.held != 51*time.Second || w.blocked != 13*time.Second || w.in(89*time.Second) != "25.0 s of work, 1m04s of waiting (held 51.0 s, blocked 13.0 s)" {
+	if w.held != 51*time.Second || w.blocked != 13*time.Second || w.in(89*time.Second) != "25.0 s of work, 1 min 4 s of waiting (held 51.0 s, blocked 13.0 s)" {
 		t.Errorf("%+v %s", w, w.in(89*time.Second))
 	}
 	resumed := waitsOf([]event.Event{ // the run before has waited for its disk, and was stopped

@@ -85,21 +85,21 @@
   setInterval(() => document.querySelectorAll("[data-since]").forEach(count), 1000);
   window.Midstream = { age };
 
+  // tied keeps numbers and their units on one line.
+  const tied = text => text.replace(/(\d) (?=(?:[mµ]?s|min|h|days?|[kMGT]?B|%|rows|keys?)(?![\w-]))/g, "$1\u00a0");
+
   // lead shows a headline, with ages that count on.
   const lead = (place, parts) => {
     const key = JSON.stringify(parts);
     if (place.dataset.key === key) return;
     place.dataset.key = key;
-    place.replaceChildren(...parts.map(part => part.since ? since(part.since) : visible(part.text)));
+    place.replaceChildren(...parts.map(part => part.since ? since(part.since) : tied(visible(part.text))));
   };
 
   // A command that asks the service has its URL, unless the service is where commands look for it.
   const service = location.origin === "http://127.0.0.1:8385" ? " " : " --service=" + location.origin + " ";
   for (const place of document.querySelectorAll("[data-service]")) put(place, place.textContent.replace("  ", service));
   const shell = text => /^[\w.,:=%@/+-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
-
-  // tied keeps numbers and their units on one line.
-  const tied = text => text.replace(/(\d) (?=(?:[mµ]?s|min|h|days?|[kMGT]?B|%|rows|keys?)(?![\w-]))/g, "$1\u00a0");
 
   // textsIn are the texts of people: not those of commands and statements.
   const textsIn = root => {
