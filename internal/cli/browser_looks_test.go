@@ -61,6 +61,8 @@ func (b *browser) fits(look string, width int64) {
 		for (const e of document.querySelectorAll(".state, .age, .phases li, .count"))
 			if (seen(e) && e.getBoundingClientRect().height > 1.9 * parseFloat(getComputedStyle(e).lineHeight))
 				bad.push("two lines: " + e.outerHTML.slice(0, 200));
+		for (const e of document.querySelectorAll(".scrolls:has(.cards)"))
+			if (innerWidth < 600 && seen(e) && e.scrollWidth > e.clientWidth + 1) bad.push("its rows are cut off: " + e.outerHTML.slice(0, 200));
 		for (const e of document.querySelectorAll("main *"))
 			if (seen(e) && !e.closest(".scrolls, pre, .plots, textarea, select, input, dialog") && e.getBoundingClientRect().right > innerWidth + 1)
 				bad.push("leaves the screen: " + e.outerHTML.slice(0, 200));
@@ -170,6 +172,10 @@ func (b *browser) listed(q *queueing) {
 	b.does("find nothing", chromedp.Navigate(b.url+"/?text=%3Cimg%20src%3Dx%3E"))
 	b.sees("#changes", "No change matches")
 	b.does("go to the form", chromedp.Navigate(b.url), chromedp.Click(`a[href="/new"]`), chromedp.WaitVisible("#statement"))
+	b.does("plan what would be refused", chromedp.SendKeys("#statement", "ALTER TABLE "+q.name+" ADD COLUMN note INT"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
+	b.sees("#said", "Cannot run this change now")
+	b.until("the button has a warning, and the hint is gone", `document.querySelector("#send.danger").textContent === "Submit anyway" && document.querySelector("#first").hidden`)
+	b.does("begin again", chromedp.Navigate(b.url+"/new"), chromedp.WaitEnabled("#preview"))
 	b.does("fill it", chromedp.SendKeys("#statement", "ALTER TABLE "+q.name+" ADD COLUMN e INT COMMENT 'five'"), chromedp.Click("#o-drop"),
 		chromedp.SetValue("#not-before", "2026-01-02T03:04"), chromedp.SendKeys("#begin-window", "00:00-24:00"), chromedp.SendKeys("#priority", "7"),
 		chromedp.SendKeys("#o-window", "02:00-04:00"), chromedp.SendKeys("#o-slow", "7%"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
