@@ -127,7 +127,7 @@ func coldOnly(t *testing.T, with func(verb string, args ...string) (code int, st
 	if code != exit.Refused {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "nothing was kept of it; there is an old table, ", "midstream undo --cold "+name)
+	contains(t, stderr, "nothing was kept of it; there is an old table, ", "midstream undo --plan --cold "+name)
 	if code, stdout, stderr = with("undo", "--cold", "--no-color", name); code != exit.Done {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}

@@ -129,13 +129,15 @@ func OnlyRows(table, old schema.Name) (why, next string) {
 type OldTable struct {
 	Name, Source schema.Name
 	Dropped      bool
+	// Made is when the swap has given it its mark, by the server's clock, to the second; zero if the server does not know.
+	Made time.Time
 }
 
 // Unrecorded lists, by their marks and names, the old tables of sources without a record: of one source, or of all. It leaves out
 // tables that were renamed, and sources of which the account may not see a record.
 func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]OldTable, error) {
-	query := fmt.Sprintf("SELECT table_schema, table_name, table_comment FROM information_schema.tables"+
-		" WHERE table_type = 'BASE TABLE' AND LEFT(table_comment, %d) = '%s'", len(schema.Mark), schema.Mark)
+	query := fmt.Sprintf("SELECT table_schema, table_name, table_comment, IFNULL(FLOOR(UNIX_TIMESTAMP(create_time)), 0)"+
+		" FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND LEFT(table_comment, %d) = '%s'", len(schema.Mark), schema.Mark)
 	if only != nil {
 		query += " AND table_schema = " + schema.Literal(only.Schema)
 	}
@@ -149,8 +151,12 @@ func Unrecorded(ctx context.Context, pool *dbconn.Pool, only *schema.Name) ([]Ol
 	for rows.Next() {
 		var t OldTable
 		var comment string
-		if err := rows.Scan(&t.Name.Schema, &t.Name.Table, &comment); err != nil {
+		var made int64
+		if err := rows.Scan(&t.Name.Schema, &t.Name.Table, &comment, &made); err != nil {
 			return nil, err
+		}
+		if made > 0 {
+			t.Made = time.Unix(made, 0)
 		}
 		if source, is := strings.CutPrefix(comment, schema.MarkFor(checkpoint.UndoKind, schema.Name{Schema: t.Name.Schema})); is {
 			recorded[t.Name.Sibling(source)] = true

@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -198,7 +199,12 @@ func TestL8_UndoWithoutARecordNeedsTheMark(t *testing.T) {
 			"CREATE TABLE "+b.schema+".t_old2 LIKE "+b.schema+".t_old")
 		_, err = b.undo(b.ctx(), planning.Undo{Cold: true})
 		var refused *plan.Refused
-		if !errors.As(err, &refused) || !strings.Contains(refused.Error(), "several old tables: t_old, t_old2") {
+		if !errors.As(err, &refused) || !strings.Contains(refused.Error(), "several old tables, the newest first: t_old2 (20") {
+			b.Errorf("the error is %v", err)
+		}
+		_, err = b.undo(b.ctx(), planning.Undo{})
+		if !errors.As(err, &refused) || !regexp.MustCompile(`first: t_old2 \(20.* UTC\), t_old \(20.* UTC\);`).MatchString(refused.Error()) ||
+			!strings.Contains(refused.Blocking[0].Fix, "newest one: midstream undo  --plan --cold --shadow-name=t_old2 ") {
 			b.Errorf("the error is %v", err)
 		}
 		b.mustRefuse("a table that is none", b.undoing("--cold", "--shadow-name=t"), "has no mark")

@@ -1,16 +1,19 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/units"
 	"midstream/internal/mysql/schema"
 )
 
@@ -24,28 +27,31 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 		return err
 	}
 	olds = slices.DeleteFunc(olds, func(t leftovers.OldTable) bool { return t.Dropped })
-	var names []string
+	slices.SortFunc(olds, newestFirst)
+	var names, dated []string
 	for _, t := range olds {
-		names = append(names, t.Name.Table)
+		names, dated = append(names, t.Name.Table), append(dated, t.Name.Table+at(t.Made))
 	}
 	old, wish := "", m.options.Plan.Names.Shadow
 	switch {
 	case len(olds) == 0:
 		return leftovers.NoUndo(ctx, m.server.Pool, name)
 	case !m.undo.Cold && !m.undo.Lazy: // it takes back every change since, and the last one may be another
-		there, command := "there is an old table, ", "midstream undo  --cold "
+		there, look, command := "there is an old table, ", "Look first: ", "midstream undo  --plan --cold "
 		if len(olds) > 1 {
-			there, command = "there are several old tables: ", command+"--shadow-name="+schema.Shell(names[0])+" "
+			there, look = "there are several old tables, the newest first: ", "Look first, here with the newest one: "
+			command += "--shadow-name=" + schema.Shell(names[0]) + " "
 		}
-		return refuse(name, notBack, "nothing was kept of it; "+there+strings.Join(names, ", ")+", and an undo by all rows takes back every change since",
-			"Look first: "+command+name.Argument()+" --plan; without --plan, it is done")
+		return refuse(name, notBack, "nothing was kept of it; "+there+strings.Join(dated, ", ")+"; an undo by all rows takes back every change since "+
+			"the date of the table that it goes back to", look+command+name.Argument()+". Without --plan, the undo is done")
 	case wish != "" && !slices.Contains(names, wish):
-		return refuse(name, cannotUse("--shadow-name="+wish), "it has no mark of an old table of "+name.String(), "Old tables: "+strings.Join(names, ", "))
+		return refuse(name, cannotUse("--shadow-name="+wish), "it has no mark of an old table of "+name.String(), "Old tables, the newest first: "+strings.Join(dated, ", "))
 	case wish != "":
 		old = wish
 	case len(olds) > 1:
-		return refuse(name, notBack, "nothing was kept of it, and there are several old tables: "+strings.Join(names, ", "),
-			"Name the table to go back to, for example: midstream undo  --cold --shadow-name="+schema.Shell(names[0])+" "+name.Argument())
+		return refuse(name, notBack, "nothing was kept of it, and there are several old tables, the newest first: "+strings.Join(dated, ", "),
+			"Name the table to go back to. This only shows what the newest one gives: midstream undo  --plan --cold --shadow-name="+
+				schema.Shell(names[0])+" "+name.Argument())
 	default:
 		old = names[0]
 	}
@@ -72,6 +78,19 @@ func (m *undoMaker) rebuild(ctx context.Context, name schema.Name) error {
 	}
 	m.pairs, m.saved = pairs, leftovers.Rebuilt(m.table, former, pairs, forwards(former, m.table, pairs))
 	return nil
+}
+
+// newestFirst sorts old tables. Of two of one second, the later name is newer: a run takes the first free one.
+func newestFirst(a, b leftovers.OldTable) int {
+	return cmp.Or(b.Made.Compare(a.Made), cmp.Compare(len(b.Name.Table), len(a.Name.Table)), cmp.Compare(b.Name.Table, a.Name.Table))
+}
+
+// at is a date behind a name; "" if it is not known.
+func at(made time.Time) string {
+	if made.IsZero() {
+		return ""
+	}
+	return " (" + units.Minute(made) + ")"
 }
 
 // ask refuses an undo until the operator has said which columns the change has renamed.

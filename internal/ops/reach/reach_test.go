@@ -111,6 +111,22 @@ func TestWordsKeepsCommandsWhole(t *testing.T) {
 	}
 }
 
+// TestACommandKeepsWhatFollowsItsArgument: a command that is copied up to a line break does what its text promises.
+func TestACommandKeepsWhatFollowsItsArgument(t *testing.T) {
+	for _, one := range []string{
+		"midstream undo  --cold a.b --plan", "midstream undo --host=db1 --cold a.b --plan", "midstream set --control-dir=/x a.b kill-blockers-after=30s lock-wait=1s",
+		"midstream reject  17 --reason 'no good'", "midstream queue --to=https://x 17 --wait", "midstream fleet skip  s1 --server='a b'",
+		"midstream fleet approve --to=https://x s1 --wave=two", "midstream fleet approve  s1 --wave=two",
+	} {
+		if got := Words("first " + one + ", then"); !slices.Equal(got, []string{"first", one + ",", "then"}) {
+			t.Errorf("%s: %q", one, got)
+		}
+		if got := Words(one + " does it"); !slices.Equal(got, []string{one, "does", "it"}) {
+			t.Errorf("%s: %q", one, got)
+		}
+	}
+}
+
 // TestWriter: text and JSON get the flags, and all values of others stay.
 func TestWriter(t *testing.T) {
 	for _, flags := range []Flags{flags, `--user='a "b\' -p`, ""} {

@@ -106,7 +106,8 @@ func closing(text string, at int) int {
 }
 
 // command is where a command of Midstream ends that begins at a place; 0 if there is none, or the text only mentions a verb
-// without a place for flags: a verb is followed by flags, and then by a table, a quoted argument or --list.
+// without a place for flags: a verb is followed by flags, and then by a table, a quoted argument or --list. The argument of a verb
+// that asks midstream serve has no form of its own, so it counts only behind a flag.
 func command(text string, at int) (end int) {
 	if !strings.HasPrefix(text[at:], program) {
 		return 0
@@ -119,6 +120,13 @@ func command(text string, at int) (end int) {
 	if at == from {
 		return 0
 	}
+	if text[from:at] == "fleet" {
+		if one, _ := endOf(text, min(at+1, len(text))); lower.MatchString(text[at:one]) {
+			at = one
+		}
+	}
+	verb := text[from:at]
+	flagged := false
 	if strings.HasPrefix(text[at:], "  ") { // it has no flags yet: the place for them is kept, also in a mention
 		at++
 		to, _ := endOf(text, at+1)
@@ -133,7 +141,7 @@ func command(text string, at int) (end int) {
 		case one == "--":
 			over = true
 		case !over && strings.HasPrefix(one, "-"):
-			valued = strings.Contains(one, "=")
+			valued, flagged = strings.Contains(one, "="), true
 			if one == "--list" {
 				end, valued = at+1+len(one), true
 			}
@@ -142,14 +150,40 @@ func command(text string, at int) (end int) {
 		case argument.MatchString(one):
 			end = at + 1 + len(one)
 			tables++
-			last = last || !strings.HasPrefix(text[from:], "verify ") || tables == 2
+			last = last || verb != "verify" || tables == 2
+		case valued && flagged && has(strings.Fields(verb)[0], "service"):
+			end, last = at+1+len(one), true
 		default:
 			last = true
 		}
 		at = to
 	}
+	if end > 0 {
+		end = withMore(text, end, verb)
+	}
 	return end
 }
+
+// withMore is where a command ends with the flags and settings behind its argument: without them, it would do something else.
+func withMore(text string, end int, verb string) int {
+	for valued := true; end < len(text) && text[end] == ' '; {
+		to, _ := endOf(text, end+1)
+		one := strings.TrimRight(text[end+1:to], ".,;:)")
+		switch {
+		case flag.MatchString(one):
+			valued = strings.Contains(one, "=")
+		case !valued && strings.IndexByte("'\"", one[0]) >= 0:
+			valued = true
+		case verb != "set" || !setting.MatchString(one):
+			return end
+		}
+		end += 1 + len(one)
+	}
+	return end
+}
+
+// lower is a verb with a blank before it. flag is a flag, and setting is what midstream set takes.
+var lower, flag, setting = regexp.MustCompile("^ [a-z]+$"), regexp.MustCompile("^--?[a-z]"), regexp.MustCompile("^[a-z-]+=")
 
 // argument is the name of a table, or a quoted one or a statement.
 var argument = regexp.MustCompile("^(?:\\$?['\"`]|[^ ]+\\.[^ ])")
