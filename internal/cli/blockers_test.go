@@ -44,7 +44,7 @@ func TestBlockers(t *testing.T) {
 		exec := executing(t, i, database)
 		exec("CREATE TABLE t_other LIKE t", "INSERT INTO t_other SELECT * FROM t")
 		code, stdout, stderr := midstream(t, append(flagsTo(t, i), "blockers", name)...)
-		if code != exit.Done || stdout != "No session holds a lock of "+name+".\n" {
+		if code != exit.Done || !strings.HasPrefix(stdout, "No session holds a lock of "+name+". A run may wait for an old snapshot") {
 			t.Errorf("%s: exit code %d\n%s\n%s", version, code, stdout, stderr)
 		}
 		id, end := holding(t, i, "report", name, 7)

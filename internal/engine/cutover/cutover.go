@@ -16,8 +16,8 @@ import (
 // The outcomes of an attempt other than the swap, with ErrSlow. After each of them but ErrUnknown the source
 // is untouched and unlocked; migration's WorthAnotherAttempt lists those after which another may succeed.
 var (
-	// ErrNotGranted means that the lock was not granted within the budget.
-	ErrNotGranted = errors.New("lock was not granted within the budget")
+	// ErrNotGranted means that the lock was not granted within the budget (--lock-wait).
+	ErrNotGranted = errors.New("the lock was not granted within --lock-wait")
 	// ErrOverrun means that the work under the lock took longer than its budget.
 	ErrOverrun = errors.New("work under the lock took longer than --lock-work allows")
 	// ErrNotDrained means that some changes can't be applied yet, such as changes of a prepared XA

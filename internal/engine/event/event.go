@@ -362,7 +362,11 @@ type Blocked struct {
 	Run string
 	// Waiting is how long sessions have blocked the cut-over without a break.
 	Waiting time.Duration
-	At      time.Time
+	// KillAfter is after how long the run kills a session that blocks it; 0: it kills none. Kills is how many of these it is going to
+	// kill, and KillIn the time until the first. Records do not have them.
+	KillAfter, KillIn time.Duration
+	Kills             int
+	At                time.Time
 }
 
 // blockedFor is how long a Blocked event holds if it is not repeated.
@@ -380,14 +384,14 @@ func (b Blocked) Until(now time.Time) Blocked {
 		one.Age += more
 		all[i] = one
 	}
-	b.Blockers, b.Waiting, b.At = all, b.Waiting+more, b.At.Add(more)
+	b.Blockers, b.Waiting, b.KillIn, b.At = all, b.Waiting+more, max(0, b.KillIn-more), b.At.Add(more)
 	return b
 }
 
 // Killed means that the run killed a session that had blocked it for too long.
 type Killed struct {
 	Blocker Blocker
-	Waited  time.Duration // for the session
+	Waited  time.Duration // how long the session was seen to block the lock
 	At      time.Time
 }
 

@@ -166,7 +166,7 @@ func (a *Asker) failed(number int, last Outcome) string {
 	if last.Undone != nil {
 		return fmt.Sprintf("attempt %d to %s: %v", number, a.For, last.Undone)
 	}
-	return fmt.Sprintf("request %d was withdrawn after %s", number, last.Took.Round(time.Millisecond))
+	return fmt.Sprintf("request %d for the lock was withdrawn after %s", number, units.Span(last.Took))
 }
 
 // waiting is the time before an Asker's requests.
@@ -225,9 +225,13 @@ func (w *waiting) clear(ctx context.Context) error {
 		if known && len(blockers) == 0 && ready {
 			return nil
 		}
-		w.teller.Tell(blockers)
-		if ready { // else there is no need yet
+		var due func(*event.Blocked)
+		if ready { // else none is killed yet
 			w.killer.Change(terms.Kills)
+			due = w.killer.Due
+		}
+		w.teller.Tell(blockers, due)
+		if ready {
 			if err := w.killer.Saw(ctx, blockers); err != nil {
 				return err
 			}
@@ -277,8 +281,8 @@ const (
 // Forget starts the time again.
 func (t *Teller) Forget() { t.of, t.since = "", time.Time{} }
 
-// Tell takes the sessions that block the lock now.
-func (t *Teller) Tell(blockers []event.Blocker) {
+// Tell takes the sessions that block the lock now. due adds to the event what is going to be killed; nil if nothing is.
+func (t *Teller) Tell(blockers []event.Blocker, due func(*event.Blocked)) {
 	if len(blockers) == 0 {
 		t.Forget()
 		return
@@ -286,13 +290,18 @@ func (t *Teller) Tell(blockers []event.Blocker) {
 	if t.since.IsZero() {
 		t.since = time.Now()
 	}
-	var ids string
+	now := time.Now()
+	e := event.Blocked{Blockers: blockers, Waiting: now.Sub(t.since), At: now}
+	if due != nil {
+		due(&e)
+	}
+	ids := fmt.Sprint(e.KillAfter, ": ")
 	for _, b := range blockers {
 		ids += fmt.Sprint(b.ConnectionID, " ")
 	}
 	if since := time.Since(t.told); since < tellOther || ids == t.of && since < tellAgain {
 		return
 	}
-	t.told, t.of = time.Now(), ids
-	t.emit(event.Blocked{Blockers: blockers, Waiting: time.Since(t.since), At: time.Now()})
+	t.told, t.of = now, ids
+	t.emit(e)
 }

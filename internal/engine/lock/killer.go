@@ -65,6 +65,8 @@ type Killer struct {
 	emit  event.Listener
 
 	since map[uint64]sighting // by connection
+	// armed is when the rules have come to kill sessions, if they did not from the start: no time before it counts for a kill.
+	armed time.Time
 	// told holds the last report about each session: why it is spared, or that it was killed.
 	told map[uint64]string
 }
@@ -83,7 +85,12 @@ func NewKiller(pool *dbconn.Pool, kills Kills, emit event.Listener) *Killer {
 }
 
 // Change replaces the rules from now on. The goroutine that calls Saw calls it.
-func (k *Killer) Change(kills Kills) { k.kills = kills }
+func (k *Killer) Change(kills Kills) {
+	if k.kills.After <= 0 && kills.After > 0 {
+		k.armed = time.Now()
+	}
+	k.kills = kills
+}
 
 // Forget starts the time of all sessions again, because no session blocked the lock for a while.
 func (k *Killer) Forget() { clear(k.since) }
@@ -105,18 +112,39 @@ func (k *Killer) waited(b event.Blocker, now time.Time) time.Duration {
 	return waited
 }
 
+// left returns how long a session that has blocked the lock for a time may still do so.
+func (k *Killer) left(waited time.Duration, now time.Time) time.Duration {
+	if !k.armed.IsZero() {
+		waited = min(waited, now.Sub(k.armed))
+	}
+	return k.kills.After - waited
+}
+
+// Due adds to an event which of its sessions are going to be killed, and when.
+func (k *Killer) Due(e *event.Blocked) {
+	if e.KillAfter = max(0, k.kills.After); e.KillAfter == 0 {
+		return
+	}
+	for _, b := range e.Blockers {
+		if k.kills.Spares(b) != "" {
+			continue
+		}
+		left := max(0, k.left(k.waited(b, e.At), e.At))
+		if e.Kills++; e.Kills == 1 || left < e.KillIn {
+			e.KillIn = left
+		}
+	}
+}
+
 // Saw takes the sessions that block the lock now, and kills those that have blocked it for too
 // long. It reports each session that was killed or is spared.
 func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
-	if k.kills.After <= 0 {
-		return nil
-	}
 	now := time.Now()
 	there := map[uint64]bool{}
 	for _, b := range blockers {
 		there[b.ConnectionID] = true
 		waited := k.waited(b, now)
-		if waited < k.kills.After {
+		if k.kills.After <= 0 || k.left(waited, now) > 0 {
 			continue
 		}
 		if why := k.kills.Spares(b); why != "" {

@@ -65,7 +65,10 @@ func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (
 		Lookout: &lock.SwapLookout{Watcher: &lock.Watcher{
 			DB:     w.pool.DB(),
 			Tables: slices.Concat([]schema.Name{w.plan.Source.Name, w.shadow.Name}, w.plan.Others(), w.shadow.Table.Sequences()),
-		}, Before: before, Blind: !w.plan.Server.MetadataLocks, Saw: w.account.blockers.Saw},
+		}, Before: before, Blind: !w.plan.Server.MetadataLocks, Saw: func(found []event.Blocker, at time.Time) {
+			w.account.blockers.Saw(found, at)
+			w.control.Saw(found, at)
+		}},
 		Terms: func() lock.Terms {
 			t := w.control.Terms(w.plan.Server)
 			// Every server shows old snapshots. Where it shows no metadata locks, lookout returns no

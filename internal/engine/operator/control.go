@@ -47,6 +47,7 @@ type Control struct {
 	copies  bool
 	purpose plan.Purpose  // its own
 	watcher *lock.Watcher // its own
+	saw     event.Blocked // what it has found to block its swap
 
 	partners *Partners
 	others   others
@@ -556,7 +557,27 @@ func (c *Control) Blockers(ctx context.Context) (holding, waiting []event.Blocke
 	if run == nil {
 		return nil, nil, nil
 	}
-	return watcher.All(ctx)
+	holding, waiting, err = watcher.All(ctx)
+	return append(holding, c.oldSnapshots(time.Now())...), waiting, err
+}
+
+// seenFor is how long a session with an old snapshot counts as there after the run has seen it: a run that waits for it asks often.
+const seenFor = 2 * time.Second
+
+// Saw takes what the run has found to block the swap at a time: an old snapshot holds no lock, so only the run knows that it matters.
+func (c *Control) Saw(found []event.Blocker, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.saw = event.Blocked{Blockers: found, At: at}
+}
+
+func (c *Control) oldSnapshots(now time.Time) []event.Blocker {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.saw.At) > seenFor {
+		return nil
+	}
+	return slices.DeleteFunc(c.saw.Until(now).Blockers, func(b event.Blocker) bool { return !b.Snapshot })
 }
 
 // waitsToCopy takes whether the run waits until the server may copy rows.

@@ -30,7 +30,7 @@ func Kill(ctx context.Context, c *Control, asked Victim) (event.Blocker, error) 
 	if err != nil {
 		return event.Blocker{}, fmt.Errorf("check connection %d: %w", asked.Connection, err)
 	}
-	at := slices.IndexFunc(holding, func(b event.Blocker) bool { return b.ConnectionID == asked.Connection })
+	at := slices.IndexFunc(holding, func(b event.Blocker) bool { return b.ConnectionID == asked.Connection && !b.Snapshot })
 	switch {
 	case slices.ContainsFunc(waiting, func(b event.Blocker) bool { return b.ConnectionID == asked.Connection }):
 		return event.Blocker{}, refused("it waits for a lock of the table itself", "nothing: it does not block the swap alone")

@@ -11,11 +11,27 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
+// Indent is the line break within a text that has a time of day before it.
+const Indent = "\n          "
+
 // Blocked reports the sessions that block the swap: who, for how long and by what in the first line, and then what to do. No line is
 // longer than 200 characters, but for the names in it.
 func Blocked(e event.Blocked) string {
-	const indent = "\n          "
-	return strings.Join(append(BlockedBy(e), remedies(e.Run, e.Blockers)...), indent)
+	return strings.Join(append(BlockedBy(e), Advice(e)...), Indent)
+}
+
+// BlockedFor is the beginning of a text about sessions that block the swap, such as "BLOCKED 6 s by". The time is that of the run, which
+// may have waited for other sessions before.
+func BlockedFor(e event.Blocked) string {
+	if e.Waiting < time.Second {
+		return "BLOCKED by"
+	}
+	for _, b := range e.Blockers {
+		if b.Age+2*time.Second >= e.Waiting {
+			return "BLOCKED " + Age(e.Waiting) + " by"
+		}
+	}
+	return "BLOCKED for " + Age(e.Waiting) + ", now by"
 }
 
 // mostNamed is how many blockers a text names, and how many it suggests to kill.
@@ -23,10 +39,7 @@ const mostNamed = 3
 
 // BlockedBy are the lines of Blocked about the sessions.
 func BlockedBy(e event.Blocked) (lines []string) {
-	text := "cut over: BLOCKED by "
-	if e.Waiting >= time.Second {
-		text = "cut over: BLOCKED " + Age(e.Waiting) + " by "
-	}
+	text := "cut over: " + BlockedFor(e) + " "
 	if len(e.Blockers) == 1 {
 		return []string{text + inShort(e.Blockers[0], e.Run)}
 	}
@@ -50,14 +63,21 @@ const brief = 5 * time.Second
 
 // Remedy suggests what an operator can do about the blockers of a run, or returns "" if they will end by themselves.
 func Remedy(run string, blockers []event.Blocker) string {
-	return strings.Join(remedies(run, blockers), " ")
+	return strings.Join(Advice(event.Blocked{Run: run, Blockers: blockers}), " ")
 }
 
-// remedies are the lines of Remedy.
-func remedies(run string, blockers []event.Blocker) []string {
+// Advice are the lines of Blocked about what can be done, or what the run is going to do.
+func Advice(e event.Blocked) []string {
+	run := e.Run
+	switch in := Age(e.KillIn); {
+	case e.Kills > 0 && len(e.Blockers) == 1:
+		return []string{"Queries are not waiting. The session will be killed in " + in + " (kill-blockers-after)."}
+	case e.Kills > 0:
+		return []string{fmt.Sprintf("Queries are not waiting. Of these sessions, %d will be killed, the first in %s (kill-blockers-after).", e.Kills, in)}
+	}
 	var kills []string
 	snapshot := false
-	for _, b := range blockers {
+	for _, b := range e.Blockers {
 		if b.Age < brief || b.Role == event.RoleReplication || b.Role == event.RoleMidstream {
 			continue
 		}
@@ -78,8 +98,9 @@ func remedies(run string, blockers []event.Blocker) []string {
 	if run != "" {
 		table = escape.Line(schema.NameOf(run).Argument())
 	}
-	lines := []string{
-		"Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set  " + table + " kill-blockers-after=30s.",
+	lines := []string{"Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + "."}
+	if e.KillAfter == 0 {
+		lines[0] += " To let the run do it: midstream set  " + table + " kill-blockers-after=30s."
 	}
 	if snapshot {
 		lines = append(lines, "To swap without waiting for old snapshots: midstream abort  --keep "+table+", then the same command with "+
@@ -88,8 +109,8 @@ func remedies(run string, blockers []event.Blocker) []string {
 	return lines
 }
 
-// longest is the length of the description of a blocker. A line has up to 46 characters before it.
-const longest = 150
+// longest is the length of the description of a blocker. A line has up to 48 characters before it.
+const longest = 148
 
 // inShort describes a blocker of a run in at most longest characters: who, for how long, and by what. The statement is cut first.
 func inShort(b event.Blocker, run string) string {

@@ -50,6 +50,22 @@ func TestL9_BlockedIsShort(t *testing.T) {
 	}
 }
 
+// TestBlockedHasTheTimeOfTheRun: the run has waited for longer than the session of now has blocked it.
+func TestBlockedHasTheTimeOfTheRun(t *testing.T) {
+	for age, want := range map[time.Duration]string{
+		0: "BLOCKED for 42 s, now by connection 137,", 41 * time.Second: "BLOCKED 42 s by connection 137,", time.Hour: "BLOCKED 42 s by connection 137,",
+	} {
+		e := event.Blocked{Waiting: 42 * time.Second, Blockers: []event.Blocker{{ConnectionID: 137, Command: "Query", Age: age}}}
+		if got := Blocked(e); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", age, got)
+		}
+	}
+	spared := event.Blocked{Run: "a.b", KillAfter: time.Second, Blockers: []event.Blocker{{ConnectionID: 7, Age: time.Minute}}}
+	if got := strings.Join(Advice(spared), " "); !strings.Contains(got, "To kill it: KILL 7.") || strings.Contains(got, "kill-blockers-after") {
+		t.Errorf("a session that the run spares: %s", got)
+	}
+}
+
 // TestProgressHasNoZeros: a run that waits before its first row reports no zero as a fact.
 func TestProgressHasNoZeros(t *testing.T) {
 	for p, want := range map[event.Phase]string{

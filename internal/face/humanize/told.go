@@ -137,7 +137,7 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 	case event.Controlled:
 		return e.At, escape.Line(fmt.Sprintf("%s, by %s: %s", e.Command, e.By, e.Text)), true
 	case event.Killed:
-		return e.At, fmt.Sprintf("killed a session that blocked the swap for %s: %s", Span(e.Waited), Blocker(e.Blocker)), true
+		return e.At, fmt.Sprintf("killed a session that blocked the swap for %s: %s", Age(e.Waited), Blocker(e.Blocker)), true
 	case event.LockAttempt:
 		if e.Granted {
 			return e.At, fmt.Sprintf("cut over: lock attempt %d granted after %s", e.Number, Span(e.Waited)), false
@@ -418,6 +418,20 @@ func Built(p event.Progress) string {
 	return text
 }
 
+// Changes writes what became of the changes that a run has read from the binlog. It leaves out what is zero.
+func Changes(captured, applied, dropped, merged int64, separator string) string {
+	parts := []string{Plural(captured, "change") + " captured"}
+	for _, c := range []struct {
+		n    int64
+		what string
+	}{{applied, "applied"}, {dropped, "of rows not copied yet"}, {merged, "of the same rows"}} {
+		if c.n > 0 {
+			parts = append(parts, Count(c.n)+" "+c.what)
+		}
+	}
+	return strings.Join(parts, separator)
+}
+
 // VerifiedFraction is the compared part of the rows.
 func VerifiedFraction(p event.Progress) float64 {
 	return min(1, float64(p.Verified)/float64(max(p.RowsTotal, 1)))
@@ -436,12 +450,12 @@ func ETA(p event.Progress) string {
 		case p.ETA < 0:
 			return "time left unknown"
 		case p.ETA < time.Second:
-			return "caught up"
+			return "all changes applied"
 		}
-		return "caught up in " + About(p.ETA)
+		return "all changes applied in " + About(p.ETA)
 	case event.PhaseCatchUp: // the run may wait for its lock, and is then not done
 		if p.ETA >= 0 && p.ETA < time.Second {
-			return "caught up"
+			return "all changes applied"
 		}
 	}
 	if p.ETA < 0 {
@@ -450,11 +464,17 @@ func ETA(p event.Progress) string {
 	return "done in " + Left(p)
 }
 
+// A range is of no use if it is short, or if its ends are so far apart.
+const shortRange, wideRange = 10 * time.Second, 10
+
 // Left writes the time that is left with its range, such as "3 h 10 min (2 h 40 min to 4 h 5 min)".
 func Left(p event.Progress) string {
 	text, least, most := About(p.ETA), About(p.ETALeast), About(p.ETAMost)
-	if p.ETA < 0 || p.ETAMost <= 0 || least == most {
+	switch {
+	case p.ETA < 0 || p.ETAMost <= shortRange || least == most:
 		return text
+	case p.ETAMost > wideRange*max(p.ETALeast, time.Second):
+		return text + " (uncertain)"
 	}
 	return fmt.Sprintf("%s (%s to %s)", text, least, most)
 }

@@ -40,16 +40,31 @@ func TestVerifiedGivesEachReasonOnce(t *testing.T) {
 	}
 }
 
-// TestETA: the time left is shown with its range, unless both are the same.
+// TestChangesHasNoZeros: the words have no figure that is zero.
+func TestChangesHasNoZeros(t *testing.T) {
+	for want, c := range map[string][4]int64{
+		"1,775 changes captured, 1,000 applied, 775 of rows not copied yet": {1775, 1000, 775, 0},
+		"0 changes captured":                    {},
+		"1 change captured, 1 of the same rows": {1, 0, 0, 1},
+	} {
+		if got := Changes(c[0], c[1], c[2], c[3], ", "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestETA: the time left is shown with its range, unless both are the same or the range is of no use.
 func TestETA(t *testing.T) {
 	const h, m = time.Hour, time.Minute
 	for want, p := range map[string]event.Progress{
 		"done in 3 h 10 min (2 h 40 min to 4 h 5 min)": {Phase: event.PhaseCopy, ETA: 3*h + 11*m, ETALeast: 2*h + 39*m, ETAMost: 4*h + 4*m},
-		"done in 35 s":        {Phase: event.PhaseVerify, ETA: 35 * time.Second, ETALeast: 34 * time.Second, ETAMost: 36 * time.Second},
-		"done in 2 min":       {Phase: event.PhaseCatchUp, ETA: 2 * m, ETALeast: -1, ETAMost: -1}, // of an earlier version
-		"time left unknown":   {Phase: event.PhaseCopy, ETA: -1, ETALeast: -1, ETAMost: -1},
-		"caught up in 12 min": {Phase: event.PhaseHold, ETA: 12 * m, ETALeast: 12 * m, ETAMost: 12 * m},
-		"caught up":           {Phase: event.PhaseLock},
+		"done in 35 s":                  {Phase: event.PhaseVerify, ETA: 35 * time.Second, ETALeast: 34 * time.Second, ETAMost: 36 * time.Second},
+		"done in 2 min":                 {Phase: event.PhaseCatchUp, ETA: 2 * m, ETALeast: -1, ETAMost: -1}, // of an earlier version
+		"time left unknown":             {Phase: event.PhaseCopy, ETA: -1, ETALeast: -1, ETAMost: -1},
+		"all changes applied in 12 min": {Phase: event.PhaseHold, ETA: 12 * m, ETALeast: 12 * m, ETAMost: 12 * m},
+		"all changes applied":           {Phase: event.PhaseLock},
+		"done in 12 min (uncertain)":    {Phase: event.PhaseCopy, ETA: 12 * m, ETALeast: 25 * time.Second, ETAMost: 5*h + 25*m},
+		"done in 1 s":                   {Phase: event.PhaseCatchUp, ETA: time.Second, ETALeast: time.Second / 2, ETAMost: time.Second},
 	} {
 		if text := ETA(p); text != want {
 			t.Errorf("%q, want %q", text, want)

@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/summary"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/reach"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -59,7 +60,7 @@ func TestStatusOfAPausedRun(t *testing.T) {
 	if strings.Count(text, "ann") != 1 || strings.Contains(text, "done in") || strings.Contains(text, "/s)") || strings.Contains(text, "\x1b") {
 		t.Error(text)
 	}
-	if got := humanize.ETA(event.Progress{Phase: event.PhaseCatchUp, ETA: time.Millisecond}); got != "caught up" {
+	if got := humanize.ETA(event.Progress{Phase: event.PhaseCatchUp, ETA: time.Millisecond}); got != "all changes applied" {
 		t.Error(got)
 	}
 }
@@ -127,6 +128,21 @@ func TestStatusHasAHoldOnce(t *testing.T) {
 		text := strings.Join(strings.Fields(summary.OfStatus(status)), " ")
 		if !strings.Contains(text, want) || strings.Count(text, "until midstream cutover") != 1 {
 			t.Errorf("%q is missing in %s", want, text)
+		}
+	}
+}
+
+// TestBlockersNamesAnOldSnapshot: the swap waits for it, and it holds no lock.
+func TestBlockersNamesAnOldSnapshot(t *testing.T) {
+	table := schema.Name{Schema: "shop", Table: "orders"}
+	old := event.Blocker{ConnectionID: 7, User: "u", Host: "h", Snapshot: true}
+	for want, holding := range map[string][]event.Blocker{
+		"No session holds a lock of shop.orders.\nWith an old snapshot, for which the swap waits; it holds no lock:\n  connection 7, ": {old},
+		"Holding a lock of shop.orders:\n  connection 8, ":                             {{ConnectionID: 8}},
+		"old snapshot, which holds no lock: midstream status  shop.orders shows it.\n": nil,
+	} {
+		if got := summary.OfBlockers(table, holding, nil); !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
 		}
 	}
 }

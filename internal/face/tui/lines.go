@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 )
 
@@ -28,7 +27,6 @@ type Lines struct {
 	last    event.Progress // the last one with a line
 	phase   event.Phase    // current
 	entered time.Time      // of the current phase
-	resumed time.Time      // when an operator has resumed it
 	copied  time.Time      // when an undo began to copy
 	holds   string         // a hold that has begun, and has no line yet
 	waiting waiting
@@ -53,15 +51,24 @@ func (l *Lines) Show(e event.Event) {
 	case event.PhaseEntered:
 		l.enter(e)
 	default:
+		if swap, is := e.(event.SwapDone); is && !l.Verbose {
+			swap.Position = ""
+			e = swap
+		}
 		at, text, matters := humanize.Happening(e)
-		if l.known(e) {
+		if l.waiting.known(e) {
 			return
 		}
 		if text == "" || l.Quiet && !matters || !l.waiting.news(e) {
 			return
 		}
-		if attempt, is := e.(event.LockAttempt); is && attempt.Granted && !l.Verbose {
-			return // the swap reports it
+		switch e := e.(type) {
+		case event.LockAttempt:
+			if !e.Granted || !l.Verbose {
+				return // the swap, or a note with the reason, reports it
+			}
+		case event.Blocked:
+			text = l.waiting.blocked(e)
 		}
 		l.print(at, text)
 	}
@@ -84,22 +91,6 @@ func (l *Lines) stuck(p event.Progress) bool {
 
 // caughtUp reports whether a progress has no end that a person waits for.
 func caughtUp(p event.Progress) bool { return p.ETA >= 0 && p.ETA < time.Second }
-
-// known reports whether an event repeats what the line of an operator's pause or resume has reported.
-func (l *Lines) known(e event.Event) bool {
-	switch e := e.(type) {
-	case event.Controlled:
-		if e.Command == "resume" && !e.Refused {
-			l.resumed = e.At
-		}
-	case event.Throttled:
-		if len(e.Gates) == 0 {
-			return e.At.Sub(l.resumed) < lineEvery
-		}
-		return len(e.Gates) == 1 && e.Gates[0].Name == operator.PausedGate // the command comes before or after it
-	}
-	return false
-}
 
 // enter prints the result of the last phase, and the new phase if it waits for something or if the
 // user wants every phase.

@@ -26,6 +26,44 @@ func TestAPauseIsOneLine(t *testing.T) {
 	}
 }
 
+// TestAnEventIsOneLine: the gate opens before the line of the command that resumes. A note follows an attempt without the lock. The
+// advice about a session that blocks the swap comes once, and the position in the binlog only with --verbose.
+func TestAnEventIsOneLine(t *testing.T) {
+	at := time.Now()
+	shown := func(verbose bool, events ...event.Event) string {
+		var b strings.Builder
+		lines := tui.Lines{Out: &b, Verbose: verbose}
+		for _, e := range events {
+			lines.Show(e)
+		}
+		return b.String()
+	}
+	text := shown(false, event.Controlled{Command: "pause", By: "ann", Text: "paused", At: at},
+		event.Throttled{Gates: []event.Gate{{Name: operator.PausedGate, Why: "paused by ann"}}, At: at}, event.Throttled{At: at},
+		event.Controlled{Command: "resume", By: "ann", Text: "resumed", At: at})
+	if strings.Count(text, "\n") != 2 || strings.Count(text, "resumed") != 1 {
+		t.Error(text)
+	}
+	for _, verbose := range []bool{false, true} {
+		text = shown(verbose, event.LockAttempt{Number: 1, Waited: 251 * time.Millisecond, At: at}, event.Note{Text: "attempt 1 to cut over: the lock was not granted", At: at})
+		if strings.Count(text, "\n") != 1 || !strings.Contains(text, "attempt 1 to cut over") {
+			t.Error(text)
+		}
+		if text = shown(verbose, event.SwapDone{Position: "binlog.000001:4", Attempts: 1, At: at}); strings.Contains(text, "binlog.000001:4") != verbose {
+			t.Errorf("verbose %v: %s", verbose, text)
+		}
+	}
+	blocked := event.Blocked{Run: "shop.orders", Waiting: 42 * time.Second, Blockers: []event.Blocker{{ConnectionID: 7, User: "u", Host: "h", Command: "Sleep", Age: time.Minute}}, At: at}
+	later := blocked.Until(at.Add(10 * time.Second))
+	killed := later.Until(at.Add(20 * time.Second))
+	killed.KillAfter, killed.Kills, killed.KillIn = 30*time.Second, 1, 22*time.Second
+	text = shown(false, blocked, later, killed)
+	if strings.Count(text, "BLOCKED ") != 3 || strings.Count(text, "kill-blockers-after=30s") != 1 || strings.Count(text, "To kill it: KILL 7") != 1 ||
+		strings.Count(text, "The session will be killed in 22 s (kill-blockers-after).") != 1 {
+		t.Error(text)
+	}
+}
+
 // TestAWaitIsReportedOnceAMinute: a run that waits for its disk prints why once, then each minute, and no rows meanwhile: they would be
 // the same each time.
 func TestAWaitIsReportedOnceAMinute(t *testing.T) {
@@ -85,7 +123,7 @@ func TestABlockedRunDoesNotRepeatThatItHasCaughtUp(t *testing.T) {
 		now := at.Add(time.Duration(i) * time.Second)
 		lines.Show(event.Progress{Phase: event.PhaseCatchUp, ETA: time.Millisecond, Slowdown: -1, Backlog: i % 3, At: now})
 	}
-	if got := strings.Count(b.String(), "caught up"); got != 1 {
+	if got := strings.Count(b.String(), "all changes applied"); got != 1 {
 		t.Errorf("%d lines:\n%s", got, b.String())
 	}
 }

@@ -63,13 +63,20 @@ func (b *Screen) Show(e event.Event) {
 		b.program.Send(e)
 	case event.Blocked:
 		b.program.Send(e)
-		b.print(e.At, humanize.Blocked(e))
+		b.print(e.At, b.waiting.blocked(e))
 	default:
-		switch e.(type) {
-		case event.Throttled, event.LockAttempt:
+		switch other := e.(type) {
+		case event.LockAttempt:
+			if b.program.Send(e); !other.Granted {
+				return // a note has the reason
+			}
+		case event.Throttled:
 			b.program.Send(e)
+		case event.SwapDone: // only --verbose shows the position, and then there is no screen
+			other.Position = ""
+			e = other
 		}
-		if at, text, matters := humanize.Happening(e); text != "" && (matters || !b.quiet) && b.waiting.news(e) {
+		if at, text, matters := humanize.Happening(e); !b.waiting.known(e) && text != "" && (matters || !b.quiet) && b.waiting.news(e) {
 			b.print(at, text)
 		}
 	}

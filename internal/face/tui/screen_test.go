@@ -116,7 +116,7 @@ func TestShows(t *testing.T) {
 	for n, want := range map[int][]string{
 		3: {"prepare: checking that every row fits", "1/5 prepare: checking", "50 %  50 of ~100"},
 		5: {"shop.orders  2/5 copy: copying rows", "1.5 s", "✓ prepare › 2 copy › 3 indexes › 4 verify › 5 cut over", "41 %  done in 30 s (30 s to 40 s)  41 of ~100  12/s", "3 keys (most 3)  2.5/s  capture delay 53 ms  replica lag 7.0 ms",
-			"app      4,210 statements/s, 1.5 ms each, 1.1 ms without this run · 3.1 % slower", "work     1.5 workers, 10 rows per chunk · 7 changes captured · 6 applied · 5 left to the row copy · 4 merged · 1 retry"},
+			"app      4,210 statements/s, 1.5 ms each, 1.1 ms without this run · 3.1 % slower", "work     1.5 workers · 10 rows per chunk · 7 changes captured · 6 applied · 5 of rows not copied yet · 4 of the same rows · 1 retry"},
 		6:  {"waiting  replica r1 is 3 s behind"},
 		10: {"blocked  connection 17, app@h:1"},
 		11: {"lock     attempt 2 not granted within 250 ms, withdrawn"},

@@ -115,11 +115,11 @@ func (m model) headline() string {
 	switch {
 	case m.blocked != nil && len(m.blocked.Blockers) > 0:
 		b := m.blocked.Until(m.progress.At)
-		text := "BLOCKED " + humanize.Age(b.Waiting) + " by " + humanize.Plural(len(b.Blockers), "session")
+		by := humanize.Plural(len(b.Blockers), "session")
 		if len(b.Blockers) == 1 {
-			text = fmt.Sprintf("BLOCKED %s by connection %d", humanize.Age(b.Waiting), b.Blockers[0].ConnectionID)
+			by = fmt.Sprintf("connection %d", b.Blockers[0].ConnectionID)
 		}
-		return bold.Render(text)
+		return bold.Render(humanize.BlockedFor(b) + " " + by)
 	case len(m.gates) > 0:
 		return bold.Render("WAITING " + humanize.Age(m.progress.At.Sub(m.gates[0].Since)))
 	}
@@ -227,12 +227,17 @@ func (m model) workLine() string {
 	p := m.progress
 	var parts []string
 	if m.phase == event.PhaseCopy {
-		parts = append(parts, fmt.Sprintf("%.2g workers, %s per chunk", p.Workers, humanize.Plural(p.ChunkRows, "row")))
+		switch {
+		case p.Workers > 0 && p.Workers < 1:
+			parts = append(parts, "1 worker, "+humanize.Percent(p.Workers)+" of the time")
+		case p.Workers > 0:
+			parts = append(parts, fmt.Sprintf("%.2g workers", p.Workers))
+		}
+		if p.ChunkRows > 0 {
+			parts = append(parts, humanize.Plural(p.ChunkRows, "row")+" per chunk")
+		}
 	}
-	parts = append(parts, humanize.Plural(p.Captured, "change")+" captured", humanize.Count(p.Applied)+" applied")
-	if p.Dropped+p.Merged > 0 {
-		parts = append(parts, humanize.Count(p.Dropped)+" left to the row copy", humanize.Count(p.Merged)+" merged")
-	}
+	parts = append(parts, humanize.Changes(p.Captured, p.Applied, p.Dropped, p.Merged, " · "))
 	if p.Retries > 0 {
 		retries := "1 retry"
 		if p.Retries > 1 {
