@@ -263,6 +263,8 @@ type Verified struct {
 	Repaired int // mismatches that were synced again
 	// Unproven are rows that changed all the time: they are compared under the lock.
 	Unproven int
+	// Unfit are rows that an undo has found not to fit. Records do not have it.
+	Unfit int
 	// Uncompared are columns that cannot be compared, and rows that were not, each with its reason.
 	Uncompared []string
 	Elapsed    time.Duration

@@ -68,7 +68,7 @@ func (w *work) verify(ctx context.Context) error {
 	})
 	w.emit(event.Verified{
 		Rows: verdict.Rows, LeftOut: verdict.LeftOut, Suspects: verdict.Suspects, Repaired: w.comparison.repaired,
-		Unproven: len(w.comparison.unproven), Uncompared: verdict.Uncompared, Elapsed: took, At: w.comparison.ended,
+		Unproven: len(w.comparison.unproven), Unfit: w.unfit.Len(), Uncompared: verdict.Uncompared, Elapsed: took, At: w.comparison.ended,
 	})
 	return nil
 }

@@ -242,6 +242,12 @@ func Mismatch(e event.Mismatch) string {
 // Verified reports the comparison.
 func Verified(e event.Verified) string {
 	text := fmt.Sprintf("verify: %s compared in %s, all equal", Plural(e.Rows, "row"), Span(e.Elapsed))
+	switch {
+	case e.Unfit == 1:
+		text += " except 1 row that does not fit"
+	case e.Unfit > 1:
+		text += fmt.Sprintf(" except %s that do not fit", Plural(e.Unfit, "row"))
+	}
 	if e.LeftOut > 0 {
 		text += fmt.Sprintf("; %s left out (--keep)", Plural(e.LeftOut, "row"))
 	}

@@ -53,6 +53,15 @@ func TestChangesHasNoZeros(t *testing.T) {
 	}
 }
 
+// TestVerifiedNamesUnfitRows: an undo does not compare rows that do not fit.
+func TestVerifiedNamesUnfitRows(t *testing.T) {
+	for n, want := range []string{"3 rows compared in 1.0 s, all equal", "all equal except 1 row that does not fit", "all equal except 2 rows that do not fit"} {
+		if got := Verified(event.Verified{Rows: 3, Unfit: n, Elapsed: time.Second}); !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestETA: the time left is shown with its range, unless both are the same or the range is of no use.
 func TestETA(t *testing.T) {
 	const h, m = time.Hour, time.Minute
