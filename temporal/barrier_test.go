@@ -50,8 +50,8 @@ func (f *fleet) allOrNone(set string, all bool) {
 	}
 }
 
-// TestABarrierSurvivesItsAgents: an agent dies with SIGKILL before or after a member has its order to prepare, to commit or to give the lock
-// back. All members swap once, by one decision.
+// TestABarrierSurvivesItsAgents: an agent dies with SIGKILL before or after a member has its order to prepare, to commit or to give the
+// lock back. All members swap once, by one decision.
 func TestABarrierSurvivesItsAgents(t *testing.T) {
 	cases := []map[int]string{
 		{1: "kill:commit:before"}, {1: "kill:commit:after"},

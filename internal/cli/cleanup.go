@@ -141,7 +141,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		err = fmt.Errorf("%s: %w; cleanup found nothing of earlier runs that it may drop", name, schema.ErrNotFound)
 		return &exit.Error{Code: exit.Refused, Err: err, Next: exit.CheckName}
 	case len(found) == 0:
-		fmt.Fprint(c.app.Stdout, summary.OfNothingLeft(name, leftovers.MovedByHand(ctx, s.Pool, name)))
+		fmt.Fprint(c.app.Stdout, summary.OfNothingLeft(name, leftovers.OldsOf(ctx, s.Pool, name), leftovers.MovedByHand(ctx, s.Pool, name)))
 		return nil
 	}
 	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", summary.Counted(found))

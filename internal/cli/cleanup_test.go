@@ -35,6 +35,10 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	contains(t, stdout, "Nothing is left")
+	exec("ALTER TABLE t_old COMMENT='midstream old of " + name + "; it was: '")
+	_, stdout, _ = cleanup()
+	contains(t, stdout, "Nothing unfinished is left of earlier runs on "+name+".", "Old tables: "+name+"_old. To drop them: midstream cleanup ", "--old "+name)
+	exec("ALTER TABLE t_old COMMENT=''")
 
 	exec("ALTER TABLE t_shadow COMMENT='midstream shadow of "+name+"'", "ALTER TABLE t_midstream COMMENT='midstream state of "+name+"'")
 	code, stdout, stderr = cleanup()

@@ -119,12 +119,12 @@ func TestLines(t *testing.T) {
 		p.At, p.RowsCopied = moment.Add(time.Duration(i)*500*time.Millisecond), int64(41+i/10)
 		l.Show(p)
 	}
-	if n, words := strings.Count(out.String(), "2/5 copy"), strings.Count(out.String(), "  ("); n != 2 || words != 2 {
+	if n, words := strings.Count(out.String(), "2/5 copy"), strings.Count(out.String(), "  ("); n != 2 || words != 3 {
 		t.Errorf("%d lines:\n%s", n, &out)
 	}
 	contains(
 		t, out.String(),
-		"2/5 copy      41 %  41 of 100  12/s  done in 30 s (30 s to 40 s)", "  app +3 %  backlog 3 (2.5/s)\n",
+		"2/5 copy      41 %  41 of 100  12/s  done in 30 s (30 s to 40 s)", "  app +3 %  works 2 %  backlog 3 (2.5/s)\n",
 	)
 	out.Reset()
 	for _, e := range everyEvent {

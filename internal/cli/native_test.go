@@ -134,7 +134,7 @@ func TestMethodAskedFor(t *testing.T) {
 	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "COPY by the server: you asked for it", "although the server could do it by instant")
+	contains(t, stdout, "COPY by the server: --method=copy asks for it", "although the server could do it by instant")
 	code, stdout, stderr = run("ALTER TABLE " + name + " ADD COLUMN d INT, ALGORITHM=INPLACE, LOCK=NONE")
 	if code != exit.Done {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)

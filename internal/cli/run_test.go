@@ -50,7 +50,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 		[]string{
 			"run", "--method=shadow", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1", "--explain=off",
 			"--apply-workers=1", "--chunk-time=50ms", "--database=" + database, "--table=t",
-			"--alter=RENAME COLUMN b TO bb",
+			"--alter=ADD COLUMN bb INT",
 		},
 		flagsTo(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
@@ -61,7 +61,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 		t.Errorf("--quiet said:\n%s", stdout)
 	}
 	contains(t, stdout, "the old table was dropped")
-	if got := query(columns); got != "id,a,bb" {
+	if got := query(columns); got != "id,a,b,bb" {
 		t.Errorf("columns %s", got)
 	}
 	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "1" {

@@ -87,7 +87,7 @@ func TestL5_RowsInTheQueue(t *testing.T) {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	moves("at the second attempt")
-	code, stdout, stderr := midstream(t, "set", "--control-dir="+q.folder, q.name, "copy-share=100%")
+	code, stdout, stderr := midstream(t, "set", "--control-dir="+q.folder, q.name, "copy-share=100%", "chunk-time=500ms")
 	if code != exit.Done {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}

@@ -47,7 +47,7 @@ func (a *app) newUndo() (*change, *cobra.Command) {
 	f.Flags.Lookup("hold").Usage = "follow the table, and keep the old table equal to it, until another midstream undo takes the change back"
 	f.Bool(&u.List, "", "list", "list the changes that can be undone, of one table or of all; change nothing")
 	f.Bool(&c.planOnly, "", "plan", "print what this undo would do, and change nothing")
-	f.Bool(&u.End, "", "end", "give the undo up: drop what was kept for it")
+	f.Bool(&u.End, "", "end", "give the undo up: drop its record; the old table stays, unless the run was to drop it")
 	f.Duration(&u.Extend, "extend", 0, time.Second, 10_000*time.Hour, "keep the undo open for longer by this time")
 	f.Bool(&c.undo.Cold, "", "cold", "look at all rows, and not only at the rows that have changed since the swap")
 	f.Bool(&c.undo.Lazy, "", "lazy", "fail if only --cold can take the change back")

@@ -22,7 +22,7 @@ func TestAnUndoForeseesWhichRowsDoNotFit(t *testing.T) {
 			"with bytes or characters in column c that are none of latin1", "sharing the value of unique key by_u (u) with another row",
 			"too long for column m, varchar(10)",
 		}
-		out := r.says("plan", exit.Done, change, []string{"--method=shadow", "--undo=1h"}, append(kinds, "with NULL in column same", "--park keeps them")...)
+		out := r.says("plan", exit.Done, change, []string{"--method=shadow", "--undo=1h"}, append(kinds, "with NULL in column same", "With --park, it keeps such rows in a table of their own")...)
 		lacks(r.T, out, "out of range for column same")
 		r.says("run", exit.Done, change, []string{"--method=shadow", "--undo=1h"})
 		for i, kind := range kinds {

@@ -104,7 +104,7 @@ func TestWarningsOfAnUndo(t *testing.T) {
 			`{"source":"cc","target":"c","what":"renamed"}`, "a NULL is copied to a table of its own, and the undo goes back without it"} {
 			contains(r.T, out, want)
 		}
-		lacks(r.T, out, "you asked for it", `"source":"id"`, "the ALTER ", "To copy such rows")
+		lacks(r.T, out, "asks for it", `"source":"id"`, "the ALTER ", "To copy such rows")
 		r.exec("INSERT INTO w VALUES (3, 3, NULL, 3)")
 		r.says("undo", exit.Unfit, "w", nil, "column b was NOT NULL before the undo: a NULL ends the redo before its swap")
 		r.exec("DELETE FROM w WHERE id = 3")

@@ -134,7 +134,9 @@ func newConductor(in Input) (*conductor, error) {
 // decide lets the core decide by the news, and returns the orders that are new.
 func (c *conductor) decide(now time.Time) ([]rollout.Action, error) {
 	c.Freezes = slices.DeleteFunc(c.Freezes, func(f Frozen) bool { return !f.Until.IsZero() && !now.Before(f.Until) })
-	facts := rollout.Facts{Now: now, Servers: c.servers(), Plans: c.outcomes(), Reports: c.reports, Freezes: c.freezes(), Requests: c.requests}
+	facts := rollout.Facts{
+		Now: now, Servers: c.servers(), Plans: c.outcomes(), Reports: c.reports, Freezes: c.freezes(), Requests: c.requests,
+	}
 	c.reports, c.requests, c.planned = nil, nil, nil
 	var actions []rollout.Action
 	c.State, actions = rollout.Next(c.set, c.State, facts)

@@ -146,7 +146,8 @@ func TestWindowsOfTheWorkflow(t *testing.T) {
 		switch {
 		case a.Verb == rollout.VerbStart && at.Hour() != 2:
 			t.Errorf("%s starts at %s", a.Server, at)
-		case a.Verb == rollout.VerbRelease && (at.Hour() < 9 || at.Hour() >= 16 || at.Weekday() < time.Tuesday || at.Weekday() > time.Thursday):
+		case a.Verb == rollout.VerbRelease &&
+			(at.Hour() < 9 || at.Hour() >= 16 || at.Weekday() < time.Tuesday || at.Weekday() > time.Thursday):
 			t.Errorf("%s swaps at %s", a.Server, at)
 		case a.Verb == rollout.VerbStart:
 			days[at.YearDay()] = true
@@ -219,8 +220,8 @@ func TestFreezesOfServices(t *testing.T) {
 	}
 }
 
-// TestAFreezeHoldsABarriersDecision: a server that is frozen between the decision of a barrier and its commit does not swap before the freeze
-// ends; the others have swapped.
+// TestAFreezeHoldsABarriersDecision: a server that is frozen between the decision of a barrier and its commit does not swap before the
+// freeze ends; the others have swapped.
 func TestAFreezeHoldsABarriersDecision(t *testing.T) {
 	w := fleetOf(4)
 	frozen := sync.OnceFunc(func() { w.Freeze(flow.Frozen{Server: "s001", Reason: "a sale"}) })

@@ -21,9 +21,9 @@ import (
 // Member is a server, and what has happened there.
 type Member struct {
 	Labels map[string]string
-	// Script is what goes wrong: drift, refused, applied, hang (at the first order, until its agent is killed), deaf (it is never prepared),
-	// or fail, fatal or lost at an attempt, such as fail:1. kill:VERB:before and kill:VERB:after kill the agent with SIGKILL before or after
-	// the member has the first such order.
+	// Script is what goes wrong: drift, refused, applied, hang (at the first order, until its agent is killed), deaf (it is never
+	// prepared), or fail, fatal or lost at an attempt, such as fail:1. kill:VERB:before and kill:VERB:after kill the agent with SIGKILL
+	// before or after the member has the first such order.
 	Script string
 
 	Report               rollout.Report

@@ -81,7 +81,8 @@ func (s *served) World(ctx context.Context) (w flow.World, err error) {
 	}
 	for _, f := range freezes {
 		freeze := members.FreezeOf(f)
-		w.Freezes = append(w.Freezes, flow.Frozen{Server: freeze.Server, Until: freeze.Until, By: flow.Cut(f.By), Reason: flow.Cut(f.Reason)})
+		by, reason := flow.Cut(f.By), flow.Cut(f.Reason)
+		w.Freezes = append(w.Freezes, flow.Frozen{Server: freeze.Server, Until: freeze.Until, By: by, Reason: reason})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,7 +109,10 @@ type MemberView struct {
 }
 
 func viewOf(set string, status flow.Status, c flow.Carried) View {
-	v := View{Set: set, State: c.State.Phase, Why: c.State.Why, Author: status.Rules.Author, Rules: status.Rules.Text, Away: status.Away, Joined: status.Joined}
+	v := View{
+		Set: set, State: c.State.Phase, Why: c.State.Why, Author: status.Rules.Author, Rules: status.Rules.Text,
+		Away: status.Away, Joined: status.Joined,
+	}
 	for i := range c.State.Waves {
 		w := &c.State.Waves[i]
 		v.Waves = append(v.Waves, WaveView{w.Name, w.Phase, w.ApprovedBy, map[rollout.Step]int{}})

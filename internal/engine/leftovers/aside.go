@@ -73,6 +73,15 @@ func Asides(ctx context.Context, q schema.Querier) ([]Aside, error) {
 	return found, nil
 }
 
+// OldsOf finds the tables of one source that were put aside; none if they cannot be read.
+func OldsOf(ctx context.Context, pool *dbconn.Pool, table schema.Name) []Aside {
+	all, err := Asides(ctx, pool.DB())
+	if err != nil {
+		return nil // it is only told
+	}
+	return slices.DeleteFunc(all, func(a Aside) bool { return a.Source != table })
+}
+
 // Needed reports whether an undo needs the table: its time is not over, or that is not known.
 func (a Aside) Needed(ctx context.Context, pool *dbconn.Pool) (bool, error) {
 	if !a.Undo {

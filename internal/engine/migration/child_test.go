@@ -69,6 +69,9 @@ func (b *bench) process(at string, do func(*child), args ...string) *child {
 	if works && !b.steered {
 		args = append(args, "--full-speed")
 	}
+	if works && b.settings.Lock.Work == patientWork && !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--lock-work=") }) {
+		args = append(args, "--lock-work="+patientWork.String())
+	}
 	if way := cmp.Or(string(b.capture), *captured); works && way != "" {
 		args = append(args, "--capture="+way)
 	}

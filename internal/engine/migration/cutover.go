@@ -67,7 +67,7 @@ func (w *work) attempts(ctx context.Context, try together.Try, turn lock.Turn) (
 			Tables: slices.Concat([]schema.Name{w.plan.Source.Name, w.shadow.Name}, w.plan.Others(), w.shadow.Table.Sequences()),
 		}, Before: before, Blind: !w.plan.Server.MetadataLocks, Saw: func(found []event.Blocker, at time.Time) {
 			w.account.blockers.Saw(found, at)
-			w.control.Saw(found, at)
+			operator.Saw(w.control, found, at)
 		}},
 		Terms: func() lock.Terms {
 			t := w.control.Terms(w.plan.Server)

@@ -11,11 +11,11 @@ import (
 // sees it.
 func TestBlockersHasTheOldSnapshot(t *testing.T) {
 	c, at := &Control{}, time.Now()
-	c.Saw([]event.Blocker{{ConnectionID: 7, Snapshot: true, Age: time.Minute}, {ConnectionID: 8}}, at)
-	if got := c.oldSnapshots(at.Add(time.Second)); len(got) != 1 || got[0].ConnectionID != 7 || got[0].Age != 61*time.Second {
+	Saw(c, []event.Blocker{{ConnectionID: 7, Snapshot: true, Age: time.Minute}, {ConnectionID: 8}}, at)
+	if got := oldSnapshots(c, at.Add(time.Second)); len(got) != 1 || got[0].ConnectionID != 7 || got[0].Age != 61*time.Second {
 		t.Errorf("%+v", got)
 	}
-	if got := c.oldSnapshots(at.Add(time.Minute)); len(got) != 0 {
+	if got := oldSnapshots(c, at.Add(time.Minute)); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }

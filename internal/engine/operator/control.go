@@ -558,26 +558,7 @@ func (c *Control) Blockers(ctx context.Context) (holding, waiting []event.Blocke
 		return nil, nil, nil
 	}
 	holding, waiting, err = watcher.All(ctx)
-	return append(holding, c.oldSnapshots(time.Now())...), waiting, err
-}
-
-// seenFor is how long a session with an old snapshot counts as there after the run has seen it: a run that waits for it asks often.
-const seenFor = 2 * time.Second
-
-// Saw takes what the run has found to block the swap at a time: an old snapshot holds no lock, so only the run knows that it matters.
-func (c *Control) Saw(found []event.Blocker, at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.saw = event.Blocked{Blockers: found, At: at}
-}
-
-func (c *Control) oldSnapshots(now time.Time) []event.Blocker {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.Sub(c.saw.At) > seenFor {
-		return nil
-	}
-	return slices.DeleteFunc(c.saw.Until(now).Blockers, func(b event.Blocker) bool { return !b.Snapshot })
+	return append(holding, oldSnapshots(c, time.Now())...), waiting, err
 }
 
 // waitsToCopy takes whether the run waits until the server may copy rows.

@@ -55,3 +55,22 @@ func Kill(ctx context.Context, c *Control, asked Victim) (event.Blocker, error) 
 	}
 	return b, nil
 }
+
+// seenFor is how long a session with an old snapshot counts as there after the run has seen it: a run that waits for it asks often.
+const seenFor = 2 * time.Second
+
+// Saw takes what the run has found to block the swap at a time: an old snapshot holds no lock, so only the run knows that it matters.
+func Saw(c *Control, found []event.Blocker, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.saw = event.Blocked{Blockers: found, At: at}
+}
+
+func oldSnapshots(c *Control, now time.Time) []event.Blocker {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.saw.At) > seenFor {
+		return nil
+	}
+	return slices.DeleteFunc(c.saw.Until(now).Blockers, func(b event.Blocker) bool { return !b.Snapshot })
+}

@@ -113,7 +113,7 @@ func TestCaptureIsChosen(t *testing.T) {
 		blocking []string
 	}{
 		{"binlog", func(*Facts, *Options) {}, CaptureBinlog, "", nil},
-		{"asked for", func(_ *Facts, o *Options) { o.Capture = CaptureTrigger }, CaptureTrigger, "asked for", nil},
+		{"asked for", func(_ *Facts, o *Options) { o.Capture = CaptureTrigger }, CaptureTrigger, "asks for it", nil},
 		{"none", func(f *Facts, _ *Options) { f.LogBin = false }, CaptureTrigger, "log_bin is OFF", nil},
 		{"none, but asked for", func(f *Facts, o *Options) { f.LogBin, o.Capture = false, CaptureBinlog }, "", "", []string{"log-bin"}},
 		{"no REPLICATION SLAVE", func(f *Facts, _ *Options) {

@@ -35,7 +35,7 @@ func (c *checker) chooseCapture() {
 	case c.options.Back.Adopts() && c.options.Back.Log != "":
 		c.captured = Captured{By: CaptureTrigger, Why: "triggers have logged the changes since the swap"}
 	case c.options.Capture == CaptureTrigger:
-		c.captured = Captured{By: CaptureTrigger, Why: "you asked for it"}
+		c.captured = Captured{By: CaptureTrigger, Why: "--capture=trigger asks for it"}
 	case c.options.Capture == CaptureBinlog, len(lacks) == 0:
 	case len(hindered) == 0:
 		c.captured = Captured{By: CaptureTrigger, Why: "the binlog can't be used: " + strings.Join(lacks, "; ")}

@@ -36,7 +36,7 @@ func (c *checker) checkRenames() {
 	for _, r := range c.alter.Renames {
 		if c.options.Back == nil && !strings.EqualFold(r.Old, r.New) {
 			c.warn(CodeRenames, fmt.Sprintf("column %s becomes %s", r.Old, r.New), "from then on, statements that name "+r.Old+" fail",
-				"Have the application name it by neither, or by both, while the change is made; --hold leaves the moment to you")
+				"First release an application that works with both names; --hold leaves the moment of the swap to you")
 		}
 	}
 }

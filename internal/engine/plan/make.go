@@ -278,7 +278,7 @@ func (c *checker) choose() (Choice, error) {
 		case wish == MethodShadow && c.options.Into.Given():
 			return Choice{Method: MethodShadow, Why: OnlyNewTableMoves}, nil
 		case wish == MethodShadow:
-			return Choice{Method: MethodShadow, Why: "you asked for it"}, nil
+			return Choice{Method: MethodShadow, Why: asked(wish)}, nil
 		default:
 			c.warn(
 				CodeMethod,

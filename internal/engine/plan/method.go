@@ -217,9 +217,9 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	case wish != method:
 		return choice, c.notSo(wish, method)
 	case answer.Lighter != "":
-		choice.Warning, against, why = fmt.Sprintf("the server could do it by %s", answer.Lighter), "", "you asked for it"
+		choice.Warning, against, why = fmt.Sprintf("the server could do it by %s", answer.Lighter), "", asked(wish)
 	case against != "":
-		choice.Warning, against, why = against, "", "you asked for it"
+		choice.Warning, against, why = against, "", asked(wish)
 	}
 	if against == "" && options.Method == "" && c.halves() {
 		against = "two statements take less than half of its time"
@@ -543,3 +543,6 @@ func round(d time.Duration) string {
 	}
 	return units.Span(d.Round(time.Millisecond))
 }
+
+// asked is why a method was chosen that --method names. A program that takes another's command line names that one's flag.
+func asked(wish Method) string { return "--method=" + string(wish) + " asks for it" }

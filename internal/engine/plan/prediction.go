@@ -155,6 +155,15 @@ func (d *Prediction) shadow(p *Plan, pace Pace, bounds Bounds, deferred bool) {
 	}
 }
 
+// Comparing predicts how long the comparison of all rows takes.
+func Comparing(p *Plan) (takes, least, most time.Duration) {
+	takes = lasting(float64(p.Source.Rows), p.Pace.Verify)
+	if p.Pace.Measured {
+		return takes, scaled(takes, leastMeasured), scaled(takes, mostMeasured)
+	}
+	return takes, scaled(takes, leastAssumed), scaled(takes, mostAssumed)
+}
+
 // fileBytes is the size of a file that has so much in its leaf pages. InnoDB keeps an eighth of
 // each segment free, and lets the file grow by extents. Some extents are not used yet, and more of
 // them if several threads build indexes in the file.

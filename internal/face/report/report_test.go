@@ -193,7 +193,7 @@ func TestWhatLastsIsToldOnce(t *testing.T) {
 			times = append(times, strings.Split(text, " by")[0])
 		}
 	}
-	if !slices.Equal(times, []string{"3 h 0 min", "1 min 0 s"}) {
+	if !slices.Equal(times, []string{"for 3 h 0 min, now", "for 1 min 0 s, now"}) {
 		t.Errorf("in the way for %q", times)
 	}
 	if len(r.Retries) != 1 || r.Retries[0].Times != 2 {

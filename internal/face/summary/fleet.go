@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/engine/plan"
@@ -25,7 +26,11 @@ func OfFleetPlan(r fleetplan.Report, style Style) string {
 		f.group(g)
 	}
 	if len(r.Drift) > 0 {
-		f.title(fmt.Sprintf("Definitions (%s: %s)", humanize.Plural(r.Common.Servers, "server"), "the most common one"))
+		which := "the most common one"
+		if slices.ContainsFunc(r.Drift, func(d fleetplan.Drift) bool { return len(d.Servers) == r.Common.Servers }) {
+			which = "others are as common"
+		}
+		f.title(fmt.Sprintf("Definitions (%s: %s)", humanize.Plural(r.Common.Servers, "server"), which))
 		for _, d := range r.Drift {
 			f.drift(d)
 		}

@@ -33,9 +33,21 @@ func OfLeftovers(found []leftovers.Table) string {
 	return b.String()
 }
 
-// OfNothingLeft says that cleanup has found nothing, and what the table is if it was renamed by hand; "" if it was not.
-func OfNothingLeft(table schema.Name, moved string) string {
+// OfNothingLeft says that cleanup has found nothing, which old tables there are, and what the table is if it was renamed by hand; ""
+// if it was not.
+func OfNothingLeft(table schema.Name, olds []leftovers.Aside, moved string) string {
 	text := fmt.Sprintf("Nothing is left of earlier runs on %s.\n", table)
+	if len(olds) > 0 {
+		var names []schema.Name
+		needed := ""
+		for _, old := range olds {
+			if names = append(names, old.Name); old.Undo {
+				needed = fmt.Sprintf(" It keeps a table that an undo needs; midstream undo  --end %s ends that.", table.Argument())
+			}
+		}
+		text = fmt.Sprintf("Nothing unfinished is left of earlier runs on %s.\nOld tables: %s. To drop them: midstream cleanup  --old %s.%s\n",
+			table, schema.List(names), table.Argument(), needed)
+	}
 	if moved != "" {
 		text += "But " + escape.Line(moved) + ".\n"
 	}

@@ -403,7 +403,12 @@ func duration(p Planned, d plan.Prediction) string {
 		if p.Server.Capture == nil && p.Capture.By == plan.CaptureTrigger {
 			reads = "keys that triggers have logged"
 		}
-		return "as long as it takes to read the " + reads + " since the swap, and to sync the rows that have changed"
+		rest := "the time to read the " + reads + " since the swap, and to sync the rows that have changed"
+		if p.Back.Unseen != "" {
+			return rest + " and to compare them"
+		}
+		takes, least, most := plan.Comparing(p.Plan)
+		return fmt.Sprintf("%s to compare all rows (%s to %s, estimated); and %s", roughly(takes), humanize.About(least), humanize.About(most), rest)
 	}
 	if d.Rows == 0 {
 		return fmt.Sprintf("less than %s, once no session blocks it", humanize.Span(d.Most))

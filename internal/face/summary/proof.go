@@ -39,8 +39,7 @@ func OfProof(p *demo.Proof, r *record.Result) string {
 	copied := r.CopyMS.Duration()
 	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", humanize.Span(r.ElapsedMS.Duration()), humanize.Count(r.RowsCopied),
 		humanize.Span(copied), humanize.Rate(float64(r.RowsCopied)/max(copied.Seconds(), 1e-9)), indexTime(r.IndexMS.Duration()))
-	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
-		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
+	line("changes", "%s", humanize.Changes(r.Captured, r.Applied, r.Dropped, r.Merged, ", "))
 	line("writers", "%s transactions during the change (%.0f/s; %.0f/s before)",
 		humanize.Count(p.During.Transactions), p.During.TransactionsPerSecond(), p.Before.TransactionsPerSecond())
 	line("waits", "%s; before the change: %s", waitText(p.Longest), humanize.Span(p.Before.Max()))

@@ -92,8 +92,7 @@ func OfRun(p Planned, r migration.Result, used Used, style Style) string {
 	}
 	switch {
 	case r.Old != "" && how != "":
-		fmt.Fprintf(s, "Kept for that: %s, about %s. To give it up: midstream undo  --end %s\n", escape.Line(r.Old),
-			humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), escape.Line(p.Source.Name.Argument()))
+		s.WriteString(keptForUndo(p.Source.Name, r.Old, ", about "+humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), p.Filter != "", r.Undo))
 	case r.Old != "" && p.Filter != "":
 		fmt.Fprintf(s, "Old table kept: %s. It has the rows that were left out (--keep), and no command of Midstream drops it.\n", escape.Line(r.Old))
 	case r.Old != "":
@@ -168,8 +167,7 @@ func workLines(s *sheet, r migration.Result) {
 	}
 	s.line("Rows", "%s copied in %s (%s/s)%s", humanize.Count(r.RowsCopied), humanize.Span(r.Copy),
 		humanize.Rate(float64(r.RowsCopied)/max(r.Copy.Seconds(), 1e-9)), index)
-	s.line("Changes", "%s captured: %s applied, %s left to the row copy, %s merged",
-		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
+	s.line("Changes", "%s", humanize.Changes(r.Captured, r.Applied, r.Dropped, r.Merged, ", "))
 	if r.Resumed {
 		s.line("Resumed", "yes: the rows of the earlier run are counted, its changes are not")
 	}

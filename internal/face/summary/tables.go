@@ -101,7 +101,7 @@ func OfTableRun(p *plan.TablePlan, r migration.Result) string {
 	text += humanize.SetAside(r.Parked.Rows, r.Parked.Table, "", "") + how
 	switch {
 	case r.Old != "" && how != "" && p.Back == nil:
-		text += fmt.Sprintf("Kept for that: %s. To give it up: midstream undo  --end %s\n", escape.Line(r.Old), p.Subject().Argument())
+		text += keptForUndo(p.Subject(), r.Old, "", false, r.Undo)
 	case r.Old != "":
 		text += fmt.Sprintf("Old table kept: %s. To drop it: midstream cleanup  --old %s\n", escape.Line(r.Old), p.Subject().Argument())
 	}

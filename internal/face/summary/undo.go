@@ -349,7 +349,7 @@ func undoable(p Planned) string {
 		text += fmt.Sprintf("; rows that are new by then need --undo-fill for %s without a default", columns(u.Fills))
 	}
 	if u.By == "" && u.Refuses != "" {
-		text += "; the undo stops before its swap if there are by then rows " + escape.Line(u.Refuses) + " (--park keeps them in a table of their own)"
+		text += ". The undo stops before its swap if it finds rows " + escape.Line(u.Refuses) + ". With --park, it keeps such rows in a table of their own"
 	}
 	if u.Changes != "" {
 		text += "; " + escape.Line(u.Changes)
@@ -480,6 +480,20 @@ func howToUndo(table schema.Name, u *leftovers.Undoable) string {
 		return fmt.Sprintf("To %s it, by all rows, as long as %s exists: midstream undo  --cold %s\n", word, u.Old, escape.Line(table.Argument()))
 	}
 	return fmt.Sprintf("To %s it%s, until %s: midstream undo  %s\n", word, all, units.Minute(u.Record.Until), escape.Line(table.Argument()))
+}
+
+// keptForUndo names what a run has kept for its undo, and what becomes of each table if the undo is given up, as leftovers.EndUndo
+// does it. size follows the old table's name. rest means that the old table has rows that --keep has left out.
+func keptForUndo(table schema.Name, old, size string, rest bool, u *leftovers.Undoable) string {
+	end := fmt.Sprintf("Kept for that: %s%s, and its record %s.\nTo give the %s up: midstream undo  --end %s",
+		escape.Line(old), size, plan.UndoOf(table), plan.UndoWord(u.Record.Back), escape.Line(table.Argument()))
+	switch {
+	case u.Record.DropOld:
+		return end + " (drops both)\n"
+	case rest:
+		return end + " (drops the record; the old table is yours)\n"
+	}
+	return end + fmt.Sprintf(" (drops the record)\nTo drop the old table after that: midstream cleanup  --old %s\n", escape.Line(table.Argument()))
 }
 
 // firstOf is the table of a group that has what is printed once, by the order of the names.
