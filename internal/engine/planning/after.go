@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/leftovers"
@@ -32,14 +33,10 @@ func after(ctx context.Context, server Server, before []*ddl.Alter, alter *ddl.A
 		return nil, failed(ReadFacts, table.Name, server.readingFrom(err))
 	}
 	leftovers.DropClones(ctx, server.Pool, table.Name)
-	question := native.Question{
-		CopiesOnline: version.CopiesOnline(), Table: table, ZeroDates: options.TakesZeroDates(table), Clone: server.Pool.CloneOf(table.Name, ""),
-		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
-	}
-	all := append(before[:len(before):len(before)], alter)
-	question.Alter = all[0]
-	answer, err := native.Then(ctx, server.Pool, question, all[1:]...)
-	if refused := errors.Is(err, native.ErrRefused); refused {
+	question := questionOf(server, table, before[0], options)
+	question.CopiesOnline = version.CopiesOnline()
+	answer, err := native.Then(ctx, server.Pool, question, append(slices.Clone(before[1:]), alter)...)
+	if errors.Is(err, native.ErrRefused) {
 		if _, other := native.Then(ctx, server.Pool, question, before[1:]...); errors.Is(other, native.ErrRefused) {
 			return nil, nil
 		}

@@ -31,10 +31,7 @@ func Applied(
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // then it is not known
 	}
-	answer, err := native.Then(ctx, server.Pool, native.Question{
-		Table: table, Alter: reverse, ZeroDates: options.TakesZeroDates(table), Clone: server.Pool.CloneOf(table.Name, ""),
-		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
-	}, alter)
+	answer, err := native.Then(ctx, server.Pool, questionOf(server, table, reverse, options), alter)
 	switch {
 	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):
 		return nil, false, nil

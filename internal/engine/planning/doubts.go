@@ -40,9 +40,7 @@ func (m *maker) narrows(p *plan.Plan) (risks []plan.Risk) {
 	if trial == nil || p.Back != nil || !p.Choice.CopiesRows() && p.Choice.Method != plan.MethodCopy {
 		return nil
 	}
-	before, after := *trial.Copied, *trial.Altered
-	before.Name, after.Name = m.table.Name, m.table.Name
-	mappings, err := plan.MapColumns(&before, &after, m.alter, m.options.Plan.Map)
+	before, after, mappings, err := m.mapped(trial)
 	if err != nil {
 		return nil // the run reports it
 	}

@@ -66,11 +66,9 @@ func (m *maker) wayBack(p *plan.Plan) (*plan.Plan, error) {
 	if trial == nil || p.Purpose != plan.Altering {
 		return p, nil
 	}
-	before, after := *trial.Copied, *trial.Altered
-	before.Name, after.Name = m.table.Name, m.table.Name
-	mappings, err := plan.MapColumns(&before, &after, m.alter, m.options.Plan.Map)
+	before, after, mappings, err := m.mapped(trial)
 	if err != nil {
-		return p, nil // the run reports it
+		return p, nil //nolint:nilerr // the run reports it
 	}
 	pairs := map[string]string{}
 	for _, c := range mappings {
@@ -92,6 +90,14 @@ func (m *maker) wayBack(p *plan.Plan) (*plan.Plan, error) {
 		Code: plan.CodeUndo, What: "the change cannot be undone afterwards", Why: p.NoWayBack,
 		Fix: p.UndoFix() + "; or --undo-method=auto makes the change all the same", Blocking: true,
 	}}}
+}
+
+// mapped is the table before and after the ALTER, as a trial has shown it, and which column continues which.
+func (m *maker) mapped(trial *plan.Trial) (before, after schema.Table, mappings []plan.Mapping, err error) {
+	before, after = *trial.Copied, *trial.Altered
+	before.Name, after.Name = m.table.Name, m.table.Name
+	mappings, err = plan.MapColumns(&before, &after, m.alter, m.options.Plan.Map)
+	return before, after, mappings, err
 }
 
 // invert finds the ALTER that leads back from an altered empty copy of the table.

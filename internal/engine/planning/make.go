@@ -316,21 +316,21 @@ func (m *maker) method(ctx context.Context) (*plan.Answer, *plan.Split, error) {
 
 // question asks the server how it would change the table.
 func (m *maker) question() native.Question {
-	table := m.table
-	question := native.Question{
-		CopiesOnline: m.facts.Version.CopiesOnline(),
-		Table:        table,
-		Alter:        m.alter,
-		ZeroDates:    m.options.Plan.TakesZeroDates(table),
-		Clone:        m.server.Pool.CloneOf(table.Name, ""),
-		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
-		Adds:         plan.AddedBy(table, m.alter),
-		Binds:        plan.BoundBy(table, m.alter),
-	}
+	question := questionOf(m.server, m.table, m.alter, m.options.Plan)
+	question.CopiesOnline = m.facts.Version.CopiesOnline()
+	question.Adds, question.Binds = plan.AddedBy(m.table, m.alter), plan.BoundBy(m.table, m.alter)
 	if m.scratch != nil {
 		return m.scratch.Question(question)
 	}
 	return question
+}
+
+// questionOf is a question about an ALTER without foreign keys, which is asked on an empty copy next to the table.
+func questionOf(server Server, table *schema.Table, alter *ddl.Alter, options plan.Options) native.Question {
+	return native.Question{
+		Table: table, Alter: alter, ZeroDates: options.TakesZeroDates(table), Clone: server.Pool.CloneOf(table.Name, ""),
+		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
+	}
 }
 
 // try lets the server carry out the ALTER on an empty copy, and fails if the server refuses it.

@@ -60,15 +60,15 @@ func ReadFiles(path string) (files []File, err error) {
 		}
 		files = append(files, File{base, string(text)})
 	}
-	return files, checkFiles(files)
+	return files, CheckFiles(files)
 }
 
 func tooLong(bytes int64) error {
 	return fmt.Errorf("the files have %d bytes or more; a change may have at most %d (1 MiB): submit fewer tables at once", bytes, mostFileBytes)
 }
 
-// checkFiles says what is wrong with the files of a submission, but for their statements.
-func checkFiles(files []File) error {
+// CheckFiles returns what is wrong with the files of a submission, but for their statements.
+func CheckFiles(files []File) error {
 	var problems []error
 	var bytes int64
 	var names []string
@@ -152,16 +152,13 @@ func fileNames(files []File) []string {
 	return names
 }
 
-// CheckFiles returns what is wrong with files, but for their statements.
-func CheckFiles(files []File) error { return checkFiles(files) }
-
 // readFiles reads the files of a submission as a run would, and returns their tables.
 func (s *Service) readFiles(asked Submission, e *entry) (tables []schema.Name, err error) {
 	next := "correct the files, and submit them again"
 	if asked.Statement != filed+strings.Join(fileNames(asked.Files), ", ") {
 		return nil, bad(notQueued, "there are files and a statement, or together is true", "submit either files or statements")
 	}
-	if err := checkFiles(asked.Files); err != nil {
+	if err := CheckFiles(asked.Files); err != nil {
 		return nil, bad(notQueued, err.Error(), next)
 	}
 	err = s.laid(asked.Files, func(folder string) error {
